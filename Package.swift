@@ -1,0 +1,113 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// One package, so that rooms share `package` symbols and only users of the library meet `public` ones.
+// docs/ARCHITECTURE.md draws the arrows; Tests/ArchitectureTests holds this file to them.
+
+let swift: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .treatAllWarnings(as: .error),
+    .enableExperimentalFeature("Lifetimes"),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .target(name: name, dependencies: dependencies, swiftSettings: swift)
+}
+
+func tests(_ room: String, _ dependencies: [Target.Dependency] = []) -> Target {
+    .testTarget(
+        name: "\(room)Tests", dependencies: [.byName(name: room)] + dependencies, path: "Tests/\(room)Tests",
+        swiftSettings: swift)
+}
+
+let package = Package(
+    name: "latch",
+    products: [
+        .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
+        .executable(name: "latch", targets: ["latch"]),
+    ],
+    targets: [
+        // System libraries and the calls that Glibc's module does not export.
+        .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
+        .systemLibrary(name: "CBlueZ", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
+        .systemLibrary(name: "CLinux"),
+
+        // The host stack, bottom to top. Pure: no Foundation, clock, random source or I/O.
+        room("BluetoothCore"),
+        room("BluetoothCrypto", ["BluetoothCore", "COpenSSL"]),
+        room("HCI", ["BluetoothCore"]),
+        room("L2CAP", ["BluetoothCore"]),
+        room("ATT", ["BluetoothCore"]),
+        room("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
+        room("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
+        room("BluetoothHost", [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager",
+        ]),
+
+        // Apple's API over the host.
+        room("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
+        room("CoreBluetooth", [
+            "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "StatePersistence",
+        ]),
+
+        // The lock and the key.
+        room("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
+        room("LockPeripheral", [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+        ]),
+        room("LockCentral", [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+        ]),
+
+        // Shells: disk and descriptors.
+        room("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite"]),
+        room("LockPersistence", [
+            "BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
+        ]),
+        room("HCITransport", ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "HCI"]),
+
+        // A controller that shares nothing with the host.
+        room("VirtualRadio", ["CLinux", "COpenSSL"]),
+
+        room("Drills", ["CLinux", "CSQLite"]),
+        .executableTarget(
+            name: "latch",
+            dependencies: [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Drills",
+                "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
+                "StatePersistence", "VirtualRadio",
+            ],
+            swiftSettings: swift),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "StatePersistence"],
+            path: "Benchmarks", swiftSettings: swift),
+
+        tests("BluetoothCore"),
+        tests("BluetoothCrypto", ["BluetoothCore"]),
+        tests("HCI", ["BluetoothCore"]),
+        tests("L2CAP", ["BluetoothCore"]),
+        tests("ATT", ["BluetoothCore"]),
+        tests("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
+        tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
+        tests("BluetoothHost", [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
+        ]),
+        tests("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
+        tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
+        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
+        tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
+        tests("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite"]),
+        tests("LockPersistence", [
+            "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
+        ]),
+        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "HCI"]),
+        tests("VirtualRadio"),
+        tests("Drills", ["CSQLite"]),
+        tests("latch", ["BluetoothCore"]),
+        .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
+    ]
+)

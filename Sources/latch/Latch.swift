@@ -1,0 +1,4 @@
+@main
+struct Latch {
+    static func main() {}
+}
