@@ -1,0 +1,53 @@
+/// How an air behaves.
+package struct AirConfiguration: Sendable {
+    /// When data crosses a link.
+    package enum Pacing: String, Sendable {
+        /// At the connection events that the central's parameters grant.
+        case paced
+        /// At once, for benchmarks; scan windows do not matter either.
+        case immediate
+    }
+
+    package var pacing: Pacing
+    /// Feeds advDelay, loss and LE Rand.
+    package var seed: UInt64
+    /// The clock's first instant in nanoseconds.
+    package var startNanoseconds: UInt64
+
+    package init(pacing: Pacing = .paced, seed: UInt64 = 1, startNanoseconds: UInt64 = 0) {
+        self.pacing = pacing
+        self.seed = seed
+        self.startNanoseconds = startNanoseconds
+    }
+}
+
+/// What one controller is made of.
+package struct ControllerConfiguration: Sendable {
+    /// The public device address; nil derives one from the ordinal.
+    package var publicAddress: RadioAddress?
+    /// LE_ACL_Data_Packet_Length, at least 27.
+    package var aclDataPacketLength: UInt16
+    /// Total_Num_LE_ACL_Data_Packets, at least 1.
+    package var aclDataPacketCount: UInt8
+    package var acceptListSize: UInt8
+    package var maximumLinks: Int
+
+    package init(
+        publicAddress: RadioAddress? = nil, aclDataPacketLength: UInt16 = 27, aclDataPacketCount: UInt8 = 20,
+        acceptListSize: UInt8 = 16, maximumLinks: Int = 16
+    ) {
+        self.publicAddress = publicAddress
+        self.aclDataPacketLength = max(aclDataPacketLength, 27)
+        self.aclDataPacketCount = max(aclDataPacketCount, 1)
+        self.acceptListSize = acceptListSize
+        self.maximumLinks = maximumLinks
+    }
+}
+
+/// A controller, named by the order of plugging in, from 1.
+package struct ControllerID: Hashable, Comparable, Sendable, CustomStringConvertible {
+    package let ordinal: Int
+
+    package static func < (a: Self, b: Self) -> Bool { a.ordinal < b.ordinal }
+    package var description: String { String(ordinal) }
+}

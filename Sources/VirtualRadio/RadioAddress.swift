@@ -1,0 +1,43 @@
+/// A device address on the air and its kind: 48 bits, the most significant octet first in text.
+///
+/// Core 5.4, Vol 6, Part B, 1.3 (Device Address)
+package struct RadioAddress: Hashable, Sendable, CustomStringConvertible {
+    package var isRandom: Bool
+    /// The low 48 bits.
+    package var value: UInt64
+
+    package init(isRandom: Bool, value: UInt64) {
+        self.isRandom = isRandom
+        self.value = value & 0xFFFF_FFFF_FFFF
+    }
+
+    /// The address type octet of commands and events.
+    var typeOctet: UInt8 { isRandom ? 1 : 0 }
+
+    /// Core 5.4, Vol 6, Part B, 1.3.2.1 (Static Device Address)
+    var isStatic: Bool { isRandom && value >> 46 == 0b11 }
+
+    /// `C0:11:22:33:44:55`
+    package var description: String {
+        var text = ""
+        for index in (0..<6).reversed() {
+            let octet = UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))
+            text += octet < 16 ? "0" : ""
+            text += String(octet, radix: 16, uppercase: true)
+            if index > 0 { text += ":" }
+        }
+        return text
+    }
+
+    /// The 48 bits that a text such as `C0:11:22:33:44:55` stands for.
+    static func parseValue(_ text: some StringProtocol) -> UInt64? {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 6 else { return nil }
+        var value: UInt64 = 0
+        for part in parts {
+            guard part.utf8.count == 2, part.first != "+", let octet = UInt8(part, radix: 16) else { return nil }
+            value = value << 8 | UInt64(octet)
+        }
+        return value
+    }
+}
