@@ -1,5 +1,50 @@
 // OpenSSL 3 as Swift can use it. Every OSSL_PARAM is built in C: the constructors keep the pointer they are given, and
-// the one Swift lends for a String dangles.
+// the one Swift lends for a String dangles. Functions that can fail return 1 for success and 0 for failure.
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+
+// Memory for secrets: cleansed before it is freed.
+uint8_t *latch_secret_allocate(size_t count);
+void latch_secret_free(uint8_t *bytes, size_t count);
+void latch_cleanse(void *bytes, size_t count);
+// 1 when equal; takes the same time wherever the difference is.
+int latch_equal(const uint8_t *a, const uint8_t *b, size_t count);
+int latch_random(uint8_t *bytes, size_t count);
+
+// SHA-256 of one message.
+int latch_sha256(const uint8_t *message, size_t count, uint8_t digest[32]);
+
+// AES-CMAC with a key set once. Contexts are not safe for concurrent use.
+typedef struct evp_mac_ctx_st latch_cmac;
+latch_cmac *latch_cmac_new(const uint8_t key[16]);
+int latch_cmac_compute(latch_cmac *context, const uint8_t *message, size_t count, uint8_t mac[16]);
+void latch_cmac_free(latch_cmac *context);
+
+// One AES-128 block with a key set once. Contexts are not safe for concurrent use.
+typedef struct evp_cipher_ctx_st latch_aes128;
+latch_aes128 *latch_aes128_new(const uint8_t key[16]);
+int latch_aes128_encrypt(latch_aes128 *context, const uint8_t block[16], uint8_t result[16]);
+void latch_aes128_free(latch_aes128 *context);
+// The first index >= start whose key encrypts `block` to something that ends in `tail` (the address hash), else count.
+size_t latch_aes128_find(latch_aes128 *const *contexts, size_t count, size_t start, const uint8_t block[16],
+                         const uint8_t tail[3]);
+
+// Authenticated encryption of one message. `sealed` and `opened` have room for `count` octets.
+typedef enum { LATCH_AES128_CCM, LATCH_AES256_GCM } latch_aead;
+typedef struct {
+    const uint8_t *bytes;
+    size_t count;
+} latch_octets;
+int latch_aead_seal(latch_aead kind, const uint8_t *key, latch_octets nonce, latch_octets authenticated,
+                    latch_octets message, uint8_t *sealed, uint8_t *tag, size_t tag_count);
+int latch_aead_open(latch_aead kind, const uint8_t *key, latch_octets nonce, latch_octets authenticated,
+                    latch_octets sealed, const uint8_t *tag, size_t tag_count, uint8_t *opened);
+
+// P-256. Scalars and coordinates are 32 octets, most significant first; `xy` is X then Y.
+int latch_p256_generate(uint8_t scalar[32], uint8_t xy[64]);
+// Fails for 0 and for anything not below the group's order.
+int latch_p256_public(const uint8_t scalar[32], uint8_t xy[64]);
+// 1 when the point is on the curve, in the group and not the identity.
+int latch_p256_is_valid(const uint8_t xy[64]);
+int latch_p256_shared_x(const uint8_t scalar[32], const uint8_t xy[64], uint8_t shared[32]);
