@@ -69,6 +69,14 @@ package struct ByteReader: ~Escapable {
         return rest
     }
 
+    /// The next `count` octets, borrowed from the same place as the reader's own.
+    @_lifetime(copy self)
+    @_lifetime(self: copy self)
+    package mutating func readSpan(_ count: Int) throws(DecodingError) -> RawSpan {
+        let start = try advance(count)
+        return span.extracting(start..<start + count)
+    }
+
     @_lifetime(self: copy self)
     package mutating func skip(_ count: Int) throws(DecodingError) { _ = try advance(count) }
 

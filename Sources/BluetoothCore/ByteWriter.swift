@@ -35,6 +35,8 @@ package struct ByteWriter: Sendable {
 
     package mutating func write(_ octets: ArraySlice<UInt8>) { bytes.append(contentsOf: octets) }
 
+    package mutating func write(_ octets: RawSpan) { octets.withUnsafeBytes { bytes.append(contentsOf: $0) } }
+
     private mutating func appendLittleEndian<T: FixedWidthInteger>(_ value: T) {
         withUnsafeBytes(of: value.littleEndian) { bytes.append(contentsOf: $0) }
     }
