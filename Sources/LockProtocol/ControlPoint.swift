@@ -1,0 +1,74 @@
+import BluetoothCore
+
+/// A procedure of the Lock Control Point (0004), or the code that opens every response.
+package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// What became of this credential's last command. No operands.
+    package static let keyStatus = Self(rawValue: 0x01)
+    /// Opens every indication.
+    package static let response = Self(rawValue: 0x20)
+}
+
+/// What a procedure says first.
+package struct ControlPointResult: RawRepresentable, Hashable, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    package static let success = Self(rawValue: 0x01)
+    package static let opcodeNotSupported = Self(rawValue: 0x02)
+    package static let invalidOperand = Self(rawValue: 0x03)
+    package static let operationFailed = Self(rawValue: 0x04)
+    package static let notPermitted = Self(rawValue: 0x05)
+}
+
+/// What is written to the control point: op-code, operands.
+package struct ControlPointRequest: WireCodable {
+    package var opcode: ControlPointOpcode
+    package var operands: [UInt8]
+
+    package init(opcode: ControlPointOpcode, operands: [UInt8] = []) {
+        self.opcode = opcode
+        self.operands = operands
+    }
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        opcode = ControlPointOpcode(rawValue: try reader.readUInt8())
+        operands = reader.readRemaining()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(opcode.rawValue)
+        writer.write(operands)
+    }
+}
+
+/// What is indicated: response code, the request's op-code, result, parameters.
+package struct ControlPointResponse: WireCodable {
+    package var request: ControlPointOpcode
+    package var result: ControlPointResult
+    package var parameters: [UInt8]
+
+    package init(request: ControlPointOpcode, result: ControlPointResult, parameters: [UInt8] = []) {
+        self.request = request
+        self.result = result
+        self.parameters = parameters
+    }
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        guard try reader.readUInt8() == ControlPointOpcode.response.rawValue else {
+            throw .invalidValue(field: "response code")
+        }
+        request = ControlPointOpcode(rawValue: try reader.readUInt8())
+        result = ControlPointResult(rawValue: try reader.readUInt8())
+        parameters = reader.readRemaining()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(ControlPointOpcode.response.rawValue)
+        writer.write(request.rawValue)
+        writer.write(result.rawValue)
+        writer.write(parameters)
+    }
+}

@@ -1,0 +1,74 @@
+/// What a credential may do. Rights belong to the credential, never to an address.
+package struct Rights: OptionSet, Hashable, Sendable {
+    package let rawValue: UInt16
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    package static let lock = Self(rawValue: 1 << 0)
+    package static let unlock = Self(rawValue: 1 << 1)
+    package static let unlatch = Self(rawValue: 1 << 2)
+    package static let lockAndGo = Self(rawValue: 1 << 3)
+    package static let holdOpen = Self(rawValue: 1 << 4)
+    package static let readKeyStatus = Self(rawValue: 1 << 5)
+    package static let readAudit = Self(rawValue: 1 << 6)
+    package static let manageCredentials = Self(rawValue: 1 << 7)
+    package static let manageSchedules = Self(rawValue: 1 << 8)
+    package static let changeMode = Self(rawValue: 1 << 9)
+    package static let changeSettings = Self(rawValue: 1 << 10)
+    package static let setTime = Self(rawValue: 1 << 11)
+    package static let openEnrolment = Self(rawValue: 1 << 12)
+    package static let factoryReset = Self(rawValue: 1 << 13)
+}
+
+/// What kind of person a credential stands for. Kept by its number.
+package enum Role: UInt8, Sendable, CaseIterable {
+    case owner = 1
+    case administrator = 2
+    case resident = 3
+    case guest = 4
+    /// Lets itself out and locks up, but never opens: cleaners, couriers, an automation.
+    case lockOnly = 5
+
+    /// The one table. Everything that may or may not be done is looked up here.
+    package var rights: Rights {
+        switch self {
+        case .owner:
+            [
+                .lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus, .readAudit, .manageCredentials,
+                .manageSchedules, .changeMode, .changeSettings, .setTime, .openEnrolment, .factoryReset,
+            ]
+        case .administrator:
+            [
+                .lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus, .readAudit, .manageCredentials,
+                .manageSchedules, .changeMode, .changeSettings, .setTime, .openEnrolment,
+            ]
+        case .resident: [.lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus]
+        case .guest: [.lock, .unlock, .lockAndGo, .readKeyStatus]
+        case .lockOnly: [.lock, .readKeyStatus]
+        }
+    }
+}
+
+extension LockCommand {
+    /// What its sender must have; nil when no role can be given it: an operation that this version does not know, or an
+    /// argument that says nothing for its operation.
+    package var requiredRights: Rights? {
+        switch (operation, argument) {
+        case (.lock, .setting): .lock
+        case (.unlock, .setting), (.unlock, .after): .unlock
+        case (.unlock, .holdOpen): [.unlock, .holdOpen]
+        case (.unlatch, .setting), (.unlatch, .after): .unlatch
+        case (.lockAndGo, .setting), (.lockAndGo, .after): .lockAndGo
+        default: nil
+        }
+    }
+}
+
+extension ControlPointOpcode {
+    /// What the sender of a request must have; nil for procedures that this version does not know.
+    package var requiredRights: Rights? {
+        switch self {
+        case .keyStatus: .readKeyStatus
+        default: nil
+        }
+    }
+}
