@@ -1,0 +1,128 @@
+import BluetoothCore
+
+/// Why a PDU was not taken. This side's fault; it reaches the PDU.
+package enum ACLSendError: Error, Equatable, Sendable {
+    /// No such link, or no longer.
+    case unknownLink
+    /// The link's queue has no room for it: try again after a completion.
+    case queueFull
+    case emptyPDU
+}
+
+/// What the controller did wrong in counting. It reaches the event; the credits stay sound.
+package enum ACLCreditFault: Equatable, Sendable {
+    /// Packets completed on a link that does not exist. (Just after a disconnection this is no more than a race.)
+    case unknownLink(ConnectionHandle)
+    /// More completed than were outstanding on the link.
+    case completedTooMany(ConnectionHandle, excess: Int)
+}
+
+package enum ACLSendOutput: Equatable, Sendable {
+    /// The controller is done with the PDU's last packet: the peer's link layer acknowledged it, or flushed.
+    case completed(ConnectionHandle, token: UInt64)
+    /// The link went before the PDU did. Whether the peer got it, nobody can say.
+    case dropped(ConnectionHandle, token: UInt64)
+    case fault(ACLCreditFault)
+}
+
+/// Cuts L2CAP PDUs into packets that fit the controller's buffers, sends no more of them than there are buffers, and
+/// shares the buffers among the links.
+///
+/// Core 5.4, Vol 4, Part E, 4.1.1 (Host to Controller Data Flow Control)
+package struct ACLSendQueue: Sendable {
+    /// Octets that may wait on one link, not counting what the controller has.
+    package static let maximumQueuedOctetsPerLink = 32_768
+
+    private let buffers: ACLBuffers
+    private var links: [ACLLinkQueue] = []
+    private var outstanding = 0
+    /// Where the search for the next link to serve begins.
+    private var turn = 0
+
+    package init(_ buffers: ACLBuffers) { self.buffers = buffers }
+
+    /// Buffers that the controller has free.
+    package var freeCredits: Int { buffers.packetCount - outstanding }
+
+    /// Octets that wait on a link; nil when there is no such link.
+    package func queuedOctets(on handle: ConnectionHandle) -> Int? {
+        index(of: handle).map { links[$0].queuedOctets }
+    }
+
+    /// Nothing happens if the link is there already.
+    package mutating func addLink(_ handle: ConnectionHandle) {
+        guard index(of: handle) == nil else { return }
+        links.append(ACLLinkQueue(handle: handle))
+    }
+
+    /// The link is gone: its buffers are free again, and what was not completed is reported as dropped.
+    ///
+    /// Core 5.4, Vol 4, Part E, 4.1.1 (Host to Controller Data Flow Control): a Disconnection Complete event says that
+    /// all the link's packets have been flushed.
+    package mutating func removeLink(_ handle: ConnectionHandle, into outputs: inout [ACLSendOutput]) {
+        guard let index = index(of: handle) else { return }
+        let link = links.remove(at: index)
+        outstanding -= link.outstanding
+        if turn > index { turn -= 1 }
+        link.drop(into: &outputs)
+    }
+
+    /// The controller was reset: every link is gone.
+    package mutating func removeAllLinks(into outputs: inout [ACLSendOutput]) {
+        for link in links { removeLink(link.handle, into: &outputs) }
+    }
+
+    /// Takes a whole L2CAP PDU, basic header included.
+    package mutating func submit(
+        _ pdu: RawSpan, token: UInt64, on handle: ConnectionHandle
+    ) throws(ACLSendError) {
+        guard let index = index(of: handle) else { throw .unknownLink }
+        guard pdu.byteCount > 0 else { throw .emptyPDU }
+        guard links[index].queuedOctets + pdu.byteCount <= Self.maximumQueuedOctetsPerLink else { throw .queueFull }
+        links[index].append(pdu, token: token)
+    }
+
+    /// Appends the next packet that the controller has room for, indicator first; false when there is none.
+    package mutating func nextPacket(into writer: inout ByteWriter) -> Bool {
+        guard freeCredits > 0 else { return false }
+        for step in 0..<links.count {
+            let index = (turn + step) % links.count
+            guard links[index].queuedOctets > 0, mayServe(index) else { continue }
+            links[index].writePacket(maximumOctets: buffers.packetOctets, into: &writer)
+            outstanding += 1
+            turn = index + 1
+            return true
+        }
+        return false
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.19 (Number Of Completed Packets event)
+    package mutating func receive(
+        _ event: HCINumberOfCompletedPackets, into outputs: inout [ACLSendOutput]
+    ) {
+        event.forEach { entry in
+            guard let index = index(of: entry.handle) else {
+                outputs.append(.fault(.unknownLink(entry.handle)))
+                return
+            }
+            let believed = min(Int(entry.count), links[index].outstanding)
+            outstanding -= believed
+            links[index].complete(believed, into: &outputs)
+            if believed < Int(entry.count) {
+                outputs.append(.fault(.completedTooMany(entry.handle, excess: Int(entry.count) - believed)))
+            }
+        }
+    }
+
+    /// A link whose peer is out of range must not fill the controller: for each other link that has nothing there, one
+    /// buffer stays free, up to half of them all.
+    private func mayServe(_ index: Int) -> Bool {
+        guard links[index].outstanding > 0 else { return true }
+        let idle = links.count { $0.outstanding == 0 }
+        return freeCredits > min(idle, buffers.packetCount / 2)
+    }
+
+    private func index(of handle: ConnectionHandle) -> Int? {
+        links.firstIndex { $0.handle == handle }
+    }
+}
