@@ -43,41 +43,55 @@ let package = Package(
         room("ATT", ["BluetoothCore"]),
         room("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
         room("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
-        room("BluetoothHost", [
-            "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager",
-        ]),
+        room(
+            "BluetoothHost",
+            [
+                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager",
+            ]),
 
         // Apple's API over the host.
         room("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
-        room("CoreBluetooth", [
-            "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "StatePersistence",
-        ]),
+        room(
+            "CoreBluetooth",
+            [
+                "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "StatePersistence",
+            ]),
 
         // The lock and the key.
         room("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
-        room("LockPeripheral", [
-            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
-        ]),
-        room("LockCentral", [
-            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
-        ]),
+        room(
+            "LockPeripheral",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+            ]),
+        room(
+            "LockCentral",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+            ]),
 
         // Shells: disk and descriptors.
         room("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite"]),
-        room("LockPersistence", [
-            "BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
-        ]),
+        room(
+            "LockPersistence",
+            [
+                "BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
+            ]),
         room("HCITransport", ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "HCI"]),
+
+        // How operators speak to a running daemon.
+        room("DaemonControl", ["BluetoothCore", "CLinux"]),
 
         // A controller that shares nothing with the host.
         room("VirtualRadio", ["CLinux", "COpenSSL"]),
 
-        room("Drills", ["CLinux", "CSQLite"]),
+        room("Drills", ["CLinux", "CSQLite", "DaemonControl"]),
         .executableTarget(
             name: "latch",
             dependencies: [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Drills",
-                "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
+                "DaemonControl", "Drills", "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence",
+                "LockProtocol",
                 "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),
@@ -93,21 +107,26 @@ let package = Package(
         tests("ATT", ["BluetoothCore"]),
         tests("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
         tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
-        tests("BluetoothHost", [
-            "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
-        ]),
+        tests(
+            "BluetoothHost",
+            [
+                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
+            ]),
         tests("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         tests("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite"]),
-        tests("LockPersistence", [
-            "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
-        ]),
+        tests(
+            "LockPersistence",
+            [
+                "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
+            ]),
         tests("HCITransport", ["BluetoothCore", "BluetoothHost", "HCI"]),
+        tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio"),
         tests("Drills", ["CSQLite"]),
-        tests("latch", ["BluetoothCore"]),
+        tests("latch", ["BluetoothCore", "CLinux", "DaemonControl"]),
         .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
     ]
 )

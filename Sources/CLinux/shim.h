@@ -1,9 +1,8 @@
 // The Linux calls that Glibc's module does not export, under their own names where Swift can see those, and as
 // `latch_…` where a macro or a variadic call stands in the way.
+//
+// Without _GNU_SOURCE: it changes structures that Glibc's module has already defined, and no file could import both.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -76,4 +75,27 @@ static inline int latch_forbid_core_dumps(void) {
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+}
+
+// SOCK_* is an enum in Swift's Glibc and its flags are not all there.
+static inline int latch_socket_flags(void) { return SOCK_NONBLOCK | SOCK_CLOEXEC; }
+static inline int latch_message_flags(void) { return MSG_NOSIGNAL; }
+
+// accept4 and struct ucred are declared for _GNU_SOURCE only.
+static inline int latch_accept(int listener) {
+    extern int accept4(int, struct sockaddr *, socklen_t *, int);
+    return accept4(listener, 0, 0, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+// Who connected, as the kernel saw it when they did.
+static inline int latch_peer_user(int connection, uid_t *user) {
+    struct {
+        pid_t pid;
+        uid_t uid;
+        gid_t gid;
+    } credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    *user = credentials.uid;
+    return 0;
 }

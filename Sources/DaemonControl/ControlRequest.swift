@@ -1,0 +1,106 @@
+/// What an operator's command asks of a daemon: `{"request":"enroll","credential":"anna", …}`.
+package protocol ControlRequest: Sendable {
+    init(name: String, fields: inout RequestFields) throws(ControlFailure)
+    /// Name and members, in the order of the documentation.
+    var encoded: (name: String, fields: JSONObject) { get }
+}
+
+extension ControlRequest {
+    /// Reads one line. Members that the request does not know are refused: a request is never half understood.
+    package init(line octets: [UInt8]) throws(ControlFailure) {
+        let value: JSONValue
+        do { value = try JSONValue(line: octets) } catch { throw ControlFailure(.malformed, error.description) }
+        guard let object = value.object, let name = object["request"]?.string else {
+            throw ControlFailure(.malformed, "a request is an object with a member \"request\"")
+        }
+        var fields = RequestFields(request: name, object: object)
+        self = try Self(name: name, fields: &fields)
+        try fields.finish()
+    }
+
+    /// As one line, its line feed included.
+    package var line: [UInt8] {
+        let (name, fields) = encoded
+        var object: JSONObject = ["request": .string(name)]
+        for member in fields.members { object[member.name] = member.value }
+        return Array((JSONValue.object(object).text + "\n").utf8)
+    }
+}
+
+/// The members of one request, each to be taken once.
+package struct RequestFields: Sendable {
+    private let request: String
+    private var object: JSONObject
+
+    fileprivate init(request: String, object: JSONObject) {
+        self.request = request
+        self.object = object
+        self.object["request"] = nil
+    }
+
+    /// Octets of a name or a code.
+    package static let maximumTextOctets = 256
+
+    package mutating func text(_ name: String) throws(ControlFailure) -> String {
+        guard let text = try optionalText(name) else { throw missing(name) }
+        return text
+    }
+
+    package mutating func optionalText(_ name: String) throws(ControlFailure) -> String? {
+        guard let value = take(name) else { return nil }
+        guard let text = value.string, !text.isEmpty, text.utf8.count <= Self.maximumTextOctets else {
+            throw wrong(name, "text of 1 to \(Self.maximumTextOctets) octets")
+        }
+        return text
+    }
+
+    package mutating func number(_ name: String, in range: ClosedRange<Int64>, default fallback: Int64)
+        throws(ControlFailure) -> Int64
+    {
+        guard let value = take(name) else { return fallback }
+        guard let number = value.number, range.contains(number) else {
+            throw wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    package mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default fallback: Choice?)
+        throws(ControlFailure) -> Choice where Choice.RawValue == String
+    {
+        guard let value = take(name) else {
+            guard let fallback else { throw missing(name) }
+            return fallback
+        }
+        guard let text = value.string, let choice = Choice(rawValue: text) else {
+            throw wrong(name, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return choice
+    }
+
+    fileprivate func finish() throws(ControlFailure) {
+        guard let extra = object.members.first else { return }
+        throw ControlFailure(.unknownRequest, "request \"\(request)\" has no member \"\(extra.name)\"")
+    }
+
+    /// A member that is there but null counts as absent.
+    private mutating func take(_ name: String) -> JSONValue? {
+        let value = object[name]
+        object[name] = nil
+        return value == .null ? nil : value
+    }
+
+    private func missing(_ name: String) -> ControlFailure {
+        ControlFailure(.unknownRequest, "request \"\(request)\" lacks its member \"\(name)\"")
+    }
+
+    private func wrong(_ name: String, _ expected: String) -> ControlFailure {
+        ControlFailure(.unknownRequest, "member \"\(name)\" of request \"\(request)\" must be \(expected)")
+    }
+}
+
+extension ControlFailure {
+    static func unknown(_ name: String, known: [String]) -> ControlFailure {
+        ControlFailure(
+            .unknownRequest, "no request \"\(name)\" here: this daemon knows " + known.joined(separator: ", "))
+    }
+}

@@ -1,0 +1,77 @@
+import CLinux
+import Glibc
+
+/// A daemon's control socket on the daemon's own loop.
+///
+/// Every bound is small and named: a client that misbehaves loses its connection, and the daemon nothing.
+package final class ControlServer {
+    /// Connections at once. One more displaces the oldest that waits for nothing; if all wait, it is turned away.
+    package static let maximumClients = 16
+    /// Octets that a client may leave unread before it loses its connection.
+    package static let maximumUnreadOctets = 256 * 1024
+    /// Connections taken from the backlog in one iteration of the loop.
+    static let maximumAcceptsPerIteration = 32
+
+    /// Takes one request line; it answers by the exchange, now or later.
+    package typealias Handler = (_ line: [UInt8], _ exchange: ControlExchange) -> Void
+
+    private let socket: ControlSocket
+    private let loop: any ReadinessLoop
+    private let handler: Handler
+    private var clients: [Int32: ControlConnection] = [:]
+    private var arrivals: UInt64 = 0
+    private var isClosed = false
+
+    /// From its return on clients can connect.
+    package init(path: String, loop: any ReadinessLoop, handler: @escaping Handler) throws(ControlSocketError) {
+        socket = try ControlSocket(binding: path)
+        self.loop = loop
+        self.handler = handler
+        let watched = loop.watch(socket.descriptor, for: .readable) { [weak self] _ in self?.acceptWaiting() }
+        guard watched else {
+            throw ControlSocketError(reason: .unusable, description: "control socket \(path): the loop cannot watch it")
+        }
+    }
+
+    package var clientCount: Int { clients.count }
+
+    /// Ends every exchange with `stopping` and closes. The socket's name goes when the server does.
+    package func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        loop.unwatch(socket.descriptor)
+        for client in clients.values {
+            client.exchange?.fail(ControlFailure(.stopping, "the daemon is ending"))
+            client.close()
+        }
+        clients.removeAll()
+    }
+
+    private func acceptWaiting() {
+        for _ in 0..<Self.maximumAcceptsPerIteration {
+            guard !isClosed, let accepted = socket.accept() else { return }
+            switch accepted {
+            case .stranger(let descriptor): Glibc.close(descriptor)
+            case .client(let descriptor): admit(descriptor)
+            }
+        }
+    }
+
+    private func admit(_ descriptor: Int32) {
+        if clients.count >= Self.maximumClients {
+            let idle = clients.values.filter { $0.exchange == nil }.min { $0.arrival < $1.arrival }
+            guard let idle else {
+                let line = ControlReply.error(ControlFailure(.busy, "too many clients at once: try again")).line
+                _ = send(descriptor, line, line.count, latch_message_flags())
+                Glibc.close(descriptor)
+                return
+            }
+            idle.close()
+        }
+        arrivals += 1
+        let connection = ControlConnection(descriptor: descriptor, arrival: arrivals, loop: loop, handler: handler)
+        connection.onClosed = { [weak self] in self?.clients[descriptor] = nil }
+        clients[descriptor] = connection
+        if !connection.start() { connection.close() }
+    }
+}

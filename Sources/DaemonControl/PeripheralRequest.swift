@@ -1,0 +1,64 @@
+/// What an operator asks of the lock's daemon.
+package enum PeripheralRequest: ControlRequest, Equatable {
+    case status
+    /// Holds the enrolment window open for one credential. Events say what happens; the exchange ends with the window.
+    case enroll(Enrolment)
+    /// Every state transition from now on, until the client goes.
+    case events
+    /// Ends the daemon cleanly.
+    case stop
+
+    package struct Enrolment: Equatable, Sendable {
+        /// How the two sides prove themselves to each other; pinned on both sides.
+        package enum Method: String, CaseIterable, Sendable { case oob, passkey }
+        package enum Role: String, CaseIterable, Sendable { case owner, administrator, user, guest }
+
+        package static let defaultWindowSeconds: Int64 = 120
+        package static let maximumWindowSeconds: Int64 = 3600
+
+        /// The operator's name for whoever enrols: rights belong to it.
+        package var credential: String
+        package var method: Method
+        package var role: Role
+        package var seconds: Int64
+
+        package init(credential: String, method: Method, role: Role, seconds: Int64) {
+            self.credential = credential
+            self.method = method
+            self.role = role
+            self.seconds = seconds
+        }
+    }
+
+    package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
+        switch name {
+        case "status": self = .status
+        case "events": self = .events
+        case "stop": self = .stop
+        case "enroll":
+            let credential = try fields.text("credential")
+            let method: Enrolment.Method = try fields.choice("method", default: .oob)
+            let role: Enrolment.Role = try fields.choice("role", default: .user)
+            let seconds = try fields.number(
+                "seconds", in: 1...Enrolment.maximumWindowSeconds, default: Enrolment.defaultWindowSeconds)
+            self = .enroll(Enrolment(credential: credential, method: method, role: role, seconds: seconds))
+        default: throw .unknown(name, known: ["status", "enroll", "events", "stop"])
+        }
+    }
+
+    package var encoded: (name: String, fields: JSONObject) {
+        switch self {
+        case .status: ("status", [:])
+        case .events: ("events", [:])
+        case .stop: ("stop", [:])
+        case .enroll(let enrolment):
+            (
+                "enroll",
+                [
+                    "credential": .string(enrolment.credential), "method": .string(enrolment.method.rawValue),
+                    "role": .string(enrolment.role.rawValue), "seconds": .number(enrolment.seconds),
+                ]
+            )
+        }
+    }
+}
