@@ -1,0 +1,100 @@
+import BluetoothCore
+import LockProtocol
+
+extension AuditedCommand: WireCodable {
+    private static let hasCredential: UInt8 = 0x01
+    private static let hasSignCounter: UInt8 = 0x02
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        let flags = try reader.readUInt8()
+        guard flags & ~(Self.hasCredential | Self.hasSignCounter) == 0 else {
+            throw .invalidValue(field: "audited command flags")
+        }
+        bond = try reader.readUInt64()
+        credential = nil
+        if flags & Self.hasCredential != 0 { credential = CredentialID(rawValue: try reader.readUInt64()) }
+        signCounter = nil
+        if flags & Self.hasSignCounter != 0 { signCounter = try reader.readUInt32() }
+        command = try LockCommand(decoding: &reader)
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(
+            (credential == nil ? 0 : Self.hasCredential) | (signCounter == nil ? 0 : Self.hasSignCounter))
+        writer.write(bond)
+        if let credential { writer.write(credential.rawValue) }
+        if let signCounter { writer.write(signCounter) }
+        command.encode(into: &writer)
+    }
+}
+
+extension AuditEvent: WireCodable {
+    /// What an event's first octet says it is. Never renumbered: hashes are over it.
+    private enum Kind: UInt8 {
+        case granted = 1
+        case refused = 2
+        case refusalsSuppressed = 3
+        case securing = 4
+        case outcome = 5
+        case bolt = 6
+        case door = 7
+        case launched = 8
+    }
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        guard let kind = Kind(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "audit event") }
+        switch kind {
+        case .granted: self = .granted(try AuditedCommand(decoding: &reader))
+        case .refused:
+            let result = LockResult(rawValue: try reader.readUInt8())
+            self = .refused(try AuditedCommand(decoding: &reader), result)
+        case .refusalsSuppressed: self = .refusalsSuppressed(bond: try reader.readUInt64())
+        case .securing:
+            let recovering = try reader.readUInt8()
+            guard recovering <= 1 else { throw .invalidValue(field: "recovering") }
+            self = .securing(recovering: recovering == 1)
+        case .outcome:
+            guard let outcome = Outcome(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "outcome")
+            }
+            self = .outcome(of: try reader.readUInt64(), outcome)
+        case .bolt:
+            guard let position = BoltPosition(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "bolt position")
+            }
+            self = .bolt(position)
+        case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
+        case .launched: self = .launched
+        }
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        func begin(_ kind: Kind) { writer.write(kind.rawValue) }
+        switch self {
+        case .granted(let command):
+            begin(.granted)
+            command.encode(into: &writer)
+        case .refused(let command, let result):
+            begin(.refused)
+            writer.write(result.rawValue)
+            command.encode(into: &writer)
+        case .refusalsSuppressed(let bond):
+            begin(.refusalsSuppressed)
+            writer.write(bond)
+        case .securing(let recovering):
+            begin(.securing)
+            writer.write(recovering ? 1 as UInt8 : 0)
+        case .outcome(let sequence, let outcome):
+            begin(.outcome)
+            writer.write(outcome.rawValue)
+            writer.write(sequence)
+        case .bolt(let position):
+            begin(.bolt)
+            writer.write(position.rawValue)
+        case .door(let door):
+            begin(.door)
+            writer.write(door.rawValue)
+        case .launched: begin(.launched)
+        }
+    }
+}

@@ -1,0 +1,94 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockProtocol
+
+/// How a movement ended. Kept by its number.
+package enum Outcome: UInt8, Sendable, CaseIterable {
+    case done = 1
+    /// Known not to have been carried out.
+    case aborted = 2
+    /// A restart or a fault hides whether the bolt moved.
+    case unknown = 3
+
+    package var phase: CommandPhase {
+        switch self {
+        case .done: .done
+        case .aborted: .aborted
+        case .unknown: .unknown
+        }
+    }
+}
+
+/// A command as the audit names it.
+package struct AuditedCommand: Hashable, Sendable {
+    package var bond: UInt64
+    /// nil when the bond has none.
+    package var credential: CredentialID?
+    package var command: LockCommand
+    /// nil on the encrypted path.
+    package var signCounter: UInt32?
+
+    package init(bond: UInt64, credential: CredentialID?, command: LockCommand, signCounter: UInt32?) {
+        self.bond = bond
+        self.credential = credential
+        self.command = command
+        self.signCounter = signCounter
+    }
+}
+
+/// Something worth an account.
+package enum AuditEvent: Hashable, Sendable {
+    /// Exactly one `outcome` of this record's sequence follows, sooner or later.
+    case granted(AuditedCommand)
+    case refused(AuditedCommand, LockResult)
+    /// This bond's refusals are no longer told one by one for a while.
+    case refusalsSuppressed(bond: UInt64)
+    /// The lock moves by its own rules: exactly one `outcome` follows here too.
+    case securing(recovering: Bool)
+    case outcome(of: UInt64, Outcome)
+    /// The bolt was found or felt somewhere without having been sent.
+    case bolt(BoltPosition)
+    case door(DoorCode)
+    /// The lock's program began, in the record's boot.
+    case launched
+}
+
+/// One link of the audit's chain.
+package struct AuditRecord: Hashable, Sendable {
+    package var sequence: UInt64
+    package var boot: BootID
+    package var at: Instant
+    /// Seconds since 1970; nil while the clock could not be trusted.
+    package var wallClockSeconds: Int64?
+    package var event: AuditEvent
+    /// SHA-256 of the previous record's hash followed by this record's octets.
+    package var hash: [UInt8]
+
+    package init(
+        sequence: UInt64, boot: BootID, at: Instant, wallClockSeconds: Int64?, event: AuditEvent, hash: [UInt8]
+    ) {
+        self.sequence = sequence
+        self.boot = boot
+        self.at = at
+        self.wallClockSeconds = wallClockSeconds
+        self.event = event
+        self.hash = hash
+    }
+}
+
+/// Where the chain has got to. The next record continues it.
+package struct AuditHead: Hashable, Sendable {
+    /// Of the last record; 0 before the first.
+    package var sequence: UInt64
+    package var hash: [UInt8]
+
+    package static let empty = Self(
+        sequence: 0, hash: SHA256.digest(Array("latch audit 1".utf8)))
+
+    package init(sequence: UInt64, hash: [UInt8]) {
+        self.sequence = sequence
+        self.hash = hash
+    }
+
+    package init(_ last: AuditRecord) { self.init(sequence: last.sequence, hash: last.hash) }
+}

@@ -1,0 +1,45 @@
+import BluetoothCore
+import LockProtocol
+
+/// Where a bolt rests, as its sensor tells. Kept by its number.
+package enum BoltPosition: UInt8, Sendable, CaseIterable {
+    /// Between its ends, or not readable.
+    case unknown = 0
+    case locked = 1
+    case unlocked = 2
+    case jammed = 3
+
+    package var code: BoltCode {
+        switch self {
+        case .unknown: .unknown
+        case .locked: .locked
+        case .unlocked: .unlocked
+        case .jammed: .jammed
+        }
+    }
+}
+
+/// Bolt and door as last known: what is told until the sensors have been read again.
+package struct BoltRecord: Hashable, Sendable {
+    package var position: BoltPosition
+    package var door: DoorCode
+
+    package init(position: BoltPosition = .unknown, door: DoorCode = .unknown) {
+        self.position = position
+        self.door = door
+    }
+}
+
+/// When the bolt is to go back by itself.
+package struct RelockDeadline: Hashable, Sendable {
+    package var boot: BootID
+    package var at: Instant
+
+    package init(boot: BootID, at: Instant) {
+        self.boot = boot
+        self.at = at
+    }
+
+    /// Boot time starts over with the machine, so that a deadline of another boot says nothing but "due".
+    package func isDue(boot: BootID, now: Instant) -> Bool { boot != self.boot || now >= at }
+}
