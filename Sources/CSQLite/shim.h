@@ -3,3 +3,8 @@
 
 // SQLITE_TRANSIENT is a cast that Swift's importer cannot see.
 static inline sqlite3_destructor_type latch_sqlite_transient(void) { return SQLITE_TRANSIENT; }
+
+// sqlite3_db_config is variadic; the options used here all take one switch.
+static inline int latch_sqlite_set(sqlite3 *database, int option, int on) {
+    return sqlite3_db_config(database, option, on, (int *)0);
+}

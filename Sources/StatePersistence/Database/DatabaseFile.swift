@@ -1,0 +1,97 @@
+import CLinux
+import Glibc
+
+/// Making a database file, and looking at one before it is touched.
+enum DatabaseFile {
+    /// "Ltch": tells this program's databases from others.
+    private static let applicationID: Int32 = 0x4C74_6368
+    private static let pageSize = 1_024
+
+    /// Settings that belong to a connection. `secure_delete=FAST` overwrites deleted rows on pages that are written
+    /// anyway. Setting WAL changes nothing but a restored backup, which comes without.
+    static let settings = """
+        PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
+        PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 0
+        """
+
+    static func exists(_ path: String) throws(StoreError) -> Bool {
+        if let size = try StateFile.size(path) {
+            // One made by `create` is never empty.
+            guard size > 0 else { throw .notADatabase(path: path) }
+            return true
+        }
+        guard try StateFile.size(path + "-wal") ?? 0 == 0 else {
+            throw .corrupt(path: path, reason: "it is gone, but its log \(path)-wal is there")
+        }
+        return false
+    }
+
+    /// Creates the file under another name and renames it when it is complete and on disk: a file under its own name is
+    /// a whole database whenever the process is killed. Under the lock.
+    static func create(_ path: String, components: [SchemaComponent]) throws(StoreError) {
+        let draft = path + ".new"
+        for suffix in ["", "-wal", "-shm", "-journal"] { try StateFile.removeIfPresent(draft + suffix) }
+        do {
+            // SQLite would let the umask choose its mode.
+            _ = try StateFile.open(draft, O_RDWR | O_CREAT | O_EXCL)
+            let connection = try Connection(path: draft, access: .create)
+            try connection.execute("PRAGMA page_size = \(pageSize); PRAGMA application_id = \(applicationID)")
+            try connection.execute(settings)
+            try MigrationHistory.complete(components, in: connection)
+            guard try connection.checkpoint(truncating: true) else { throw StoreError.busy(path: draft) }
+        } catch let error as StoreError {
+            throw error
+        } catch {
+            throw .misuse(path: draft, reason: "\(error)")
+        }
+        for suffix in ["-wal", "-shm"] { try StateFile.removeIfPresent(draft + suffix) }
+        try StateFile.synchronize(draft)
+        try StateFile.rename(draft, to: path)
+    }
+
+    /// Refuses what cannot be used, without writing to the file, its log or its journal mode. Under the lock.
+    static func look(at path: String, components: [SchemaComponent]) throws(StoreError) {
+        let connection = try lookingConnection(path)
+        try requireOurs(connection)
+        let history = try MigrationHistory(of: connection)
+        for component in components { _ = try history.missing(of: component, path: path) }
+        try requireSound(connection)
+    }
+
+    /// A connection that only reads. With a log it must read that too, or it would miss what was committed last;
+    /// without one it must not create one.
+    static func lookingConnection(_ path: String) throws(StoreError) -> Connection {
+        let hasLog = try StateFile.size(path + "-wal") ?? 0 > 0
+        return try Connection(path: path, access: hasLog ? .readOnly : .immutable)
+    }
+
+    static func requireOurs(_ connection: Connection) throws(StoreError) {
+        let found = try connection.statement("PRAGMA application_id")
+            .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int32.self) }
+        guard found == applicationID else { throw .foreign(path: connection.path) }
+    }
+
+    /// Every page is where its tree says and has the right form. (`quick_check` leaves out only whether indexes and
+    /// tables agree, which takes several times as long; `latch state check` looks at that too.)
+    static func requireSound(_ connection: Connection) throws(StoreError) {
+        let fault = try connection.statement("PRAGMA quick_check(1)")
+            .firstRow { (row) throws(StoreError) in row.text(0) }
+        guard fault == "ok" else { throw .corrupt(path: connection.path, reason: Self.oneLine(fault)) }
+    }
+
+    /// Everything that SQLite can check.
+    static func integrityFaults(_ connection: Connection) throws(StoreError) -> [String] {
+        var faults: [String] = []
+        try connection.statement("PRAGMA integrity_check(20)")
+            .forEachRow { (row) throws(StoreError) in faults.append(Self.oneLine(row.text(0))) }
+        try connection.statement("PRAGMA foreign_key_check")
+            .forEachRow { (row) throws(StoreError) in
+                faults.append("a row of \(row.text(0)) refers to a missing row of \(row.text(2))")
+            }
+        return faults == ["ok"] ? [] : faults.filter { $0 != "ok" }
+    }
+
+    private static func oneLine(_ text: String?) -> String {
+        (text ?? "no answer").split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+}

@@ -1,0 +1,39 @@
+import CLinux
+import Glibc
+
+/// An advisory lock on a file of its own beside the database, which the kernel releases when its holder dies.
+///
+/// Every commit and checkpoint of the database is made under it. SQLite's own locks would do, but for a bug in 3.7.0 to
+/// 3.51.2: a commit that starts the log afresh during another connection's second checkpoint can corrupt the file. Under
+/// one lock there never is such a moment.
+final class FileLock {
+    private let file: Descriptor
+    private let path: String
+
+    /// `subject` is the database that the lock stands for.
+    init(beside subject: String) throws(StoreError) {
+        path = subject
+        let lock = subject + ".lock"
+        file = try StateFile.open(lock, O_RDWR | O_CREAT)
+        // Root may look after a database of another user, who must be able to open the lock later.
+        if geteuid() == 0, let owner = try StateFile.status(StateFile.directory(of: subject)) {
+            guard fchown(file.fd, owner.st_uid, owner.st_gid) == 0 else { throw StateFile.error(lock) }
+        }
+    }
+
+    /// Throws `busy` when others hold it for longer than `milliseconds`.
+    ///
+    /// flock has no time limit of its own and the loop must not stand still, so it asks again at growing intervals.
+    func acquire(waiting milliseconds: UInt64) throws(StoreError) {
+        let deadline = latch_clock_nanoseconds(CLOCK_MONOTONIC) + milliseconds * 1_000_000
+        var pauseMicroseconds: useconds_t = 50
+        while flock(file.fd, LOCK_EX | LOCK_NB) != 0 {
+            guard errno == EWOULDBLOCK || errno == EINTR else { throw StateFile.error(path) }
+            guard latch_clock_nanoseconds(CLOCK_MONOTONIC) < deadline else { throw .busy(path: path) }
+            usleep(pauseMicroseconds)
+            pauseMicroseconds = min(pauseMicroseconds * 2, 1_000)
+        }
+    }
+
+    func release() { flock(file.fd, LOCK_UN) }
+}

@@ -1,0 +1,133 @@
+import CLinux
+import Glibc
+
+/// The file-system calls of the store: owner only, flushed, and with errors that name the file.
+enum StateFile {
+    static let directoryMode: UInt32 = 0o700
+    static let fileMode: UInt32 = 0o600
+
+    static func directory(of path: String) -> String {
+        guard let slash = path.lastIndex(of: "/") else { return "." }
+        return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// The directory exists afterwards and only its owner may enter it. Only the last component is created.
+    static func prepareDirectory(_ path: String) throws(StoreError) {
+        if mkdir(path, mode_t(directoryMode)) == 0 {
+            try synchronizeDirectory(directory(of: path))
+        } else if errno != EEXIST {
+            throw error(path, missing: .directoryMissing(path: path))
+        }
+        try checkDirectory(path)
+    }
+
+    static func checkDirectory(_ path: String) throws(StoreError) {
+        guard let found = try status(path) else { throw .directoryMissing(path: path) }
+        guard found.st_mode & S_IFMT == S_IFDIR else { throw .directoryMissing(path: path) }
+        try requireOwnerOnly(path, found, allowed: directoryMode)
+    }
+
+    /// An existing file that only its owner may open.
+    static func check(_ path: String) throws(StoreError) {
+        guard let found = try status(path) else { return }
+        guard found.st_mode & S_IFMT == S_IFREG else {
+            throw .unreadable(path: path, reason: "not a regular file")
+        }
+        try requireOwnerOnly(path, found, allowed: fileMode)
+    }
+
+    /// nil when there is nothing.
+    static func size(_ path: String) throws(StoreError) -> Int? { try status(path).map { Int($0.st_size) } }
+
+    static func status(_ path: String) throws(StoreError) -> stat? {
+        var found = stat()
+        if lstat(path, &found) == 0 { return found }
+        if errno == ENOENT || errno == ENOTDIR { return nil }
+        throw error(path)
+    }
+
+    static func open(_ path: String, _ flags: Int32, mode: UInt32 = fileMode) throws(StoreError) -> Descriptor {
+        let fd = latch_open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
+        guard fd >= 0 else { throw error(path) }
+        return Descriptor(fd: fd)
+    }
+
+    static func synchronize(_ path: String) throws(StoreError) {
+        let file = try open(path, O_RDONLY)
+        guard fsync(file.fd) == 0 else { throw error(path) }
+    }
+
+    static func synchronizeDirectory(_ path: String) throws(StoreError) {
+        let fd = latch_open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)
+        guard fd >= 0 else { throw error(path) }
+        let directory = Descriptor(fd: fd)
+        guard fsync(directory.fd) == 0 else { throw error(path) }
+    }
+
+    /// Replaces what is at `target`, and is on disk when it returns.
+    static func rename(_ path: String, to target: String) throws(StoreError) {
+        guard Glibc.rename(path, target) == 0 else { throw error(target) }
+        try synchronizeDirectory(directory(of: target))
+    }
+
+    static func removeIfPresent(_ path: String) throws(StoreError) {
+        if unlink(path) != 0, errno != ENOENT { throw error(path) }
+    }
+
+    /// At most `limit` octets of the file's beginning.
+    static func read(_ file: borrowing Descriptor, path: String, limit: Int) throws(StoreError) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            let got = octets.withUnsafeMutableBytes {
+                pread(file.fd, $0.baseAddress?.advanced(by: count), limit - count, off_t(count))
+            }
+            if got < 0 {
+                if errno == EINTR { continue }
+                throw error(path)
+            }
+            if got == 0 { break }
+            count += got
+        }
+        octets.removeLast(limit - count)
+        return octets
+    }
+
+    static func write(_ octets: [UInt8], to file: borrowing Descriptor, path: String) throws(StoreError) {
+        var count = 0
+        while count < octets.count {
+            let put = octets.withUnsafeBytes {
+                Glibc.write(file.fd, $0.baseAddress?.advanced(by: count), octets.count - count)
+            }
+            if put < 0 {
+                if errno == EINTR { continue }
+                throw error(path)
+            }
+            count += put
+        }
+    }
+
+    /// What `errno` says about `path`.
+    static func error(_ path: String, missing: StoreError? = nil) -> StoreError {
+        let code = errno
+        let reason = String(cString: strerror(code))
+        return switch code {
+        case ENOENT, ENOTDIR: missing ?? .unreadable(path: path, reason: reason)
+        case EACCES, EPERM, ELOOP, EISDIR: .unreadable(path: path, reason: reason)
+        case EROFS: .readOnly(path: path)
+        case ENOSPC, EDQUOT: .full(path: path)
+        default: .io(path: path, reason: reason)
+        }
+    }
+
+    private static func requireOwnerOnly(_ path: String, _ found: stat, allowed: UInt32) throws(StoreError) {
+        let mode = UInt32(found.st_mode) & 0o7777
+        guard mode & 0o077 == 0 else { throw .tooOpen(path: path, mode: mode, allowed: allowed) }
+    }
+}
+
+/// A file descriptor that is closed with its owner.
+struct Descriptor: ~Copyable {
+    let fd: Int32
+    deinit { close(fd) }
+}

@@ -1,0 +1,148 @@
+import CSQLite
+
+/// One SQLite connection and the statements prepared on it. Used by one thread.
+final class Connection {
+    enum Access {
+        case readWrite
+        /// Creates the file, which must not exist.
+        case create
+        /// Sees the log, when there is one.
+        case readOnly
+        /// Reads the file alone and creates nothing beside it; only while nobody can write it.
+        case immutable
+    }
+
+    let path: String
+    private let handle: OpaquePointer
+    private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+
+    init(path: String, access: Access) throws(StoreError) {
+        self.path = path
+        var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
+        var uri = "file:" + Self.escaped(path) + "?psow=0"
+        switch access {
+        case .readWrite: flags |= SQLITE_OPEN_READWRITE
+        case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+        case .readOnly: flags |= SQLITE_OPEN_READONLY
+        case .immutable:
+            flags |= SQLITE_OPEN_READONLY
+            uri += "&immutable=1"
+        }
+        var opened: OpaquePointer?
+        let status = sqlite3_open_v2(uri, &opened, flags, nil)
+        guard status == SQLITE_OK, let opened else {
+            let error = StoreError(status: status, message: Self.message(opened), path: path)
+            sqlite3_close_v2(opened)
+            throw error
+        }
+        handle = opened
+        // The last one to close would checkpoint outside the lock.
+        latch_sqlite_set(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        latch_sqlite_set(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
+        try execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")
+    }
+
+    deinit {
+        statements.removeAll()
+        sqlite3_close_v2(handle)
+    }
+
+    var isReadOnly: Bool { sqlite3_db_readonly(handle, "main") == 1 }
+    var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
+    /// The row that the last INSERT made.
+    var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
+
+    /// Runs any number of statements that take no arguments and whose rows nobody wants.
+    func execute(_ sql: String) throws(StoreError) {
+        try check(sqlite3_exec(handle, sql, nil, nil, nil))
+    }
+
+    /// The statement, prepared at its first use and kept.
+    func statement(_ sql: StaticString) throws(StoreError) -> Statement {
+        if let kept = statements[sql.utf8Start] { return kept }
+        var prepared: OpaquePointer?
+        let text = UnsafeRawPointer(sql.utf8Start).assumingMemoryBound(to: CChar.self)
+        try check(
+            sqlite3_prepare_v3(
+                handle, text, Int32(sql.utf8CodeUnitCount), UInt32(SQLITE_PREPARE_PERSISTENT), &prepared, nil))
+        guard let prepared else { throw .misuse(path: path, reason: "an empty statement") }
+        let statement = Statement(prepared, of: self)
+        statements[sql.utf8Start] = statement
+        return statement
+    }
+
+    /// For names that are not known when compiling; prepared each time.
+    func dynamicStatement(_ sql: String) throws(StoreError) -> Statement {
+        var prepared: OpaquePointer?
+        try check(sqlite3_prepare_v2(handle, sql, -1, &prepared, nil))
+        guard let prepared else { throw .misuse(path: path, reason: "an empty statement") }
+        return Statement(prepared, of: self)
+    }
+
+    /// Waits this long for locks that other programs take (our own processes meet at the lock file before).
+    func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
+
+    /// Calls `hook` with the number of pages in the log after each commit, in place of the automatic checkpoint.
+    func onCommit(_ context: UnsafeMutableRawPointer, _ hook: @escaping WALHook) {
+        sqlite3_wal_hook(handle, hook, context)
+    }
+    typealias WALHook =
+        @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32
+
+    /// Moves the log's pages into the database; true when all of them are there.
+    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+        var logged: Int32 = 0
+        var moved: Int32 = 0
+        let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
+        let status = sqlite3_wal_checkpoint_v2(handle, "main", mode, &logged, &moved)
+        // A reader that still needs the log is no fault: its pages are moved next time.
+        if status & 0xFF == SQLITE_BUSY { return false }
+        try check(status)
+        return logged == moved
+    }
+
+    func check(_ status: Int32) throws(StoreError) {
+        if status == SQLITE_OK { return }
+        throw StoreError(status: status, message: Self.message(handle), path: path)
+    }
+
+    private static func message(_ handle: OpaquePointer?) -> String {
+        sqlite3_errmsg(handle).map { String(cString: $0) } ?? "out of memory"
+    }
+
+    /// A path as the path of a URI.
+    private static func escaped(_ path: String) -> String {
+        var octets: [UInt8] = []
+        for octet in path.utf8 {
+            switch octet {
+            case UInt8(ascii: "?"): octets += Array("%3f".utf8)
+            case UInt8(ascii: "#"): octets += Array("%23".utf8)
+            case UInt8(ascii: "%"): octets += Array("%25".utf8)
+            default: octets.append(octet)
+            }
+        }
+        return String(decoding: octets, as: UTF8.self)
+    }
+}
+
+extension StoreError {
+    /// What an extended result code of SQLite means here.
+    init(status: Int32, message: String, path: String) {
+        switch status & 0xFF {
+        case SQLITE_BUSY, SQLITE_LOCKED: self = .busy(path: path)
+        case SQLITE_CORRUPT: self = .corrupt(path: path, reason: message)
+        case SQLITE_NOTADB: self = .notADatabase(path: path)
+        case SQLITE_READONLY: self = .readOnly(path: path)
+        case SQLITE_FULL: self = .full(path: path)
+        case SQLITE_IOERR where status == latchShortRead:
+            self = .corrupt(path: path, reason: "it ends too early")
+        case SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL:
+            self = .io(path: path, reason: "\(message), SQLite code \(status)")
+        case SQLITE_CANTOPEN, SQLITE_PERM, SQLITE_AUTH: self = .unreadable(path: path, reason: message)
+        default: self = .misuse(path: path, reason: message)
+        }
+    }
+}
+
+/// SQLITE_IOERR_SHORT_READ, an expression that the importer does not see.
+private let latchShortRead = SQLITE_IOERR | (2 << 8)

@@ -1,0 +1,148 @@
+import CSQLite
+
+/// What a statement is given for one of its parameters.
+package enum SQLValue: Equatable, Sendable {
+    case null
+    case integer(Int64)
+    case text(String)
+    case blob([UInt8])
+
+    package init(_ value: some FixedWidthInteger) { self = .integer(Int64(truncatingIfNeeded: value)) }
+    package init(_ value: Bool) { self = .integer(value ? 1 : 0) }
+    package init(_ value: String?) { self = value.map(Self.text) ?? .null }
+    package init(_ value: [UInt8]?) { self = value.map(Self.blob) ?? .null }
+    /// 16 octets, most significant first: sorts as the number does.
+    package init(_ value: UInt128) { self = .blob(withUnsafeBytes(of: value.bigEndian) { Array($0) }) }
+    /// NULL, or the integer.
+    package init<T: FixedWidthInteger>(optional value: T?) { self = value.map { Self($0) } ?? .null }
+}
+
+/// A prepared statement.
+package final class Statement {
+    private let handle: OpaquePointer
+    private unowned let connection: Connection
+
+    init(_ handle: OpaquePointer, of connection: Connection) {
+        self.handle = handle
+        self.connection = connection
+    }
+
+    deinit { sqlite3_finalize(handle) }
+
+    var columnNames: [String] {
+        (0..<sqlite3_column_count(handle)).map { sqlite3_column_name(handle, $0).map { String(cString: $0) } ?? "" }
+    }
+
+    /// Runs it for its effect.
+    package func run(_ arguments: [SQLValue] = []) throws(StoreError) {
+        try forEachRow(arguments) { _ throws(StoreError) in }
+    }
+
+    /// Runs it and lends each row to `body`.
+    package func forEachRow(_ arguments: [SQLValue] = [], _ body: (Row) throws(StoreError) -> Void)
+        throws(StoreError)
+    {
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
+        }
+        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
+        while true {
+            switch sqlite3_step(handle) {
+            case SQLITE_ROW: try body(Row(handle: handle, path: connection.path))
+            case SQLITE_DONE: return
+            case let status: try connection.check(status)
+            }
+        }
+    }
+
+    /// What `body` makes of the first row; nil when there is none.
+    package func firstRow<T>(_ arguments: [SQLValue] = [], _ body: (Row) throws(StoreError) -> T)
+        throws(StoreError) -> T?
+    {
+        var result: T?
+        try forEachRow(arguments) { (row) throws(StoreError) in
+            if result == nil { result = try body(row) }
+        }
+        return result
+    }
+
+    private func bind(_ value: SQLValue, at index: Int32) throws(StoreError) {
+        let status =
+            switch value {
+            case .null: sqlite3_bind_null(handle, index)
+            case .integer(let integer): sqlite3_bind_int64(handle, index, integer)
+            case .text(let text):
+                sqlite3_bind_text64(
+                    handle, index, text, UInt64(text.utf8.count), latch_sqlite_transient(), UInt8(SQLITE_UTF8))
+            case .blob(let octets) where octets.isEmpty: sqlite3_bind_zeroblob(handle, index, 0)
+            case .blob(let octets):
+                sqlite3_bind_blob64(handle, index, octets, UInt64(octets.count), latch_sqlite_transient())
+            }
+        try connection.check(status)
+    }
+}
+
+/// One row, while a statement stands on it. Tables are STRICT, so a value that does not fit its Swift type was not
+/// written by this program: the file is corrupt.
+package struct Row {
+    fileprivate let handle: OpaquePointer
+    fileprivate let path: String
+
+    package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
+
+    package func integer<T: FixedWidthInteger>(_ column: Int32, as type: T.Type = T.self) throws(StoreError) -> T {
+        let stored = sqlite3_column_int64(handle, column)
+        if let value = T(exactly: stored) { return value }
+        // 64 unsigned bits are kept as the same 64 signed ones.
+        if T.bitWidth == 64 { return T(truncatingIfNeeded: stored) }
+        throw misfit(column)
+    }
+
+    package func optionalInteger<T: FixedWidthInteger>(_ column: Int32, as type: T.Type = T.self)
+        throws(StoreError) -> T?
+    {
+        isNull(column) ? nil : try integer(column)
+    }
+
+    package func bool(_ column: Int32) throws(StoreError) -> Bool { try integer(column, as: UInt8.self) != 0 }
+
+    package func text(_ column: Int32) -> String {
+        guard let start = sqlite3_column_text(handle, column) else { return "" }
+        let octets = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
+        return String(decoding: octets, as: UTF8.self)
+    }
+
+    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+
+    package func blob(_ column: Int32) -> [UInt8] {
+        guard let start = sqlite3_column_blob(handle, column) else { return [] }
+        return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
+    }
+
+    package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
+
+    /// Sixteen octets, most significant first.
+    package func uint128(_ column: Int32) throws(StoreError) -> UInt128 {
+        guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
+            throw misfit(column)
+        }
+        return UInt128(bigEndian: start.loadUnaligned(as: UInt128.self))
+    }
+
+    /// The column as it is, for lists that people read.
+    func value(_ column: Int32) -> SQLValue {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: .integer(sqlite3_column_int64(handle, column))
+        case SQLITE_TEXT: .text(text(column))
+        case SQLITE_BLOB: .blob(blob(column))
+        default: .null
+        }
+    }
+
+    /// For values that fit their column but not what is kept in it.
+    package func misfit(_ column: Int32) -> StoreError {
+        let name = sqlite3_column_name(handle, column).map { String(cString: $0) } ?? "?"
+        return .corrupt(path: path, reason: "column \(name) holds what was never written there")
+    }
+}

@@ -1,0 +1,89 @@
+import BluetoothCore
+import BluetoothCrypto
+import Glibc
+
+@testable import StatePersistence
+
+/// A directory of mode 0700 that goes away with its owner.
+final class Scratch {
+    let directory: String
+
+    init() {
+        var template = Array("/tmp/latch-store-XXXXXX\0".utf8CString)
+        guard mkdtemp(&template) != nil else { fatalError("mkdtemp") }
+        directory = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+    }
+
+    deinit { remove(directory) }
+
+    var database: String { directory + "/latch.db" }
+
+    var files: [String] {
+        guard let listing = opendir(directory) else { return [] }
+        defer { closedir(listing) }
+        var names: [String] = []
+        while let entry = readdir(listing) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
+                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if name != "." && name != ".." { names.append(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The digest of every file's octets, but for the lock (which has none) and the index of the log (which SQLite
+    /// derives from it).
+    var digests: [String: [UInt8]] {
+        var digests: [String: [UInt8]] = [:]
+        for name in files where !name.hasSuffix(".lock") && !name.hasSuffix("-shm") {
+            digests[name] = SHA256.digest(Self.read(directory + "/" + name))
+        }
+        return digests
+    }
+
+    static func read(_ path: String) -> [UInt8] {
+        guard let file = fopen(path, "r") else { return [] }
+        defer { fclose(file) }
+        fseek(file, 0, SEEK_END)
+        var octets = [UInt8](repeating: 0, count: ftell(file))
+        rewind(file)
+        guard fread(&octets, 1, octets.count, file) == octets.count else { return [] }
+        return octets
+    }
+
+    static func write(_ octets: [UInt8], to path: String) {
+        guard let file = fopen(path, "w") else { return }
+        defer { fclose(file) }
+        fwrite(octets, 1, octets.count, file)
+    }
+
+    static func mode(_ path: String) -> UInt32 {
+        var found = stat()
+        return lstat(path, &found) == 0 ? found.st_mode & 0o7777 : 0
+    }
+
+    private func remove(_ path: String) {
+        for name in files {
+            let path = directory + "/" + name
+            if unlink(path) != 0 { rmdir(path) }
+        }
+        rmdir(path)
+    }
+}
+
+/// A component of the tests' own: one table of numbers.
+let numbersSchema = SchemaComponent(
+    "test", [Migration("1 numbers", "CREATE TABLE test_number (value INTEGER NOT NULL PRIMARY KEY) STRICT")])
+
+extension Database {
+    func insert(_ value: Int) throws {
+        try transaction { try statement("INSERT INTO test_number VALUES (?)").run([SQLValue(value)]) }
+    }
+
+    func numbers() throws -> [Int] {
+        var numbers: [Int] = []
+        try statement("SELECT value FROM test_number ORDER BY value")
+            .forEachRow { (row) throws(StoreError) in numbers.append(try row.integer(0)) }
+        return numbers
+    }
+}
