@@ -3,8 +3,14 @@
 //
 // Without _GNU_SOURCE: it changes structures that Glibc's module has already defined, and no file could import both.
 #pragma once
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -18,6 +24,7 @@
 #include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +75,57 @@ static inline int latch_unix_address(struct sockaddr_un *address, const char *pa
     }
     strcpy(address->sun_path, path);
     return 0;
+}
+
+// Fills a socket address from a numeric host, IPv4 or IPv6; its length, or -1 with EINVAL.
+static inline int latch_tcp_address(struct sockaddr_storage *address, const char *host, uint16_t port) {
+    memset(address, 0, sizeof *address);
+    struct sockaddr_in *v4 = (struct sockaddr_in *)address;
+    struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)address;
+    if (inet_pton(AF_INET, host, &v4->sin_addr) == 1) {
+        v4->sin_family = AF_INET;
+        v4->sin_port = htons(port);
+        return (int)sizeof *v4;
+    }
+    if (inet_pton(AF_INET6, host, &v6->sin6_addr) == 1) {
+        v6->sin6_family = AF_INET6;
+        v6->sin6_port = htons(port);
+        return (int)sizeof *v6;
+    }
+    errno = EINVAL;
+    return -1;
+}
+
+// Raw octets both ways at `speed` (a B… constant), 8N1, no modem lines but RTS and CTS if asked for.
+static inline int latch_serial_configure(int fd, speed_t speed, int flow_control) {
+    struct termios line;
+    if (tcgetattr(fd, &line) != 0) return -1;
+    cfmakeraw(&line);
+    line.c_cflag |= CLOCAL | CREAD;
+    line.c_cflag &= ~(tcflag_t)(CSTOPB | CRTSCTS);
+    if (flow_control) line.c_cflag |= CRTSCTS;
+    line.c_cc[VMIN] = 1;
+    line.c_cc[VTIME] = 0;
+    if (cfsetispeed(&line, speed) != 0 || cfsetospeed(&line, speed) != 0) return -1;
+    if (tcsetattr(fd, TCSANOW, &line) != 0) return -1;
+    return tcflush(fd, TCIOFLUSH);
+}
+
+// Blocks the signals (a bit for each number, 1 << n) in this thread and those it starts later; a descriptor that
+// reads them, or -1.
+static inline int latch_signalfd(uint64_t signals) {
+    sigset_t set;
+    sigemptyset(&set);
+    for (int number = 1; number < 64; number++)
+        if (signals >> number & 1) sigaddset(&set, number);
+    if (pthread_sigmask(SIG_BLOCK, &set, 0) != 0) return -1;
+    return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+// The number of the next signal, 0 when there is none.
+static inline uint32_t latch_signalfd_read(int fd) {
+    struct signalfd_siginfo info;
+    return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? info.ssi_signo : 0;
 }
 
 // No core dumps and no ptrace from others: what is in memory stays there.

@@ -1,0 +1,81 @@
+/// Where a controller is, as configuration and command lines write it.
+package enum TransportAddress: Hashable, Sendable {
+    /// `unix:PATH`: H4 over a stream socket.
+    case unix(path: String)
+    /// `tcp:HOST:PORT`, the host as a number, IPv6 in brackets: H4 over TCP.
+    case tcp(host: String, port: UInt16)
+    /// `serial:DEVICE[,BAUD][,rtscts]`: H4 over a UART.
+    case serial(device: String, baud: UInt32, flowControl: Bool)
+    /// `hci:N`: the kernel's controller hciN, taken over through its user channel.
+    case userChannel(UInt16)
+    /// `fd:N`: a descriptor that whoever started this process opened.
+    case inherited(Int32)
+
+    package static let defaultBaud: UInt32 = 115_200
+
+    package init(parsing text: String) throws(TransportError) {
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard parts.count == 2, !parts[1].isEmpty else { throw Self.malformed(text) }
+        let rest = parts[1]
+        let address: Self? =
+            switch parts[0] {
+            case "unix": rest.utf8.contains(0) ? nil : .unix(path: String(rest))
+            case "tcp": Self.tcp(rest)
+            case "serial": Self.serial(rest)
+            case "hci": UInt16(rest).flatMap { $0 == .max ? nil : .userChannel($0) }
+            case "fd": Int32(rest).flatMap { $0 < 0 ? nil : .inherited($0) }
+            default: nil
+            }
+        guard let address else { throw Self.malformed(text) }
+        self = address
+    }
+
+    private static func tcp(_ text: Substring) -> Self? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
+        else { return nil }
+        var host = text[..<colon]
+        if host.hasPrefix("["), host.hasSuffix("]") {
+            host = host.dropFirst().dropLast()
+        } else if host.contains(":") {
+            return nil
+        }
+        return host.isEmpty ? nil : .tcp(host: String(host), port: port)
+    }
+
+    private static func serial(_ text: Substring) -> Self? {
+        var options = text.split(separator: ",", omittingEmptySubsequences: false)
+        let device = options.removeFirst()
+        var baud = defaultBaud
+        var flowControl = false
+        if let first = options.first, first != "rtscts" {
+            guard let value = UInt32(first), value > 0 else { return nil }
+            baud = value
+            options.removeFirst()
+        }
+        if options.first == "rtscts" {
+            flowControl = true
+            options.removeFirst()
+        }
+        guard !device.isEmpty, options.isEmpty else { return nil }
+        return .serial(device: String(device), baud: baud, flowControl: flowControl)
+    }
+
+    private static func malformed(_ text: String) -> TransportError {
+        TransportError(
+            .malformedAddress,
+            "\"\(text)\" is no controller: write unix:PATH, tcp:ADDRESS:PORT, serial:DEVICE[,BAUD][,rtscts], hci:N"
+                + " or fd:N")
+    }
+}
+
+extension TransportAddress: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .unix(let path): "unix:\(path)"
+        case .tcp(let host, let port): host.contains(":") ? "tcp:[\(host)]:\(port)" : "tcp:\(host):\(port)"
+        case .serial(let device, let baud, let flowControl): "serial:\(device),\(baud)\(flowControl ? ",rtscts" : "")"
+        case .userChannel(let number): "hci:\(number)"
+        case .inherited(let number): "fd:\(number)"
+        }
+    }
+}

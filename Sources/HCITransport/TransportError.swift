@@ -1,0 +1,31 @@
+/// Why a controller cannot be reached, in one line that names what was tried and what to do about it.
+package struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
+    package enum Kind: Equatable, Sendable {
+        /// The address is not one.
+        case malformedAddress
+        /// Nothing is there.
+        case notFound
+        /// Something is there and refuses.
+        case refused
+        case timedOut
+        case notPermitted
+        /// Somebody else holds it.
+        case busy
+        /// This kernel or this device cannot do it.
+        case unsupported
+        /// Any other answer of the system's.
+        case system(Int32)
+    }
+
+    package let kind: Kind
+    package let description: String
+
+    init(_ kind: Kind, _ description: String) {
+        self.kind = kind
+        self.description = description
+    }
+
+    init(system number: Int32, _ what: String) {
+        self.init(.system(number), "\(what): \(systemMessage(number))")
+    }
+}
