@@ -3,6 +3,7 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
+#include "radio_crypto.h"
 
 // Memory for secrets: cleansed before it is freed.
 uint8_t *latch_secret_allocate(size_t count);

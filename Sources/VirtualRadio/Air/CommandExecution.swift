@@ -1,0 +1,79 @@
+/// What a command sets off once it has been answered.
+enum FollowUp: Sendable {
+    case nothing
+    /// Packets wait on this link.
+    case wake(LinkID)
+    case connectionCancelled
+}
+
+extension Air {
+    /// Checks, runs and answers one command.
+    ///
+    /// Core 5.4, Vol 4, Part E, 4.4 (Command flow control) and 4.5 (Command error handling)
+    mutating func execute(opcode: UInt16, _ parameters: borrowing CommandParameters, of index: Int) {
+        guard let description = CommandDescription.of(opcode) else {
+            return controllers[index].commandComplete(opcode, .unknownCommand, at: now)
+        }
+        var returns = OctetWriter()
+        do throws(Status) {
+            guard parameters.count == description.parameterLength else { throw .invalidParameters }
+            let next = try run(opcode, parameters, of: index, &returns)
+            switch description.answer {
+            case .complete, .completeWithHandle:
+                controllers[index].commandComplete(opcode, .success, at: now) { $0.bytes(returns.octets) }
+            case .status:
+                controllers[index].commandStatus(opcode, .success, at: now)
+            }
+            follow(next, index)
+        } catch {
+            switch description.answer {
+            case .complete: controllers[index].commandComplete(opcode, error, at: now)
+            case .completeWithHandle:
+                let handle = parameters.u16(0)
+                controllers[index].commandComplete(opcode, error, at: now) { $0.u16(handle) }
+            case .status: controllers[index].commandStatus(opcode, error, at: now)
+            }
+        }
+    }
+
+    private mutating func follow(_ next: FollowUp, _ index: Int) {
+        switch next {
+        case .nothing: break
+        case .wake(let link):
+            if let slot = slot(of: link) { wake(slot) }
+        case .connectionCancelled:
+            controllers[index].connectionFailed(.unknownConnection, role: .central, at: now)
+        }
+    }
+
+    private mutating func run(
+        _ opcode: UInt16, _ parameters: borrowing CommandParameters, of index: Int, _ returns: inout OctetWriter
+    ) throws(Status) -> FollowUp {
+        switch opcode {
+        case Opcode.reset: forgetState(of: index)
+
+        case Opcode.leSetRandomAddress: try setRandomAddress(parameters, of: index)
+        case Opcode.leSetAdvertisingEnable: try setAdvertisingEnable(parameters, of: index)
+        case Opcode.leSetScanEnable: try setScanEnable(parameters, of: index)
+        case Opcode.leCreateConnection: try createConnection(parameters, of: index)
+        case Opcode.leCreateConnectionCancel: return try createConnectionCancel(of: index)
+
+        case Opcode.disconnect: return try disconnect(parameters, of: index)
+        case Opcode.readRSSI: try readRSSI(parameters, of: index, &returns)
+        case Opcode.readRemoteVersionInformation:
+            return try startProcedure(.versionRequest, parameters, of: index)
+        case Opcode.leReadRemoteFeatures: return try startProcedure(.featureRequest, parameters, of: index)
+        case Opcode.leConnectionUpdate: return try connectionUpdate(parameters, of: index)
+        case Opcode.leSetDataLength: return try setDataLength(parameters, of: index, &returns)
+
+        case Opcode.leEnableEncryption: return try enableEncryption(parameters, of: index)
+        case Opcode.leLongTermKeyRequestReply: return try longTermKeyReply(parameters, of: index, &returns)
+        case Opcode.leLongTermKeyRequestNegativeReply:
+            return try longTermKeyNegativeReply(parameters, of: index, &returns)
+
+        case Opcode.leRand: returns.u64(random.next())
+        default: try controllers[index].run(opcode, parameters, &returns)
+        }
+        return .nothing
+    }
+}

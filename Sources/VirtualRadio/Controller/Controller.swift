@@ -1,0 +1,94 @@
+/// One LE controller: what it is made of, what its host has asked of it, and what it has to say to its host.
+struct Controller: Sendable {
+    /// A connection as the host names it.
+    struct Connection: Sendable {
+        let handle: UInt16
+        let link: LinkID
+        let role: Role
+    }
+
+    let id: ControllerID
+    let configuration: ControllerConfiguration
+    let publicAddress: RadioAddress
+    var isPowered = true
+    var outbox = Outbox()
+    /// Everything that HCI_Reset forgets, but for the connections.
+    var host = HostSettings()
+    private(set) var connections: [Connection] = []
+    /// ACL data packets of the host that have not left yet.
+    var buffersInUse = 0
+    /// Static addresses that this host has had, the latest last: a host that rotates private ones still goes by these.
+    private var staticAddresses: [UInt64] = []
+    private var lastHandle: UInt16 = 0
+
+    private static let maximumStaticAddresses = 4
+    /// Core 5.4, Vol 4, Part E, 5.3.1 (Primary Controller handles)
+    private static let maximumHandle: UInt16 = 0x0EFF
+
+    init(id: ControllerID, configuration: ControllerConfiguration) {
+        self.id = id
+        self.configuration = configuration
+        // Locally administered, so that it is nobody's.
+        publicAddress =
+            configuration.publicAddress ?? RadioAddress(isRandom: false, value: 0x024C_4100_0000 + UInt64(id.ordinal))
+    }
+
+    /// All that this controller goes by on the air.
+    var names: [RadioName] {
+        var names: [RadioName] = [.ordinal(id), .address(publicAddress.value)]
+        if let random = host.randomAddress { names.append(.address(random.value)) }
+        for value in staticAddresses where value != host.randomAddress?.value { names.append(.address(value)) }
+        return names
+    }
+
+    /// The address that a command's Own_Address_Type chooses; nil when it is the random one and none was set.
+    func ownAddress(isRandom: Bool) -> RadioAddress? { isRandom ? host.randomAddress : publicAddress }
+
+    mutating func setRandomAddress(_ address: RadioAddress) {
+        host.randomAddress = address
+        guard address.isStatic else { return }
+        staticAddresses.removeAll { $0 == address.value }
+        staticAddresses.append(address.value)
+        if staticAddresses.count > Self.maximumStaticAddresses { staticAddresses.removeFirst() }
+    }
+
+    func connection(_ handle: UInt16) -> Connection? { connections.first { $0.handle == handle } }
+
+    /// Handles go round before one is used again, so that a host that uses a dead one is found out.
+    mutating func addConnection(_ link: LinkID, _ role: Role) -> UInt16 {
+        repeat {
+            lastHandle = lastHandle >= Self.maximumHandle ? 1 : lastHandle + 1
+        } while connection(lastHandle) != nil
+        connections.append(Connection(handle: lastHandle, link: link, role: role))
+        return lastHandle
+    }
+
+    mutating func removeConnection(_ handle: UInt16) { connections.removeAll { $0.handle == handle } }
+}
+
+/// What a host has set, with the values that stand after HCI_Reset.
+///
+/// Core 5.4, Vol 4, Part E, 7.3.2 (Reset command)
+struct HostSettings: Sendable {
+    /// Core 5.4, Vol 4, Part E, 7.3.1 (Set Event Mask command): LE Meta is bit 61, so nothing of LE is heard by default.
+    var eventMask: UInt64 = 0x0000_1FFF_FFFF_FFFF
+    /// Core 5.4, Vol 4, Part E, 7.8.1 (LE Set Event Mask command)
+    var leEventMask: UInt64 = 0x1F
+    var randomAddress: RadioAddress?
+    var acceptList: [RadioAddress] = []
+    var advertising = Advertising()
+    var scanning = Scanning()
+    var pendingConnection: PendingConnection?
+    /// Core 5.4, Vol 4, Part E, 7.8.35 (LE Write Suggested Default Data Length command)
+    var suggestedMaxTxOctets = DataLength.minimumOctets
+    var suggestedMaxTxTime = DataLength.microseconds(octets: DataLength.minimumOctets)
+
+    /// Whether a running activity filters by the accept list, which then may not change.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.15 (LE Clear Filter Accept List command)
+    var isAcceptListInUse: Bool {
+        advertising.run != nil && advertising.parameters.filterPolicy != 0
+            || scanning.run != nil && scanning.parameters.usesAcceptList
+            || pendingConnection?.usesAcceptList == true
+    }
+}

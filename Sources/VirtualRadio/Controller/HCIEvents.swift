@@ -1,0 +1,184 @@
+/// The events, each as the host gets it if its masks let it through.
+extension Controller {
+    /// Core 5.4, Vol 4, Part E, 7.7.14 (Command Complete event)
+    mutating func commandComplete(
+        _ opcode: UInt16, _ status: Status, at now: UInt64, _ returns: (inout OctetWriter) -> Void = { _ in }
+    ) {
+        outbox.event(.commandComplete, at: now) {
+            $0.u8(Self.numHCICommandPackets)
+            $0.u16(opcode)
+            $0.u8(status.rawValue)
+            returns(&$0)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.15 (Command Status event)
+    mutating func commandStatus(_ opcode: UInt16, _ status: Status, at now: UInt64) {
+        outbox.event(.commandStatus, at: now) {
+            $0.u8(status.rawValue)
+            $0.u8(Self.numHCICommandPackets)
+            $0.u16(opcode)
+        }
+    }
+
+    private static var numHCICommandPackets: UInt8 { 1 }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.16 (Hardware Error event)
+    mutating func hardwareError(_ code: HardwareCode, at now: UInt64) {
+        guard isUnmasked(bit: 15) else { return }
+        outbox.event(.hardwareError, at: now) { $0.u8(code.rawValue) }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.19 (Number Of Completed Packets event), which no mask stops.
+    mutating func numberOfCompletedPackets(handle: UInt16, count: UInt16, at now: UInt64) {
+        outbox.event(.numberOfCompletedPackets, at: now) {
+            $0.u8(1)
+            $0.u16(handle)
+            $0.u16(count)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.26 (Data Buffer Overflow event)
+    mutating func dataBufferOverflow(at now: UInt64) {
+        guard isUnmasked(bit: 25) else { return }
+        let aclLinkType: UInt8 = 0x01
+        outbox.event(.dataBufferOverflow, at: now) { $0.u8(aclLinkType) }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.5 (Disconnection Complete event)
+    mutating func disconnectionComplete(handle: UInt16, reason: Status, at now: UInt64) {
+        guard isUnmasked(bit: 4) else { return }
+        outbox.event(.disconnectionComplete, at: now) {
+            $0.u8(Status.success.rawValue)
+            $0.u16(handle)
+            $0.u8(reason.rawValue)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.8 (Encryption Change event)
+    mutating func encryptionChange(_ status: Status, handle: UInt16, isOn: Bool, at now: UInt64) {
+        guard isUnmasked(bit: 7) else { return }
+        outbox.event(.encryptionChange, at: now) {
+            $0.u8(status.rawValue)
+            $0.u16(handle)
+            $0.u8(isOn ? 1 : 0)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.39 (Encryption Key Refresh Complete event)
+    mutating func encryptionKeyRefreshComplete(_ status: Status, handle: UInt16, at now: UInt64) {
+        guard isUnmasked(bit: 47) else { return }
+        outbox.event(.encryptionKeyRefreshComplete, at: now) {
+            $0.u8(status.rawValue)
+            $0.u16(handle)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.12 (Read Remote Version Information Complete event)
+    mutating func readRemoteVersionComplete(handle: UInt16, at now: UInt64) {
+        guard isUnmasked(bit: 11) else { return }
+        outbox.event(.readRemoteVersionComplete, at: now) {
+            $0.u8(Status.success.rawValue)
+            $0.u16(handle)
+            $0.u8(Capabilities.version)
+            $0.u16(Capabilities.companyIdentifier)
+            $0.u16(Capabilities.subversion)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.1 (LE Connection Complete event)
+    mutating func connectionComplete(
+        handle: UInt16, role: Role, peer: RadioAddress, _ parameters: ConnectionParameters, at now: UInt64
+    ) {
+        // 50 ppm; told to the peripheral only.
+        let clockAccuracy: UInt8 = role == .peripheral ? 0x05 : 0x00
+        leEvent(.connectionComplete, at: now) {
+            $0.u8(Status.success.rawValue)
+            $0.u16(handle)
+            $0.u8(role.rawValue)
+            $0.address(peer)
+            $0.u16(parameters.interval)
+            $0.u16(parameters.latency)
+            $0.u16(parameters.supervisionTimeout)
+            $0.u8(clockAccuracy)
+        }
+    }
+
+    /// LE Connection Complete for what was cancelled or timed out: only the status and the role mean anything.
+    mutating func connectionFailed(_ status: Status, role: Role, at now: UInt64) {
+        leEvent(.connectionComplete, at: now) {
+            $0.u8(status.rawValue)
+            $0.u16(0)
+            $0.u8(role.rawValue)
+            $0.zeros(14)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.2 (LE Advertising Report event)
+    mutating func advertisingReport(
+        _ type: AdvertisingReportType, _ address: RadioAddress, data: [UInt8], rssi: Int8, at now: UInt64
+    ) {
+        leEvent(.advertisingReport, at: now) {
+            $0.u8(1)
+            $0.u8(type.rawValue)
+            $0.address(address)
+            $0.u8(UInt8(truncatingIfNeeded: data.count))
+            $0.bytes(data)
+            $0.i8(rssi)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.3 (LE Connection Update Complete event)
+    mutating func connectionUpdateComplete(handle: UInt16, _ parameters: ConnectionParameters, at now: UInt64) {
+        leEvent(.connectionUpdateComplete, at: now) {
+            $0.u8(Status.success.rawValue)
+            $0.u16(handle)
+            $0.u16(parameters.interval)
+            $0.u16(parameters.latency)
+            $0.u16(parameters.supervisionTimeout)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.4 (LE Read Remote Features Complete event)
+    mutating func readRemoteFeaturesComplete(handle: UInt16, at now: UInt64) {
+        leEvent(.readRemoteFeaturesComplete, at: now) {
+            $0.u8(Status.success.rawValue)
+            $0.u16(handle)
+            $0.u64(Capabilities.leFeatures)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.5 (LE Long Term Key Request event). False when the host's masks stop it.
+    mutating func longTermKeyRequest(handle: UInt16, random: UInt64, diversifier: UInt16, at now: UInt64) -> Bool {
+        leEvent(.longTermKeyRequest, at: now) {
+            $0.u16(handle)
+            $0.u64(random)
+            $0.u16(diversifier)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.7 (LE Data Length Change event)
+    mutating func dataLengthChange(handle: UInt16, tx: UInt16, rx: UInt16, at now: UInt64) {
+        leEvent(.dataLengthChange, at: now) {
+            $0.u16(handle)
+            for octets in [tx, rx] {
+                $0.u16(octets)
+                $0.u16(DataLength.microseconds(octets: octets))
+            }
+        }
+    }
+
+    private func isUnmasked(bit: UInt64) -> Bool { host.eventMask & 1 << bit != 0 }
+
+    @discardableResult
+    private mutating func leEvent(
+        _ code: LEEventCode, at now: UInt64, _ parameters: (inout OctetWriter) -> Void
+    ) -> Bool {
+        guard isUnmasked(bit: 61), host.leEventMask & code.maskBit != 0 else { return false }
+        outbox.event(.leMeta, at: now) {
+            $0.u8(code.rawValue)
+            parameters(&$0)
+        }
+        return true
+    }
+}

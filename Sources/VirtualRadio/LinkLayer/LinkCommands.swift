@@ -1,0 +1,67 @@
+/// The commands that name a connection.
+extension Air {
+    func connection(_ parameters: borrowing CommandParameters, of index: Int) throws(Status) -> (Int, Role, LinkID) {
+        guard let connection = controllers[index].connection(parameters.u16(0)),
+            let slot = slot(of: connection.link)
+        else { throw .unknownConnection }
+        return (slot, connection.role, connection.link)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.1.6 (Disconnect command). Data that has not left is lost with the connection, as in
+    /// controllers whose LL_TERMINATE_IND overtakes it.
+    mutating func disconnect(_ parameters: borrowing CommandParameters, of index: Int) throws(Status) -> FollowUp {
+        let (slot, role, link) = try connection(parameters, of: index)
+        guard Status.disconnectReasons.contains(parameters.u8(2)) else { throw .invalidParameters }
+        guard !links[slot][role].isTerminating else { throw .commandDisallowed }
+        links[slot][role].isTerminating = true
+        links[slot][role].enqueueUrgent(
+            .terminate(remote: Status(rawValue: parameters.u8(2)), local: .terminatedByLocalHost))
+        return .wake(link)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.5.4 (Read RSSI command)
+    func readRSSI(_ parameters: borrowing CommandParameters, of index: Int, _ returns: inout OctetWriter)
+        throws(Status)
+    {
+        let (slot, role, _) = try connection(parameters, of: index)
+        returns.u16(links[slot][role].handle)
+        returns.i8(links[slot].path.rssi)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.1.23 (Read Remote Version Information command) and 7.8.21 (LE Read Remote Features
+    /// command)
+    mutating func startProcedure(_ request: LinkPDU, _ parameters: borrowing CommandParameters, of index: Int)
+        throws(Status) -> FollowUp
+    {
+        let (slot, role, link) = try connection(parameters, of: index)
+        links[slot][role].enqueueControl(request)
+        return .wake(link)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command). A peripheral would need the Connection Parameters
+    /// Request procedure, which this controller has not.
+    mutating func connectionUpdate(_ parameters: borrowing CommandParameters, of index: Int) throws(Status)
+        -> FollowUp
+    {
+        let (slot, role, link) = try connection(parameters, of: index)
+        let update = try ConnectionParameters(parameters, at: 2)
+        guard role == .central, !links[slot].updateIsRequested else { throw .commandDisallowed }
+        links[slot].updateIsRequested = true
+        links[slot].central.enqueueControl(.connectionUpdate(update))
+        return .wake(link)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.8.33 (LE Set Data Length command)
+    mutating func setDataLength(
+        _ parameters: borrowing CommandParameters, of index: Int, _ returns: inout OctetWriter
+    ) throws(Status) -> FollowUp {
+        let (slot, role, link) = try connection(parameters, of: index)
+        let (octets, time) = try Controller.dataLength(parameters, at: 2)
+        // Both limits hold: as many octets as fit into the time.
+        let fitting = max(time / 8 - 14, DataLength.minimumOctets)
+        links[slot][role].wantedTxOctets = min(octets, fitting)
+        links[slot][role].enqueueControl(.lengthRequest(txOctets: links[slot][role].wantedTxOctets))
+        returns.u16(links[slot][role].handle)
+        return .wake(link)
+    }
+}
