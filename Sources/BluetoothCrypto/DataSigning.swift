@@ -13,33 +13,32 @@ package final class DataSigning {
     package init(csrk: Secret) { cmac = CMAC(key: csrk) }
 
     /// Eight octets in transmission order. `message` is what precedes the counter, in transmission order.
-    package func signature(message: some Collection<UInt8>, signCounter: UInt32) -> [UInt8] {
-        let mac = authenticate(message, signCounter)
-        return withUnsafeBytes(of: UInt64(truncatingIfNeeded: mac >> 64).littleEndian) { Array($0) }
+    package func signature(message: [UInt8], signCounter: UInt32) -> [UInt8] {
+        let mac = authenticate(message.span, signCounter)
+        return withUnsafeBytes(of: mac.littleEndian) { Array($0) }
     }
 
     /// In constant time. False for a signature that does not have eight octets.
-    package func verify(
-        _ signature: some Collection<UInt8>, message: some Collection<UInt8>, signCounter: UInt32
-    ) -> Bool {
-        guard signature.count == Self.signatureOctets else { return false }
-        let received = signature.reversed().reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        let mac = UInt64(truncatingIfNeeded: authenticate(message, signCounter) >> 64)
-        return ConstantTime.equal(UInt128(received), UInt128(mac))
+    package func verify(_ signature: [UInt8], message: [UInt8], signCounter: UInt32) -> Bool {
+        verify(signature.span, message: message.span, signCounter: signCounter)
     }
 
-    private func authenticate(_ message: some Collection<UInt8>, _ signCounter: UInt32) -> UInt128 {
-        let count = message.count + Self.signCounterOctets
-        return withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
-            for (index, shift) in [24, 16, 8, 0].enumerated() {
-                buffer[index] = UInt8(truncatingIfNeeded: signCounter >> UInt32(shift))
+    /// The same over octets that lie in one PDU.
+    package func verify(_ signature: Span<UInt8>, message: Span<UInt8>, signCounter: UInt32) -> Bool {
+        guard signature.count == Self.signatureOctets else { return false }
+        var received: UInt64 = 0
+        for index in signature.indices.reversed() { received = received << 8 | UInt64(signature[index]) }
+        return ConstantTime.equal(UInt128(received), UInt128(authenticate(message, signCounter)))
+    }
+
+    /// The 64 most significant bits of the MAC.
+    private func authenticate(_ message: Span<UInt8>, _ signCounter: UInt32) -> UInt64 {
+        withUnsafeTemporaryAllocation(of: UInt8.self, capacity: message.count + Self.signCounterOctets) { buffer in
+            for index in 0..<Self.signCounterOctets {
+                buffer[index] = UInt8(truncatingIfNeeded: signCounter >> UInt32(24 - 8 * index))
             }
-            var index = count
-            for octet in message {
-                index -= 1
-                buffer[index] = octet
-            }
-            return cmac.authenticate(UnsafeBufferPointer(buffer))
+            for index in message.indices { buffer[buffer.count - 1 - index] = message[index] }
+            return UInt64(truncatingIfNeeded: cmac.authenticate(UnsafeBufferPointer(buffer)) >> 64)
         }
     }
 }

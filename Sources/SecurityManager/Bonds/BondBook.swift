@@ -1,0 +1,157 @@
+import BluetoothCore
+import BluetoothCrypto
+
+/// The bonds of one local identity, in memory; every change of them comes out as ``BondMutation``s for the disk.
+/// Confined to the host's loop.
+///
+/// Core 5.4, Vol 3, Part C, 9.4 (Bonding modes and procedures)
+package final class BondBook {
+    package let localIdentity: LocalIdentity
+
+    private struct Entry {
+        var bond: Bond
+        var signing: SigningState
+    }
+
+    private var entries: [BondID: Entry] = [:]
+    /// Bonds that are not provisional; two while a renewed bond waits for its confirmation beside the old one.
+    private var byIdentity: [IdentityAddress: [BondID]] = [:]
+    private var resolver = AddressResolver()
+
+    /// Takes what a ``BondStore`` loaded. Begin with ``discardUnfinished()``.
+    package init(localIdentity: LocalIdentity, bonds: [Bond] = []) {
+        self.localIdentity = localIdentity
+        for bond in bonds { insert(bond) }
+    }
+
+    /// Drops the bonds whose pairing the last process did not finish.
+    package func discardUnfinished() -> [BondMutation] {
+        entries.values.filter { $0.bond.state == .provisional }.map(\.bond.id)
+            .sorted { $0.rawValue < $1.rawValue }
+            .flatMap { delete($0) }
+    }
+
+    /// Every bond that is not provisional, in a stable order.
+    package var bonds: [Bond] {
+        entries.values.map(\.bond).filter { $0.state != .provisional }.sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    package func bond(_ id: BondID) -> Bond? { entries[id]?.bond }
+
+    // MARK: Who is who
+
+    /// Whom an address stands for: an identity address for itself, a resolvable one for whose key made it.
+    package func resolve(_ address: DeviceAddress) -> AddressResolution {
+        if let identity = IdentityAddress(address) {
+            return byIdentity[identity] == nil ? .unknown : .bonded(identity)
+        }
+        return address.isResolvable ? resolver.resolve(address) : .unknown
+    }
+
+    /// The bond to encrypt a link with: one that waits for its confirmation before the one it is to replace.
+    package func bondForEncryption(with identity: IdentityAddress) -> Bond? {
+        bond(with: identity, in: .unconfirmed) ?? bond(with: identity, in: .confirmed)
+    }
+
+    /// The bond that signed commands may rest on.
+    package func confirmedBond(with identity: IdentityAddress) -> Bond? { bond(with: identity, in: .confirmed) }
+
+    private func bond(with identity: IdentityAddress, in state: BondState) -> Bond? {
+        for id in byIdentity[identity] ?? [] {
+            if let bond = entries[id]?.bond, bond.state == state { return bond }
+        }
+        return nil
+    }
+
+    // MARK: Signed commands
+
+    /// Appends counter and signature to `message`, which is a whole signed command before them.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.4.1 (Connection data signing procedure)
+    package func sign(_ message: [UInt8], with id: BondID) -> SigningOutcome {
+        update(id, else: .notPossible) { $0.signing.sign(message, with: &$0.bond) }
+    }
+
+    /// Verifies a whole signed command, in constant time, and then its counter.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.4.2 (Authenticate signed data procedure)
+    package func verifySigned(_ octets: [UInt8], from id: BondID) -> SignedWriteVerdict {
+        update(id, else: .notVerifiable) { $0.signing.verify(octets, from: &$0.bond) }
+    }
+
+    private func update<R>(_ id: BondID, else missing: R, _ body: (inout Entry) -> R) -> R {
+        guard let index = entries.index(forKey: id) else { return missing }
+        return body(&entries.values[index])
+    }
+
+    // MARK: Pairing
+
+    /// Which bonds a pairing with this peer would replace; nil when it may not, because one of them was not enrolled
+    /// for `credential` or is of a higher level, or because the peer claims what is ours.
+    ///
+    /// `address` is the connection's. Rights belong to credentials: neither an address nor a key that turns up in a
+    /// pairing may take a bond over.
+    package func replaceable(
+        by address: DeviceAddress, identity: IdentityAddress? = nil, irk: Secret? = nil, credential: String?,
+        securityLevel: UInt8
+    ) -> [BondID]? {
+        guard identity != localIdentity.address, irk != localIdentity.irk else { return nil }
+        var resolved: IdentityAddress?
+        switch resolve(address) {
+        case .unknown: break
+        case .bonded(let known): resolved = known
+        case .ambiguous: return nil
+        }
+        let matching = bonds.filter { bond in
+            bond.identity == identity && identity != nil || bond.identity == resolved && resolved != nil
+                || bond.peerIRK == irk && irk != nil
+        }
+        let mayReplace = matching.allSatisfy { bond in
+            credential != nil && bond.credential == credential && bond.securityLevel <= securityLevel
+        }
+        return mayReplace ? matching.map(\.id) : nil
+    }
+
+    /// Keeps a provisional bond: on disk before the first key leaves, of no use until it is admitted.
+    package func begin(_ bond: Bond) -> [BondMutation] {
+        insert(bond)
+        return [.upsert(bond)]
+    }
+
+    /// Takes a paired bond in place of `replaced`, in one transaction.
+    package func admit(_ bond: Bond, replacing replaced: [BondID]) -> [BondMutation] {
+        var mutations = replaced.filter { $0 != bond.id }.flatMap { delete($0) }
+        if entries[bond.id] != nil { _ = delete(bond.id) }
+        insert(bond)
+        mutations.append(.upsert(bond))
+        return mutations
+    }
+
+    /// The first reconnection was encrypted with this bond: it is confirmed, and what it renews is gone.
+    package func promote(_ id: BondID) -> [BondMutation] {
+        guard let bond = entries[id]?.bond, bond.state == .unconfirmed, let identity = bond.identity else { return [] }
+        let renewed = bonds.filter { other in
+            other.id != id && (other.identity == identity || bond.peerIRK != nil && other.peerIRK == bond.peerIRK)
+        }
+        let mutations = renewed.flatMap { delete($0.id) }
+        entries[id]?.bond.state = .confirmed
+        return mutations + [.promoted(id)]
+    }
+
+    package func delete(_ id: BondID) -> [BondMutation] {
+        guard let bond = entries.removeValue(forKey: id)?.bond else { return [] }
+        if let identity = bond.identity {
+            byIdentity[identity]?.removeAll { $0 == id }
+            if byIdentity[identity]?.isEmpty == true { byIdentity[identity] = nil }
+        }
+        resolver.remove(bond: id)
+        return [.delete(id)]
+    }
+
+    private func insert(_ bond: Bond) {
+        entries[bond.id] = Entry(bond: bond, signing: SigningState(bond))
+        guard bond.state != .provisional, let identity = bond.identity else { return }
+        byIdentity[identity, default: []].append(bond.id)
+        if let irk = bond.peerIRK { resolver.insert(irk, of: identity, bond: bond.id) }
+    }
+}

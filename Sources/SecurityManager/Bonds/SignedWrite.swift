@@ -1,0 +1,82 @@
+import BluetoothCore
+import BluetoothCrypto
+
+/// What a signed command from a bonded peer turned out to be.
+///
+/// Core 5.4, Vol 3, Part C, 10.4.2 (Authenticate signed data procedure)
+package enum SignedWriteVerdict: Equatable, Sendable {
+    /// Authentic and new. The mutation is committed before anything acts on the command.
+    case accepted(signCounter: UInt32, BondMutation)
+    /// Too short to carry counter and signature: the peer's fault, reaches the command.
+    case malformed
+    /// The bond is unknown, not confirmed, or has no key of the peer: the command is ignored.
+    case notVerifiable
+    /// Forged or corrupted. Nothing was learnt from it: the bond's counter is untouched.
+    case badSignature
+    /// Authentic, but not newer than the last one.
+    case replayed(signCounter: UInt32)
+}
+
+/// A signed command ready to leave, or why there is none.
+package enum SigningOutcome: Equatable, Sendable {
+    /// `reserving` is committed before the octets leave.
+    case signed([UInt8], reserving: BondMutation?)
+    /// The bond is unknown, not confirmed, or this side gave the peer no key.
+    case notPossible
+    /// Every counter is used: the bond must be renewed.
+    case exhausted
+}
+
+/// The counters and keyed contexts of one bond's signed commands.
+struct SigningState {
+    /// Counters on disk are reserved this many at a time: a crash skips some and never uses one twice.
+    static let reservedCounters: UInt32 = 64
+
+    private(set) var nextCounter: UInt32
+    private let signer: DataSigning?
+    private let verifier: DataSigning?
+
+    init(_ bond: Bond) {
+        nextCounter = bond.localSignCounterReserved
+        signer = bond.localCSRK.map(DataSigning.init(csrk:))
+        verifier = bond.remoteCSRK.map(DataSigning.init(csrk:))
+    }
+
+    mutating func sign(_ message: [UInt8], with bond: inout Bond) -> SigningOutcome {
+        guard bond.state == .confirmed, let signer else { return .notPossible }
+        var mutation: BondMutation?
+        if nextCounter >= bond.localSignCounterReserved {
+            // The bound is exclusive, so that the greatest counter is never used and none wraps.
+            guard nextCounter < .max else { return .exhausted }
+            let (sum, overflow) = nextCounter.addingReportingOverflow(Self.reservedCounters)
+            bond.localSignCounterReserved = overflow ? .max : sum
+            mutation = .localSignCounterReserved(bond.id, bound: bond.localSignCounterReserved)
+        }
+        let counter = nextCounter
+        nextCounter += 1
+        var octets = message
+        octets.reserveCapacity(message.count + DataSigning.signCounterOctets + DataSigning.signatureOctets)
+        withUnsafeBytes(of: counter.littleEndian) { octets.append(contentsOf: $0) }
+        octets.append(contentsOf: signer.signature(message: message, signCounter: counter))
+        return .signed(octets, reserving: mutation)
+    }
+
+    /// Signature first, counter second: a forged command must not move the counter.
+    func verify(_ octets: [UInt8], from bond: inout Bond) -> SignedWriteVerdict {
+        guard bond.state == .confirmed, let verifier else { return .notVerifiable }
+        let signatureStart = octets.count - DataSigning.signatureOctets
+        let counterStart = signatureStart - DataSigning.signCounterOctets
+        guard counterStart > 0 else { return .malformed }
+        let all = octets.span
+        var counter: UInt32 = 0
+        for index in (counterStart..<signatureStart).reversed() { counter = counter << 8 | UInt32(all[index]) }
+        guard
+            verifier.verify(
+                all.extracting(signatureStart..<octets.count), message: all.extracting(0..<counterStart),
+                signCounter: counter)
+        else { return .badSignature }
+        if let last = bond.lastRemoteSignCounter, counter <= last { return .replayed(signCounter: counter) }
+        bond.lastRemoteSignCounter = counter
+        return .accepted(signCounter: counter, .remoteSignCounter(bond.id, counter))
+    }
+}

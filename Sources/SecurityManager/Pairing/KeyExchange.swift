@@ -1,0 +1,83 @@
+import BluetoothCore
+import BluetoothCrypto
+
+// Phase 3: keys, on the encrypted link, the responder's first.
+//
+// Core 5.4, Vol 3, Part H, 3.6.1 (Key distribution and generation)
+
+extension PairingMachine {
+    mutating func encryptionChanged(_ enabled: Bool, _ turn: inout PairingTurn) {
+        guard case .awaitingEncryption(let agreed, let ltk) = state else { return }
+        guard enabled else { return fail(.encryptionFailed, &turn) }
+        let keys = ReceivedKeys(agreed: agreed, ltk: ltk, from: role == .initiator ? .responder : .initiator)
+        if role == .responder {
+            turn.persist(turn.book.begin(bond(keys, state: .provisional)))
+            sendKeys(agreed, turn.book.localIdentity, &turn)
+        }
+        state = .receivingKeys(keys)
+        if keys.owed.isEmpty { finish(keys, &turn) }
+    }
+
+    mutating func key(_ pdu: SMPPDU, _ received: ReceivedKeys, _ turn: inout PairingTurn) {
+        var keys = received
+        switch pdu {
+        case .identityInformation(let irk):
+            // All zero says that the peer has no resolvable addresses.
+            guard irk != turn.book.localIdentity.irk else { return reject(.keyRejected, &turn) }
+            keys.irk = irk.isAllZero ? nil : irk
+        case .identityAddressInformation(let address):
+            guard let identity = IdentityAddress(address) else { return reject(.invalidParameters, &turn) }
+            keys.identity = identity
+        case .signingInformation(let csrk):
+            guard !csrk.isAllZero, csrk != keys.agreed.parameters.material.localCSRK else {
+                return reject(.keyRejected, &turn)
+            }
+            keys.csrk = csrk
+        default: return reject(.unspecifiedReason, &turn)
+        }
+        keys.owed = keys.owed.dropFirst()
+        state = .receivingKeys(keys)
+        if keys.owed.isEmpty { finish(keys, &turn) }
+    }
+
+    /// The responder's bond takes its predecessor's place now. The initiator's waits beside it, because it cannot know
+    /// that the responder will receive its keys: the first reconnection tells.
+    private mutating func finish(_ keys: ReceivedKeys, _ turn: inout PairingTurn) {
+        let bond = bond(keys, state: .unconfirmed)
+        guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
+            let replaced = turn.book.replaceable(
+                by: peerAddress, identity: identity, irk: bond.peerIRK, credential: bond.credential,
+                securityLevel: bond.securityLevel)
+        else { return fail(.identityTaken, telling: .keyRejected, &turn) }
+        turn.persist(turn.book.admit(bond, replacing: role == .responder ? replaced : []))
+        if role == .initiator { sendKeys(keys.agreed, turn.book.localIdentity, &turn) }
+        state = .idle(refusing: .pairingNotSupported)
+        deadline = nil
+        turn.output(.completed(bond))
+    }
+
+    /// Out-of-band data names whom it came from.
+    private func isExpected(_ identity: IdentityAddress, _ method: PairingMethod) -> Bool {
+        if case .outOfBand(_, let received?) = method { identity.address == received.address } else { true }
+    }
+
+    private mutating func sendKeys(_ agreed: AgreedFeatures, _ local: LocalIdentity, _ turn: inout PairingTurn) {
+        let keys = agreed.keys(from: role)
+        if keys.contains(.idKey) {
+            send(.identityInformation(identityResolvingKey: local.irk), &turn)
+            send(.identityAddressInformation(local.address.address), &turn)
+        }
+        if keys.contains(.signKey) {
+            send(.signingInformation(signatureKey: agreed.parameters.material.localCSRK), &turn)
+        }
+    }
+
+    private func bond(_ keys: ReceivedKeys, state: BondState) -> Bond {
+        let parameters = keys.agreed.parameters
+        return Bond(
+            id: parameters.material.bondID, identity: keys.identity ?? IdentityAddress(peerAddress),
+            peerIRK: keys.irk, ltk: keys.ltk, keySize: PairingPolicy.keyOctets,
+            localCSRK: keys.agreed.keys(from: role).contains(.signKey) ? parameters.material.localCSRK : nil,
+            remoteCSRK: keys.csrk, model: keys.agreed.method.model, state: state, credential: parameters.credential)
+    }
+}
