@@ -33,10 +33,15 @@ package struct Credential: Hashable, Sendable {
 
 /// What the owner can set.
 package struct LockSettings: Hashable, Sendable {
+    package static let challengeLifeMinimumMilliseconds: UInt64 = 1_000
+    /// As much as a challenge's octet can say.
+    package static let challengeLifeMaximumMilliseconds: UInt64 = 25_500
+
     /// After an unlock that names no time; nil leaves the bolt open until somebody locks it.
     package var relockSeconds: UInt16?
     /// After lock-and-go, when the command names no time.
     package var lockAndGoSeconds: UInt16
+    /// Out of bounds, the nearest bound counts.
     package var challengeLifeMilliseconds: UInt64
     /// Off: every command has to come over an encrypted link.
     package var acceptsSigned: Bool

@@ -1,0 +1,51 @@
+import BluetoothCore
+import LockProtocol
+
+/// A bolt without a motor. Its journal stands for the metal: what is written there has moved, and is read back at launch
+/// as a lock reads its sensor. It takes its time, and nothing stops it on its way, a kill least of all.
+package final class SimulatedBolt: Actuator {
+    package static let usualTravelMilliseconds: UInt64 = 500
+
+    private let journal: BoltJournal
+    private let travelMilliseconds: UInt64
+    private var underWay: (order: BoltJournal.Line, arrival: Instant)?
+
+    package init(journal: BoltJournal, travelMilliseconds: UInt64 = usualTravelMilliseconds) {
+        self.journal = journal
+        self.travelMilliseconds = travelMilliseconds
+    }
+
+    package func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
+        // Boot time starts over: a line from the future was written before the machine came up, and is over.
+        if let last = journal.last, now >= last.at {
+            let arrival = last.at.advanced(byMilliseconds: travelMilliseconds)
+            if now < arrival { underWay = (last, arrival) }
+        }
+        let performed = intent.map { asked in journal.last.map { $0.answers(ActuatorOrder(asked)) } ?? false }
+        return BoltReading(
+            position: underWay == nil ? restingPosition : .unknown, door: .closed, moving: underWay?.order.intent,
+            performed: performed)
+    }
+
+    package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
+        if let last = journal.last, last.answers(order) {
+            return underWay == nil ? .ended(order.intent, restingPosition) : nil
+        }
+        if let notAfter = order.notAfter, now > notAfter { return .declined(order.intent) }
+        try journal.append(order, now: now)
+        guard let line = journal.last else { return nil }
+        underWay = (line, now.advanced(byMilliseconds: travelMilliseconds))
+        return poll(now: now)
+    }
+
+    package var deadline: Instant? { underWay?.arrival }
+
+    package func poll(now: Instant) -> ActuatorReport? {
+        guard let (line, arrival) = underWay, now >= arrival else { return nil }
+        underWay = nil
+        return .ended(line.intent, line.movement.target)
+    }
+
+    /// A bolt is delivered locked.
+    private var restingPosition: BoltPosition { journal.last?.movement.target ?? .locked }
+}

@@ -1,0 +1,41 @@
+import BluetoothCore
+import LockProtocol
+
+/// What the lock knows of one connection. All of it dies with the link and with the process.
+struct LinkState {
+    /// An unproven link is dropped after this long: one slot is not held by whoever replays an address.
+    static let unprovenMaximumMilliseconds: UInt64 = 6_000
+
+    enum Posture: Equatable {
+        /// Unencrypted: signed commands only. `dropAt` is nil while an enrolment is under way.
+        case signed(dropAt: Instant?)
+        /// Proven by the bond's LTK. There is no way back.
+        case encrypted
+        /// The disconnect has been asked for: nothing counts any more.
+        case leaving
+    }
+
+    var posture: Posture
+    var claim: LinkClaim?
+    var subscriptions: Set<LockSubscription>
+    var challenges = ChallengeBook()
+
+    var isEncrypted: Bool { posture == .encrypted }
+
+    /// Whether a command that took this path may be looked at on this link.
+    func admits(_ path: CommandPath) -> Bool {
+        switch (posture, path) {
+        case (.signed, .signed), (.encrypted, .encrypted): true
+        case (.signed, .encrypted), (.encrypted, .signed), (.leaving, _): false
+        }
+    }
+
+    var dropAt: Instant? {
+        if case .signed(let dropAt) = posture { dropAt } else { nil }
+    }
+
+    /// When the next challenge is due by itself.
+    var renewalDue: Instant? {
+        posture != .leaving && subscriptions.contains(.challenge) ? challenges.renewalDue : nil
+    }
+}

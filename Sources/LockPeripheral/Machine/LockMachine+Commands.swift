@@ -1,0 +1,131 @@
+import BluetoothCore
+import LockProtocol
+
+/// What the lock does with a command whose sender is known: decide, commit, then act (docs/PROTOCOL.md, steps 4 to 6).
+extension LockMachine {
+    mutating func command(_ link: LockLink, _ path: CommandPath, _ octets: [UInt8], _ turn: inout LockTurn) {
+        guard let state = links[link], state.admits(path), let claim = state.claim,
+            let command = try? LockCommand(exactly: octets)
+        else { return }
+        let isLive = links[link]?.challenges.use(command.challenge, now: turn.now) ?? false
+        let credential = credential(of: claim.bond)
+        var result = AccessPolicy.decide(
+            command, isChallengeLive: isLive, subject: credential.map { subject($0, turn.moment) }, bolt: bolt.code,
+            door: bolt.door)
+        if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
+        let audited = AuditedCommand(
+            bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
+        if result == .accepted, let credential {
+            grant(audited, credential.id, on: link, &turn)
+        } else {
+            refuse(audited, result, on: link, &turn)
+        }
+        if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
+    }
+
+    private func subject(_ credential: Credential, _ moment: LockMoment) -> AccessSubject {
+        AccessSubject(
+            isEnabled: credential.isEnabled, rights: credential.role.rights,
+            schedule: credential.validity.verdict(wallClockSeconds: moment.wallClockSeconds))
+    }
+
+    private mutating func grant(
+        _ audited: AuditedCommand, _ credential: CredentialID, on link: LockLink, _ turn: inout LockTurn
+    ) {
+        let command = audited.command
+        let movement = command.operation.movement
+        let sequence = audit(.granted(audited), &turn)
+        setRelock(relockDeadline(for: command, now: turn.now), &turn)
+        guard bolt.wouldMove(movement) else {
+            audit(.outcome(of: sequence, .done), &turn)
+            remember(audited, .done, .done, &turn)
+            answer(link, .done, command.challenge, &turn)
+            return
+        }
+        let origin = CommandOrigin(
+            bond: audited.bond, credential: credential, challenge: command.challenge, operation: command.operation)
+        remember(audited, .accepted, .accepted, &turn)
+        requester = Requester(link: link, challenge: command.challenge)
+        begin(movement, .command(origin), sequence: sequence, &turn)
+        answer(link, .accepted, command.challenge, &turn)
+        tellState(except: link, &turn)
+    }
+
+    private mutating func refuse(
+        _ audited: AuditedCommand, _ result: LockResult, on link: LockLink, _ turn: inout LockTurn
+    ) {
+        switch refusals[audited.bond, default: RefusalMeter()].refuse(now: turn.now) {
+        case .audit:
+            audit(.refused(audited, result), &turn)
+            remember(audited, result, .refused, &turn)
+            answer(link, result, audited.command.challenge, &turn)
+        case .summarise:
+            audit(.refusalsSuppressed(bond: audited.bond), &turn)
+            leave(link, &turn)
+        case .drop: leave(link, &turn)
+        }
+    }
+
+    private mutating func remember(
+        _ audited: AuditedCommand, _ result: LockResult, _ phase: CommandPhase, _ turn: inout LockTurn
+    ) {
+        let last = LastCommand(
+            challenge: audited.command.challenge, signCounter: audited.signCounter, result: result, phase: phase)
+        lastCommands[audited.bond] = last
+        turn.persist(.lastCommand(bond: audited.bond, last))
+    }
+
+    private func relockDeadline(for command: LockCommand, now: Instant) -> RelockDeadline? {
+        func after(_ seconds: UInt64) -> RelockDeadline {
+            RelockDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
+        }
+        switch (command.operation, command.argument) {
+        case (.lock, _), (_, .holdOpen): return nil
+        case (_, .after(let seconds)): return after(UInt64(seconds))
+        case (.lockAndGo, .setting): return after(UInt64(settings.lockAndGoSeconds))
+        case (_, .setting): return settings.relockSeconds.map { after(UInt64($0)) }
+        }
+    }
+
+    /// Tells whoever asked, by the path that the link's posture allows.
+    mutating func answer(_ link: LockLink, _ result: LockResult, _ challenge: ChallengeID, _ turn: inout LockTurn) {
+        guard let state = links[link], let claim = state.claim, state.posture != .leaving else { return }
+        // A harvested command proves nothing about now, and learns nothing either.
+        let isDead = result == .challengeDead
+        let content = LockState(
+            bolt: isDead ? .unknown : bolt.code, door: isDead ? .unknown : bolt.door, result: result,
+            answered: challenge.prefix)
+        if state.isEncrypted {
+            if state.subscriptions.contains(.lockState) { turn.act(.notifyLockState(link, content.encoded)) }
+        } else if state.subscriptions.contains(.receipt), let counter = takeCounter(claim.bond, &turn) {
+            let receipt = claim.receiptKey.seal(
+                content, lockCounter: counter, answering: challenge, handle: receiptHandle)
+            turn.act(.notifyReceipt(link, receipt.encoded))
+        }
+    }
+
+    private mutating func takeCounter(_ bond: UInt64, _ turn: inout LockTurn) -> UInt32? {
+        guard let taken = counters[bond, default: ReceiptCounters(reservedBelow: 0)].take() else { return nil }
+        if let reserved = taken.newlyReservedBelow {
+            turn.persist(.receiptCounters(bond: bond, reservedBelow: reserved))
+        }
+        return taken.counter
+    }
+}
+
+extension CommandPath {
+    var counter: UInt32? {
+        if case .signed(let counter) = self { counter } else { nil }
+    }
+}
+
+extension LockOperation {
+    /// What a granted operation has the actuator do. Operations without a right are never granted.
+    var movement: Movement {
+        switch self {
+        case .unlock, .lockAndGo: .unlock
+        case .unlatch: .unlatch
+        default: .lock
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import BluetoothCore
+import LockProtocol
+
+extension LockMachine {
+    mutating func connect(
+        _ link: LockLink, _ claim: LinkClaim?, _ subscriptions: Set<LockSubscription>, _ turn: inout LockTurn
+    ) {
+        let dropAt = turn.now.advanced(byMilliseconds: LinkState.unprovenMaximumMilliseconds)
+        links[link] = LinkState(posture: .signed(dropAt: dropAt), claim: claim, subscriptions: subscriptions)
+        renewChallenge(link, &turn)
+    }
+
+    mutating func forget(_ link: LockLink) {
+        links[link] = nil
+        if requester?.link == link { requester = nil }
+    }
+
+    mutating func prove(_ link: LockLink, _ claim: LinkClaim, _ turn: inout LockTurn) {
+        guard let posture = links[link]?.posture, posture != .leaving else { return }
+        links[link]?.posture = .encrypted
+        links[link]?.claim = claim
+        // Flags and what a challenge admits have changed: what was issued in clear is not answered under encryption.
+        links[link]?.challenges = ChallengeBook()
+        renewChallenge(link, &turn)
+    }
+
+    mutating func pair(_ link: LockLink, _ isUnderWay: Bool, _ turn: inout LockTurn) {
+        guard case .signed = links[link]?.posture else { return }
+        let dropAt = turn.now.advanced(byMilliseconds: LinkState.unprovenMaximumMilliseconds)
+        links[link]?.posture = .signed(dropAt: isUnderWay ? nil : dropAt)
+    }
+
+    mutating func subscribe(
+        _ link: LockLink, _ subscription: LockSubscription, _ isOn: Bool, _ turn: inout LockTurn
+    ) {
+        if isOn {
+            // What an unencrypted link may not read, it may not hear either.
+            guard let state = links[link], subscription != .lockState || state.isEncrypted else { return }
+            links[link]?.subscriptions.insert(subscription)
+            if subscription == .challenge { renewChallenge(link, &turn) }
+        } else {
+            links[link]?.subscriptions.remove(subscription)
+        }
+    }
+
+    mutating func readChallenge(_ link: LockLink, _ turn: inout LockTurn) {
+        issueChallenge(link, &turn)
+        guard let octets = challengeOctets(link, now: turn.now) else { return }
+        turn.act(.challengeValue(link, octets))
+    }
+
+    /// Puts a fresh challenge in force and, to a subscriber, sends it.
+    mutating func renewChallenge(_ link: LockLink, _ turn: inout LockTurn) {
+        issueChallenge(link, &turn)
+        guard links[link]?.subscriptions.contains(.challenge) == true,
+            let octets = challengeOctets(link, now: turn.now)
+        else { return }
+        turn.act(.notifyChallenge(link, octets))
+    }
+
+    private mutating func issueChallenge(_ link: LockLink, _ turn: inout LockTurn) {
+        let life = min(
+            max(settings.challengeLifeMilliseconds, LockSettings.challengeLifeMinimumMilliseconds),
+            LockSettings.challengeLifeMaximumMilliseconds)
+        links[link]?.challenges.issue(ChallengeID(bits: turn.random), now: turn.now, lifeMilliseconds: life)
+    }
+
+    private func challengeOctets(_ link: LockLink, now: Instant) -> [UInt8]? {
+        guard let state = links[link] else { return nil }
+        return state.challenges.value(now: now, flags: challengeFlags(state))?.encoded
+    }
+
+    private func challengeFlags(_ state: LinkState) -> Challenge.Flags {
+        if state.isEncrypted { return [] }
+        let isSpent = state.claim.flatMap { counters[$0.bond]?.isSpent } ?? false
+        return settings.acceptsSigned && !isSpent ? .signedAccepted : .encryptionRequired
+    }
+
+    mutating func leave(_ link: LockLink, _ turn: inout LockTurn) {
+        links[link]?.posture = .leaving
+        turn.act(.disconnect(link))
+    }
+
+    mutating func timerFired(_ turn: inout LockTurn) {
+        settle(bolt.timerFired(now: turn.now), &turn)
+        secureIfDue(&turn)
+        let now = turn.now
+        func isDue(_ instant: Instant?) -> Bool { instant.map { now >= $0 } ?? false }
+        for link in sortedLinks(where: { isDue($0.dropAt) }) { leave(link, &turn) }
+        // One random value, one challenge: the others' deadlines stand.
+        if let first = sortedLinks(where: { isDue($0.renewalDue) }).first { renewChallenge(first, &turn) }
+    }
+
+    mutating func controlPoint(_ link: LockLink, _ octets: [UInt8], _ turn: inout LockTurn) {
+        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond,
+            let request = try? ControlPointRequest(exactly: octets)
+        else { return }
+        let response = answer(request, bond: bond, wallClockSeconds: turn.moment.wallClockSeconds)
+        turn.act(.indicateControlPoint(link, response.encoded))
+    }
+
+    private func answer(
+        _ request: ControlPointRequest, bond: UInt64, wallClockSeconds: Int64?
+    ) -> ControlPointResponse {
+        func refused(_ result: ControlPointResult) -> ControlPointResponse {
+            ControlPointResponse(request: request.opcode, result: result)
+        }
+        guard let required = request.opcode.requiredRights else { return refused(.opcodeNotSupported) }
+        guard let credential = credential(of: bond), credential.isEnabled,
+            credential.validity.verdict(wallClockSeconds: wallClockSeconds) == .within,
+            credential.role.rights.isSuperset(of: required)
+        else { return refused(.notPermitted) }
+        guard request.operands.isEmpty else { return refused(.invalidOperand) }
+        let status = KeyStatus(
+            role: credential.role.rawValue, rights: credential.role.rights, lastCommand: lastCommands[bond])
+        return ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
+    }
+
+    /// Should two name the same bond, the older one counts.
+    func credential(of bond: UInt64) -> Credential? {
+        credentials.values.lazy.filter { $0.bond == bond }.min { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    /// In the order of their connections, so that one history has one list of outputs.
+    func sortedLinks(where predicate: (LinkState) -> Bool) -> [LockLink] {
+        links.filter { predicate($0.value) }.keys.sorted { $0.rawValue < $1.rawValue }
+    }
+}

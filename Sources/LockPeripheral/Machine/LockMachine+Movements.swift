@@ -1,0 +1,135 @@
+import BluetoothCore
+import LockProtocol
+
+/// Intents from their beginning to their one outcome.
+extension LockMachine {
+    /// Settles what the last process left, by ``LaunchRules``.
+    mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
+        audit(.launched, &turn)
+        let found = BoltRecord(position: reading.position, door: reading.door)
+        if found != snapshot.bolt {
+            turn.persist(.bolt(found))
+            if snapshot.intent == nil && found.position != snapshot.bolt.position {
+                audit(.bolt(found.position), &turn)
+            }
+        }
+        if let intent = snapshot.intent {
+            switch LaunchRules.settle(intent, reading: reading, boot: boot, now: turn.now) {
+            case .awaited: bolt.begin(intent, now: turn.now)
+            case .driven:
+                bolt.begin(intent, now: turn.now)
+                turn.act(.actuate(ActuatorOrder(intent)))
+            case .ended(let outcome): end(intent, outcome, at: reading.position, &turn)
+            }
+        }
+        secureIfDue(&turn)
+    }
+
+    /// Commits to a movement and orders it.
+    mutating func begin(
+        _ movement: Movement, _ origin: IntentOrigin, sequence: UInt64, _ turn: inout LockTurn
+    ) {
+        let deadline =
+            movement.isSecuring ? nil : turn.now.advanced(byMilliseconds: Intent.openingLifeMilliseconds)
+        let intent = Intent(
+            id: IntentID(rawValue: sequence), movement: movement, origin: origin, boot: boot, deadline: deadline)
+        turn.persist(.intent(intent))
+        bolt.begin(intent, now: turn.now)
+        turn.act(.actuate(ActuatorOrder(intent)))
+    }
+
+    mutating func settle(_ change: BoltMachine.Change, _ turn: inout LockTurn) {
+        switch change {
+        case .nothing: return
+        case .began(let intent): turn.persist(.intent(intent))
+        case .ended(let intent, let outcome, let position):
+            turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
+            end(intent, outcome, at: position, &turn)
+            secureIfDue(&turn)
+        case .found(let position):
+            audit(.bolt(position), &turn)
+            turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
+            tellState(except: nil, &turn)
+        case .door(let door):
+            audit(.door(door), &turn)
+            turn.persist(.bolt(BoltRecord(position: bolt.position ?? .unknown, door: door)))
+            tellState(except: nil, &turn)
+            secureIfDue(&turn)
+        }
+    }
+
+    /// The one place where a movement gets its outcome.
+    private mutating func end(
+        _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
+    ) {
+        turn.persist(.intent(nil))
+        audit(.outcome(of: intent.id.rawValue, outcome), &turn)
+        let told = requester
+        requester = nil
+        if let origin = intent.origin.command { conclude(origin, outcome, at: position, told: told, &turn) }
+        tellState(except: told?.link, &turn)
+        recover(intent, outcome, at: position, &turn)
+    }
+
+    private mutating func conclude(
+        _ origin: CommandOrigin, _ outcome: Outcome, at position: BoltPosition, told: Requester?,
+        _ turn: inout LockTurn
+    ) {
+        let result: LockResult =
+            switch outcome {
+            case .done: .done
+            case .aborted: position == .jammed ? .jammed : .aborted
+            case .unknown: position == .jammed ? .jammed : .accepted
+            }
+        if var last = lastCommands[origin.bond], last.challenge == origin.challenge {
+            last.result = result
+            last.phase = outcome.phase
+            lastCommands[origin.bond] = last
+            turn.persist(.lastCommand(bond: origin.bond, last))
+        }
+        if let told, told.challenge == origin.challenge { answer(told.link, result, told.challenge, &turn) }
+    }
+
+    /// What did not come to its end is brought to its secure state: once, and not by trying a failed lock again for ever.
+    private mutating func recover(
+        _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
+    ) {
+        guard outcome != .done, position != .locked, intent.origin != .recovery else { return }
+        if bolt.door.standsOpen {
+            setRelock(RelockDeadline(boot: boot, at: turn.now), &turn)
+        } else {
+            secure(.recovery, &turn)
+        }
+    }
+
+    /// A relock waits for a movement to end, and for the door to close.
+    var isFreeToSecure: Bool { !bolt.isMoving && !bolt.door.standsOpen }
+
+    mutating func secureIfDue(_ turn: inout LockTurn) {
+        guard isFreeToSecure, let relock, relock.isDue(boot: boot, now: turn.now) else { return }
+        guard bolt.wouldMove(.lock) else { return setRelock(nil, &turn) }
+        secure(.relock, &turn)
+    }
+
+    private mutating func secure(_ origin: IntentOrigin, _ turn: inout LockTurn) {
+        setRelock(nil, &turn)
+        let sequence = audit(.securing(recovering: origin == .recovery), &turn)
+        begin(.lock, origin, sequence: sequence, &turn)
+        tellState(except: nil, &turn)
+    }
+
+    mutating func setRelock(_ deadline: RelockDeadline?, _ turn: inout LockTurn) {
+        guard deadline != relock else { return }
+        relock = deadline
+        turn.persist(.relock(deadline))
+    }
+
+    /// Tells the shell, and every proven link that subscribed to Lock State, how bolt and door stand now.
+    func tellState(except told: LockLink?, _ turn: inout LockTurn) {
+        turn.act(.stateChanged(bolt.code, bolt.door))
+        let octets = LockState(bolt: bolt.code, door: bolt.door, result: .done, answered: 0).encoded
+        for link in sortedLinks(where: { $0.isEncrypted && $0.subscriptions.contains(.lockState) }) where link != told {
+            turn.act(.notifyLockState(link, octets))
+        }
+    }
+}

@@ -1,0 +1,114 @@
+import BluetoothCore
+import LockProtocol
+
+/// The lock: takes what happened, says what to keep and what to do. No clock, no randomness, no disk.
+///
+/// Everything that a command needs decided stands in one place, in one order: ``LockMachine+Commands``.
+package struct LockMachine {
+    let boot: BootID
+    /// The Command Receipt value's handle: part of every receipt's nonce.
+    let receiptHandle: AttributeHandle
+    var credentials: [CredentialID: Credential]
+    var settings: LockSettings
+    var bolt: BoltMachine
+    var relock: RelockDeadline?
+    var lastCommands: [UInt64: LastCommand]
+    var counters: [UInt64: ReceiptCounters]
+    var refusals: [UInt64: RefusalMeter] = [:]
+    var auditHead: AuditHead
+    var links: [LockLink: LinkState] = [:]
+    /// Who is told of the end of the movement under way.
+    var requester: Requester?
+
+    struct Requester {
+        var link: LockLink
+        var challenge: ChallengeID
+    }
+
+    /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
+    /// what was owed, and come before anything that the next input brings.
+    package init(
+        restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
+        at moment: LockMoment, into outputs: inout [LockOutput]
+    ) {
+        self.boot = boot
+        self.receiptHandle = receiptHandle
+        credentials = snapshot.credentials
+        settings = snapshot.settings
+        bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
+        relock = snapshot.relock
+        lastCommands = snapshot.lastCommands
+        counters = snapshot.receiptCounters.mapValues { ReceiptCounters(reservedBelow: $0) }
+        auditHead = snapshot.auditHead
+        var turn = LockTurn(moment, random: 0)
+        launch(snapshot, reading: reading, &turn)
+        turn.flush(into: &outputs)
+    }
+
+    /// One input. `random` is fresh from the CSPRNG for each; its low 48 bits become a challenge if one is due.
+    package mutating func handle(
+        _ input: LockInput, at moment: LockMoment, random: UInt64, into outputs: inout [LockOutput]
+    ) {
+        var turn = LockTurn(moment, random: random)
+        switch input {
+        case .connected(let link, let claim, let subscriptions): connect(link, claim, subscriptions, &turn)
+        case .disconnected(let link): forget(link)
+        case .encrypted(let link, let claim): prove(link, claim, &turn)
+        case .pairing(let link, let isUnderWay): pair(link, isUnderWay, &turn)
+        case .subscription(let link, let subscription, let isOn): subscribe(link, subscription, isOn, &turn)
+        case .challengeRead(let link): readChallenge(link, &turn)
+        case .command(let link, let path, let octets): command(link, path, octets, &turn)
+        case .controlPoint(let link, let octets): controlPoint(link, octets, &turn)
+        case .actuator(let report): settle(bolt.handle(report), &turn)
+        case .timerFired: timerFired(&turn)
+        case .administration(let change): administer(change, &turn)
+        }
+        turn.flush(into: &outputs)
+    }
+
+    /// When it wants ``LockInput/timerFired``. Still in the past after one: fire again, each renews one challenge.
+    package var deadline: Instant? {
+        var earliest = bolt.deadline
+        func consider(_ instant: Instant?) {
+            if let instant { earliest = min(earliest ?? instant, instant) }
+        }
+        if isFreeToSecure, let relock { consider(relock.boot == boot ? relock.at : Instant(nanoseconds: 0)) }
+        for state in links.values {
+            consider(state.dropAt)
+            consider(state.renewalDue)
+        }
+        return earliest
+    }
+
+    /// How bolt and door stand now.
+    package var state: (bolt: BoltCode, door: DoorCode) { (bolt.code, bolt.door) }
+
+    /// Writes `event` into the chain and returns its sequence.
+    @discardableResult
+    mutating func audit(_ event: AuditEvent, _ turn: inout LockTurn) -> UInt64 {
+        let record = auditHead.append(
+            event, boot: boot, at: turn.now, wallClockSeconds: turn.moment.wallClockSeconds)
+        turn.persist(.audit(record))
+        return record.sequence
+    }
+
+    private mutating func administer(_ change: LockAdministration, _ turn: inout LockTurn) {
+        switch change {
+        case .credential(let credential):
+            credentials[credential.id] = credential
+            turn.persist(.credential(credential))
+        case .credentialRemoved(let id):
+            credentials[id] = nil
+            turn.persist(.credentialRemoved(id))
+        case .settings(let settings):
+            self.settings = settings
+            turn.persist(.settings(settings))
+        case .bondForgotten(let bond):
+            lastCommands[bond] = nil
+            counters[bond] = nil
+            refusals[bond] = nil
+            turn.persist(.bondForgotten(bond))
+            for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import BluetoothCore
+import LockProtocol
+
+/// A link as the shell numbers it: never used twice in a process.
+package struct LockLink: Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package var description: String { "link \(rawValue)" }
+}
+
+/// When an input happened.
+package struct LockMoment: Hashable, Sendable {
+    package var now: Instant
+    /// Seconds since 1970; nil while the clock cannot be trusted.
+    package var wallClockSeconds: Int64?
+
+    package init(now: Instant, wallClockSeconds: Int64? = nil) {
+        self.now = now
+        self.wallClockSeconds = wallClockSeconds
+    }
+}
+
+/// The bond that a link's address names or resolves to, and what its receipts are sealed with. It identifies; nothing is
+/// proven by it.
+package struct LinkClaim: Sendable {
+    package var bond: UInt64
+    package var receiptKey: ReceiptKey
+
+    package init(bond: UInt64, receiptKey: ReceiptKey) {
+        self.bond = bond
+        self.receiptKey = receiptKey
+    }
+}
+
+/// A characteristic that a link may have subscribed to.
+package enum LockSubscription: Hashable, Sendable, CaseIterable { case challenge, receipt, lockState }
+
+/// How a command came. The stack has verified the MAC of a signed one, and that its counter is fresh.
+package enum CommandPath: Hashable, Sendable {
+    case signed(counter: UInt32)
+    case encrypted
+}
+
+/// What happens to a lock.
+package enum LockInput: Sendable {
+    /// `subscriptions` are those that the bond's stored configuration claims.
+    case connected(LockLink, LinkClaim?, subscriptions: Set<LockSubscription>)
+    case disconnected(LockLink)
+    /// The link has been encrypted with this bond's LTK: the peer is proven from here on.
+    case encrypted(LockLink, LinkClaim)
+    /// An enrolment on this link begins or is over; while it lasts nobody drops it for being unproven.
+    case pairing(LockLink, isUnderWay: Bool)
+    case subscription(LockLink, LockSubscription, isOn: Bool)
+    /// Answered by ``LockOutput/challengeValue(_:_:)``.
+    case challengeRead(LockLink)
+    case command(LockLink, CommandPath, [UInt8])
+    /// Answered by ``LockOutput/indicateControlPoint(_:_:)``.
+    case controlPoint(LockLink, [UInt8])
+    case actuator(ActuatorReport)
+    case timerFired
+    case administration(LockAdministration)
+}
+
+/// What the operator, or a procedure that has checked its right, changes.
+package enum LockAdministration: Hashable, Sendable {
+    case credential(Credential)
+    case credentialRemoved(CredentialID)
+    case settings(LockSettings)
+    /// The security manager has no such bond any more.
+    case bondForgotten(UInt64)
+}
+
+/// What a lock wants done, in this order. All of a turn's `persist` come before its first act, and must be on disk
+/// before it.
+package enum LockOutput: Hashable, Sendable {
+    case persist(LockMutation)
+    case actuate(ActuatorOrder)
+    /// Goes before any other traffic of a new connection.
+    case notifyChallenge(LockLink, [UInt8])
+    case notifyReceipt(LockLink, [UInt8])
+    case notifyLockState(LockLink, [UInt8])
+    case indicateControlPoint(LockLink, [UInt8])
+    /// The answer to a read.
+    case challengeValue(LockLink, [UInt8])
+    case stateChanged(BoltCode, DoorCode)
+    case disconnect(LockLink)
+}
+
+/// What one input makes of a lock: facts apart from acts, so that no act can get in front of a fact.
+struct LockTurn {
+    let moment: LockMoment
+    /// The next challenge, from the shell's random source.
+    let random: UInt64
+    private(set) var facts: [LockMutation] = []
+    private(set) var acts: [LockOutput] = []
+
+    init(_ moment: LockMoment, random: UInt64) {
+        self.moment = moment
+        self.random = random
+    }
+
+    var now: Instant { moment.now }
+    mutating func persist(_ fact: LockMutation) { facts.append(fact) }
+    mutating func act(_ act: LockOutput) { acts.append(act) }
+
+    func flush(into outputs: inout [LockOutput]) {
+        for fact in facts { outputs.append(.persist(fact)) }
+        outputs += acts
+    }
+}
