@@ -14,10 +14,10 @@ package enum GATTOutput: Hashable, Sendable {
     case send([UInt8])
     case persist(GATTMutation)
 
-    /// A peer reads a dynamic value from `offset` on. Answer once with ``GATTEndpoint/respond(toRead:with:now:server:outputs:)``.
+    /// A peer reads a dynamic value from `offset` on. Answer once with ``GATTEndpoint/respond(toRead:with:security:server:outputs:)``.
     case serverRead(GATTRequestID, handle: AttributeHandle, offset: Int)
     /// A peer writes dynamic values, all of them or none. Answer once with
-    /// ``GATTEndpoint/respond(toWrite:with:now:outputs:)``.
+    /// ``GATTEndpoint/respond(toWrite:with:at:outputs:)``.
     case serverWrite(GATTRequestID, [AttributeWrite])
     /// A peer wrote a dynamic value and expects no answer.
     case serverWriteCommand(AttributeWrite)

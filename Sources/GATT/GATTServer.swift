@@ -6,18 +6,12 @@ package struct GATTServerConfiguration: Hashable, Sendable {
     package var deviceName: String
     /// Core 5.4, Vol 3, Part C, 12.2 (Appearance)
     package var appearance: UInt16
-    /// The largest ATT_MTU that this side takes, 23–517.
-    package var mtu: Int
 
-    package init(deviceName: String, appearance: UInt16 = 0, mtu: Int = 517) {
+    package init(deviceName: String, appearance: UInt16 = 0) {
         self.deviceName = deviceName
         self.appearance = appearance
-        self.mtu = mtu
     }
 }
-
-/// AES-CMAC under the all-zero key, most significant octet first: what the Database Hash is made with.
-package typealias DatabaseHashFunction = @Sendable (_ message: [UInt8]) -> [UInt8]
 
 /// What became of a notification or an indication.
 package enum GATTSendOutcome: Hashable, Sendable {
@@ -41,37 +35,88 @@ package enum GATTSendOutcome: Hashable, Sendable {
 /// One local identity's server: the tree and what is remembered of the bonded clients. Shared by the endpoints of all
 /// links, which take it `inout`.
 package struct GATTServer: Sendable {
-    package let configuration: GATTServerConfiguration
-    /// By bond.
-    package private(set) var records: [UInt64: GATTClientRecord]
+    package private(set) var database = AttributeDatabase()
+    /// Of the tree as it stands.
     package private(set) var databaseHash: [UInt8] = []
+    /// By bond: what the store has, or will have once the outputs so far are committed.
+    package private(set) var records: [UInt64: GATTClientRecord]
+    /// Value handle of Service Changed.
+    let serviceChanged: AttributeHandle
+    private var nextRequest: UInt64 = 1
 
-    package init(
-        configuration: GATTServerConfiguration, records: [GATTClientRecord] = [], cmac: @escaping DatabaseHashFunction
-    ) {
-        self.configuration = configuration
+    package init(configuration: GATTServerConfiguration, records: [GATTClientRecord] = []) {
         self.records = Dictionary(records.map { ($0.bond, $0) }) { _, last in last }
+        var database = AttributeDatabase()
+        serviceChanged = Self.publishBuiltIn(configuration, in: &database)
+        self.database = database
+        databaseHash = database.hash
     }
 
     /// Adds a service: at `declaration` when it was published before, else at handles never used in this lifetime while
     /// such are left. Then call ``GATTEndpoint/databaseChanged(_:now:server:outputs:)`` for every link.
     package mutating func publish(
         _ definition: ServiceDefinition, at declaration: AttributeHandle? = nil
-    ) throws(AttributeDatabaseError) -> PublishedService { throw .outOfHandles }
+    ) throws(AttributeDatabaseError) -> PublishedService {
+        let service = try database.publish(definition, at: declaration)
+        databaseHash = database.hash
+        return service
+    }
 
-    /// Removes a service; its handles stay a hole until no others are left. The returned mutation is to be persisted.
-    package mutating func remove(serviceAt declaration: AttributeHandle) -> GATTMutation? { nil }
+    /// Removes a service; its handles stay a hole until no others are left. The returned mutation is to be persisted, and
+    /// ``GATTEndpoint/databaseChanged(_:now:server:outputs:)`` to be called for every link. nil when nothing was there, or
+    /// when it is GAP's or GATT's own service.
+    package mutating func remove(serviceAt declaration: AttributeHandle) -> GATTMutation? {
+        guard declaration > serviceChanged, let range = database.remove(serviceAt: declaration) else { return nil }
+        databaseHash = database.hash
+        let mutation = GATTMutation.handlesRemoved(range)
+        mutation.apply(to: &records)
+        return mutation
+    }
 
     /// The bond is gone, and with it what was remembered of the client.
     package mutating func forget(bond: UInt64) { records[bond] = nil }
-}
 
-/// A local fault: why a definition cannot be published.
-package enum AttributeDatabaseError: Error, Hashable, Sendable {
-    case outOfHandles
-    /// The explicit handles are taken.
-    case handlesInUse
-    case unknownIncludedService
-    /// A static value is longer than 512 octets.
-    case valueTooLong
+    mutating func remember(_ mutation: GATTMutation, _ outputs: inout [GATTOutput]) {
+        mutation.apply(to: &records)
+        outputs.append(.persist(mutation))
+    }
+
+    mutating func makeRequestID() -> GATTRequestID {
+        defer { nextRequest &+= 1 }
+        return GATTRequestID(nextRequest)
+    }
+
+    /// Core 5.4, Vol 3, Part C, 12 (GAP service); Vol 3, Part G, 7 (Defined Generic Attribute profile service). Their handles
+    /// never change, for they come first and have a fixed shape. Returns the value handle of Service Changed.
+    private static func publishBuiltIn(
+        _ configuration: GATTServerConfiguration, in database: inout AttributeDatabase
+    ) -> AttributeHandle {
+        let name = Array(configuration.deviceName.utf8.prefix(deviceNameOctets))
+        let appearance = [UInt8(truncatingIfNeeded: configuration.appearance), UInt8(configuration.appearance >> 8)]
+        let gap = ServiceDefinition(
+            uuid: .gapService,
+            characteristics: [
+                .init(uuid: .deviceName, properties: .read, access: .readOnly, value: .static(name)),
+                .init(uuid: .appearance, properties: .read, access: .readOnly, value: .static(appearance)),
+                .init(uuid: .centralAddressResolution, properties: .read, access: .readOnly, value: .static([1])),
+            ])
+        let gatt = ServiceDefinition(
+            uuid: .gattService,
+            characteristics: [
+                .init(uuid: .serviceChanged, properties: .indicate, access: .init(subscribe: .open)),
+                .init(
+                    uuid: .clientSupportedFeatures, properties: [.read, .write],
+                    access: .init(read: .open, writeRequest: .open)),
+                .init(uuid: .databaseHash, properties: .read, access: .readOnly),
+            ])
+        guard (try? database.publish(gap)) != nil, let service = try? database.publish(gatt),
+            service.characteristics.count == 3
+        else { preconditionFailure("an empty database has room for GAP and GATT") }
+        database.setContent(.clientSupportedFeatures, at: service.characteristics[1].value)
+        database.setContent(.databaseHash, at: service.characteristics[2].value)
+        return service.characteristics[0].value
+    }
+
+    /// Core 5.4, Vol 3, Part C, 12.1 (Device Name)
+    package static let deviceNameOctets = 248
 }
