@@ -87,6 +87,9 @@ package struct LegacyAdvertisingData: WireCodable, Hashable {
         self.octets = octets
     }
 
+    /// Drops what is beyond ``maximumOctets``.
+    package init(truncating octets: [UInt8]) { self.octets = Array(octets.prefix(Self.maximumOctets)) }
+
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         let length = Int(try reader.readUInt8())
         guard length <= Self.maximumOctets else { throw .invalidValue(field: "Advertising_Data_Length") }

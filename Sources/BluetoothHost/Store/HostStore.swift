@@ -13,18 +13,6 @@ package protocol HostStore: CommitParticipant {
     func append(_ mutation: HostMutation)
 }
 
-/// Who this host is to its peers: bonds, counters, keys and handles belong to it.
-package struct LocalIdentity: Sendable {
-    /// A static random address, made once from the CSPRNG.
-    package var address: IdentityAddress
-    package var irk: Secret
-
-    package init(address: IdentityAddress, irk: Secret) {
-        self.address = address
-        self.irk = irk
-    }
-}
-
 /// A role and the name that an app gave its manager: what is restored is kept under both.
 package struct RestoreKey: Hashable, Sendable {
     package enum Role: String, Sendable { case central, peripheral }

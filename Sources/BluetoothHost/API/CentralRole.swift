@@ -1,0 +1,66 @@
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import SecurityManager
+
+/// What a central manager hears, inline on the loop and inside the iteration's transaction.
+package protocol CentralRoleDelegate: AnyObject {
+    func hostStateChanged(_ state: HostState)
+    func discovered(_ report: AdvertisementReport)
+    func connected(_ link: LinkInfo)
+    func connectionFailed(_ peer: PeerIdentifier, error: HostError)
+    /// `error` is nil when this side asked for it.
+    func disconnected(_ peer: PeerIdentifier, error: HostError?)
+    /// Exactly once for each operation that was accepted.
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>)
+    func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool)
+    /// The peer's tree changed between these handles: what was discovered there is void.
+    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle)
+    /// Encryption came up (or failed to) on a link; a bonded peer is proven from here on.
+    func securityChanged(_ link: LinkInfo, error: HostError?)
+    /// The other side displays six digits: answer with ``Host/enterPasskey(_:for:)``.
+    func passkeyRequested(_ peer: PeerIdentifier)
+    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>)
+}
+
+/// A GATT procedure that a central runs at a connected peer.
+package enum ClientProcedure: Sendable {
+    /// The whole tree, descriptors and all.
+    case discoverDatabase
+    case discoverServices
+    case discoverIncludedServices(first: AttributeHandle, last: AttributeHandle)
+    case discoverCharacteristics(first: AttributeHandle, last: AttributeHandle)
+    case discoverDescriptors(first: AttributeHandle, last: AttributeHandle)
+    /// Long values are read whole.
+    case read(AttributeHandle)
+    case readByUUID(BluetoothUUID)
+    /// Long values are written by prepare and execute.
+    case write(AttributeHandle, [UInt8])
+    case writeWithoutResponse(AttributeHandle, [UInt8])
+    /// Signed with the bond's CSRK and its next counter; only on an unencrypted link.
+    case signedWrite(AttributeHandle, [UInt8])
+    case readRSSI
+}
+
+/// What a procedure brought back.
+package enum ClientValue: Sendable {
+    case database(RemoteDatabase)
+    case services([RemoteService])
+    case includedServices([RemoteIncludedService])
+    case characteristics([RemoteCharacteristic])
+    case descriptors([RemoteDescriptor])
+    case value([UInt8])
+    case written
+    /// The counter that the write was signed with: part of what a receipt answers.
+    case signed(counter: UInt32)
+    case rssi(Int8)
+}
+
+/// How a central pairs. The method is pinned: another one is a failure, never a fallback.
+package enum PairingRequest: Sendable {
+    /// From the peer's setup code: address, confirm value and random value.
+    case outOfBand(OutOfBandData)
+    /// The peer displays, the user types here.
+    case passkeyEntry
+}

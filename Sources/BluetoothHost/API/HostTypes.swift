@@ -1,0 +1,142 @@
+import BluetoothCore
+import GATT
+import HCI
+import SecurityManager
+
+/// One connection, from its Connection Complete to its Disconnection Complete. Never used twice in a process, unlike
+/// the controller's handle.
+package struct LinkID: Hashable, Sendable, CustomStringConvertible {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+    package var description: String { "link \(rawValue)" }
+}
+
+/// One manager of an app, for as long as it is registered.
+package struct ManagerID: Hashable, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+}
+
+/// Names one operation of an app: the delegate gets it back with the result, exactly once.
+package struct OperationToken: Hashable, Sendable {
+    package let rawValue: UInt64
+    package init(rawValue: UInt64) { self.rawValue = rawValue }
+}
+
+/// What Apple's `CBManagerState` says of the adapter.
+package enum HostState: Sendable {
+    /// No controller has answered yet.
+    case unknown
+    /// The controller went away or is starting over; what was running will run again.
+    case resetting
+    /// The controller lacks what the host needs: LE, or buffers.
+    case unsupported
+    case poweredOff
+    case poweredOn
+}
+
+/// Who is on the other end of a link, as far as is known now.
+package struct LinkInfo: Sendable {
+    package var link: LinkID
+    package var peer: PeerIdentifier
+    /// The bond that the peer's address names or resolves to. Resolution identifies, it never authenticates.
+    package var bond: BondID?
+    /// Whether the link has been encrypted with that bond's LTK: only then is the peer who it says.
+    package var isProven: Bool
+    package var security: LinkSecurity
+    /// ATT_MTU in octets.
+    package var mtu: Int
+    package var address: DeviceAddress
+
+    package init(
+        link: LinkID, peer: PeerIdentifier, bond: BondID?, isProven: Bool, security: LinkSecurity, mtu: Int,
+        address: DeviceAddress
+    ) {
+        self.link = link
+        self.peer = peer
+        self.bond = bond
+        self.isProven = isProven
+        self.security = security
+        self.mtu = mtu
+        self.address = address
+    }
+}
+
+/// One advertising report, of a peer that has a name here from now on.
+package struct AdvertisementReport: Sendable {
+    package var peer: PeerIdentifier
+    package var address: DeviceAddress
+    /// dBm; 127 when the controller does not know.
+    package var rssi: Int8
+    package var isConnectable: Bool
+    package var localName: String?
+    package var services: [BluetoothUUID]
+    package var manufacturerData: [UInt8]?
+
+    package init(
+        peer: PeerIdentifier, address: DeviceAddress, rssi: Int8, isConnectable: Bool, localName: String?,
+        services: [BluetoothUUID], manufacturerData: [UInt8]?
+    ) {
+        self.peer = peer
+        self.address = address
+        self.rssi = rssi
+        self.isConnectable = isConnectable
+        self.localName = localName
+        self.services = services
+        self.manufacturerData = manufacturerData
+    }
+}
+
+/// Why the host refuses or ends something. Local faults are the caller's; peer faults carry what the peer said.
+package enum HostError: Error, Equatable, Sendable {
+    /// The manager's call needs `poweredOn`.
+    case notPoweredOn
+    case unknownManager
+    case unknownPeer
+    /// The tree does not take the service.
+    case publishing(AttributeDatabaseError)
+    case notConnected
+    /// Every slot or queue that this needs is taken; the bound is a named constant of the host.
+    case noResources
+    /// The link went away before the answer came.
+    case disconnected(HCIErrorCode)
+    case connectionFailed(HCIErrorCode)
+    /// The peer's answer breaks the protocol, or says an ATT error.
+    case gatt(GATTClientError)
+    case pairing(PairingError)
+    case notBonded
+    /// The peer has another key than ours, or none.
+    case encryptionFailed(HCIErrorCode)
+    /// A signed write was asked on an encrypted link, or to a bond that has no CSRK left to sign with.
+    case cannotSign
+}
+
+/// A central that subscribed to a characteristic, connected now or not.
+package struct Subscriber: Sendable {
+    package var peer: PeerIdentifier
+    package var bond: BondID?
+    /// nil while a bonded central is away.
+    package var link: LinkInfo?
+    /// Octets that one notification carries.
+    package var maximumUpdateLength: Int
+
+    package init(peer: PeerIdentifier, bond: BondID?, link: LinkInfo?, maximumUpdateLength: Int) {
+        self.peer = peer
+        self.bond = bond
+        self.link = link
+        self.maximumUpdateLength = maximumUpdateLength
+    }
+}
+
+/// One timer of an app on the loop.
+package struct TimerToken: Hashable, Sendable {
+    package let rawValue: Int
+    package init(rawValue: Int) { self.rawValue = rawValue }
+}
+
+/// How a manager on another thread reaches its host.
+package protocol HostExecutor: AnyObject, Sendable {
+    /// Runs `body` on the loop: at once when called there, joining the running iteration, else in its next one.
+    func execute(_ body: @escaping @Sendable (Host) -> Void)
+    var isOnLoop: Bool { get }
+}

@@ -1,0 +1,303 @@
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+// MARK: Scanning and connecting
+
+extension Host {
+    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) { change(scan, of: manager) }
+
+    package func stopScan(_ manager: ManagerID) { change(nil, of: manager) }
+
+    private func change(_ scan: ScanRecord?, of manager: ManagerID) {
+        guard let owner = managers[manager]?.owner else { return }
+        withLedger { $0.scan(owner, scan, &$1) }
+        reconcile()
+    }
+
+    /// Connects whenever the peer comes near, however long that takes; kept until it is cancelled or the link that came of
+    /// it has ended.
+    package func connect(_ manager: ManagerID, _ peer: PeerIdentifier, options: UInt32, askedAtSeconds: Int64) {
+        guard let slot = managers[manager] else { return }
+        guard peers[peer] != nil else {
+            slot.central?.connectionFailed(peer, error: .unknownPeer)
+            return
+        }
+        withPeers { $0.keep(peer, &$1) }
+        let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
+        withLedger { $0.connect(slot.owner, pending, &$1) }
+        if let link = centralLink(peer), !link.isDisconnecting {
+            slot.central?.connected(link.info)
+        } else {
+            reconcile()
+        }
+    }
+
+    /// Takes back a pending connection, or gives up a standing one: the link ends when no other manager wants it.
+    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
+        guard let slot = managers[manager],
+            ledger.record(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
+        else { return }
+        withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
+        slot.central?.disconnected(peer, error: nil)
+        let isWanted = ledger.owners(of: .central).contains { owner in
+            ledger.record(owner).pendingConnections.contains { $0.peer == peer }
+        }
+        if let link = centralLink(peer), !isWanted { disconnect(link, reason: .remoteUserTerminatedConnection) }
+        reconcile()
+    }
+
+    package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { peers[peer] }
+
+    /// The name of whoever is at `address`, made when there is none yet.
+    package func peer(at address: DeviceAddress) -> PeerIdentifier {
+        peers.identifier(at: address, fresh: random.uint128())
+    }
+
+    package func link(of peer: PeerIdentifier) -> LinkInfo? {
+        (centralLink(peer) ?? links.values.first { $0.peer == peer })?.info
+    }
+
+    func centralLink(_ peer: PeerIdentifier) -> Link? {
+        links.values.first { $0.role == .central && $0.peer == peer }
+    }
+
+    func centralLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
+        let error: HostError? = link.isDisconnecting ? nil : .disconnected(reason)
+        // While the controller starts over, an app's connection stands: it is made anew without a word.
+        for owner in ledger.owners(of: .central)
+        where ledger.record(owner).pendingConnections.contains(where: { $0.peer == link.peer }) {
+            guard let delegate = managers.slot(of: owner)?.central else { continue }
+            withLedger { $0.connectionEnded(owner, link.peer, &$1) }
+            delegate.disconnected(link.peer, error: error)
+        }
+        guard link.bond == nil else { return }
+        // Without a bond the peer forgot the subscription with the link.
+        for owner in ledger.owners(of: .central) {
+            for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {
+                withLedger { $0.unsubscribe(owner, link.peer, subscription.valueHandle, &$1) }
+            }
+        }
+    }
+}
+
+// MARK: Procedures
+
+extension Host {
+    /// Octets of value that one write without response carries.
+    package func maximumWriteLength(_ peer: PeerIdentifier) -> Int {
+        (centralLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
+    }
+
+    /// Runs a procedure at a connected peer; `completed` comes exactly once with the token.
+    package func perform(
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ procedure: ClientProcedure
+    ) -> OperationToken {
+        let token = makeToken()
+        asking += 1
+        defer { asking -= 1 }
+        guard let link = centralLink(peer), !link.isDisconnecting else {
+            finish(manager, token, peer, .failure(.notConnected))
+            return token
+        }
+        if case .readRSSI = procedure {
+            submit(HCIReadRSSI(handle: link.handle), for: .readRSSI(peer, manager, token))
+            return token
+        }
+        guard let operation = GATTClientOperation(procedure) else { return token }
+        let kind: LinkOperation
+        if case .signedWriteWithoutResponse = operation {
+            guard !link.security.encrypted, link.bond != nil else {
+                finish(manager, token, peer, .failure(.cannotSign))
+                return token
+            }
+            kind = .signedWrite(manager, token)
+        } else {
+            kind = .procedure(manager, token)
+        }
+        start(operation, kind, token, on: link)
+        return token
+    }
+
+    /// Writes a CCC; what the peer took is kept, and is live again after a relaunch. nil unsubscribes.
+    package func setNotify(
+        _ manager: ManagerID, _ peer: PeerIdentifier, value: AttributeHandle, ccc: AttributeHandle,
+        kind: SubscriptionRecord.Kind?
+    ) -> OperationToken {
+        let token = makeToken()
+        asking += 1
+        defer { asking -= 1 }
+        guard let link = centralLink(peer), !link.isDisconnecting else {
+            finish(manager, token, peer, .failure(.notConnected))
+            return token
+        }
+        let configuration = ClientCharacteristicConfiguration(rawValue: kind?.rawValue ?? 0)
+        let operation: LinkOperation
+        if let kind {
+            let record = SubscriptionRecord(peer: peer, valueHandle: value, cccHandle: ccc, kind: kind)
+            operation = .subscribe(manager, token, record)
+        } else {
+            operation = .unsubscribe(manager, token, value)
+        }
+        start(.configure(ccc, configuration), operation, token, on: link)
+        return token
+    }
+
+    func start(_ operation: GATTClientOperation, _ kind: LinkOperation, _ token: OperationToken, on link: Link) {
+        link.operations[token.rawValue] = kind
+        withEndpoint(link) { $0.perform(operation, token: token.rawValue, now: now, outputs: &$1) }
+    }
+
+    func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
+        guard let operation = link.operations.removeValue(forKey: token) else { return }
+        let outcome = result.mapError(HostError.gatt).map(ClientValue.init)
+        switch operation {
+        case .procedure(let manager, let token), .signedWrite(let manager, let token):
+            finish(manager, token, link.peer, outcome)
+        case .subscribe(let manager, let token, let record):
+            if case .success = outcome, let owner = managers[manager]?.owner {
+                withLedger { $0.subscribe(owner, record, &$1) }
+            }
+            finish(manager, token, link.peer, outcome)
+        case .unsubscribe(let manager, let token, let handle):
+            if case .success = outcome, let owner = managers[manager]?.owner {
+                withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) }
+            }
+            finish(manager, token, link.peer, outcome)
+        case .readDatabaseHash: databaseHashRead(link, result)
+        }
+    }
+
+    /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
+    func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
+        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token) else { return }
+        guard let bond = link.bond, !link.security.encrypted,
+            case .signed(let pdu, let reservation) = bondBook.sign(message, with: bond)
+        else { return finish(manager, operation, link.peer, .failure(.cannotSign)) }
+        if let reservation { persist(reservation) }
+        send(pdu, on: .attributeProtocol, link)
+        finish(manager, operation, link.peer, .success(.signed(counter: Self.signCounter(of: pdu))))
+    }
+
+    /// Core 5.4, Vol 3, Part F, 3.4.5.4 (ATT_SIGNED_WRITE_CMD): the four octets before the MAC.
+    private static func signCounter(of pdu: [UInt8]) -> UInt32 {
+        pdu.dropLast(DataSigning.signatureOctets).suffix(DataSigning.signCounterOctets)
+            .reversed().reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
+        guard link.role == .central else { return }
+        for delegate in centralDelegates(of: link.peer) {
+            delegate.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
+        }
+    }
+}
+
+// MARK: The cached tree
+
+extension Host {
+    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again.
+    package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
+        withPeers { directory, facts in
+            directory.keep(peer, &facts)
+            directory.update(peer, &facts) {
+                $0.remoteDatabase = database.encoded
+                $0.databaseHash = database.hash
+            }
+        }
+    }
+
+    package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? {
+        guard let encoded = peers[peer]?.remoteDatabase else { return nil }
+        return try? RemoteDatabase(exactly: encoded)
+    }
+
+    /// A bonded peer has proved itself: is the tree still the one that was kept?
+    func checkDatabaseHash(_ link: Link) {
+        guard link.role == .central, peers[link.peer]?.databaseHash != nil else { return }
+        start(
+            .readByUUID(.databaseHash, AttributeHandle.first...AttributeHandle.last), .readDatabaseHash, makeToken(),
+            on: link)
+    }
+
+    private func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
+        guard case .success(.values(let values)) = result, let hash = values.first?.value,
+            hash != peers[link.peer]?.databaseHash
+        else { return }
+        withPeers { directory, facts in
+            directory.update(link.peer, &facts) {
+                $0.remoteDatabase = nil
+                $0.databaseHash = nil
+            }
+        }
+        for delegate in centralDelegates(of: link.peer) {
+            delegate.servicesInvalidated(link.peer, first: .first, last: .last)
+        }
+    }
+}
+
+// MARK: What is said after the call has returned
+
+extension Host {
+    /// An operation's one answer. Never inside the call that asked: the caller does not know its token yet.
+    func finish(
+        _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier, _ result: Result<ClientValue, HostError>
+    ) {
+        answers.append { [unowned self] in
+            managers[manager]?.central?.completed(token, peer: peer, result: result)
+        }
+        if asking == 0 { deliverAnswers() }
+    }
+
+    /// Delivers what was held back while an app was asking.
+    func deliverAnswers() {
+        while !answers.isEmpty {
+            let due = answers
+            answers = []
+            for answer in due { answer() }
+        }
+    }
+}
+
+extension GATTClientOperation {
+    /// nil for what is no GATT procedure.
+    fileprivate init?(_ procedure: ClientProcedure) {
+        switch procedure {
+        case .discoverDatabase: self = .discoverDatabase
+        case .discoverServices: self = .discoverPrimaryServices
+        case .discoverIncludedServices(let first, let last):
+            guard first <= last else { return nil }
+            self = .findIncludedServices(first...last)
+        case .discoverCharacteristics(let first, let last):
+            guard first <= last else { return nil }
+            self = .discoverCharacteristics(first...last, uuid: nil)
+        case .discoverDescriptors(let first, let last):
+            guard first <= last else { return nil }
+            self = .discoverDescriptors(first...last)
+        case .read(let handle): self = .readLong(handle, offset: 0)
+        case .readByUUID(let uuid): self = .readByUUID(uuid, AttributeHandle.first...AttributeHandle.last)
+        case .write(let handle, let value): self = .writeLong(handle, offset: 0, value)
+        case .writeWithoutResponse(let handle, let value): self = .writeWithoutResponse(handle, value)
+        case .signedWrite(let handle, let value): self = .signedWriteWithoutResponse(handle, value)
+        case .readRSSI: return nil
+        }
+    }
+}
+
+extension ClientValue {
+    fileprivate init(_ result: GATTClientResult) {
+        switch result {
+        case .done, .mtu: self = .written
+        case .database(let database): self = .database(database)
+        case .services(let services): self = .services(services)
+        case .includedServices(let services): self = .includedServices(services)
+        case .characteristics(let characteristics): self = .characteristics(characteristics)
+        case .descriptors(let descriptors): self = .descriptors(descriptors)
+        case .value(let value): self = .value(value)
+        case .values(let values): self = .value(values.first?.value ?? [])
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BluetoothCore
+import HCI
+import L2CAP
+
+/// What a command was sent for: its answer goes there.
+enum CommandPurpose {
+    case bringUp
+    case advertiser
+    case scanner
+    case initiator
+    case readRSSI(PeerIdentifier, ManagerID, OperationToken)
+    case link(LinkID, LinkCommand)
+    /// Its failure changes nothing that the events do not say.
+    case ignored
+}
+
+enum LinkCommand { case disconnect, enableEncryption, longTermKeyReply }
+
+/// What a PDU was sent for, where its completion matters.
+enum SendPurpose {
+    case queuedUpdate(RestorationLedger.Owner, sequence: UInt64)
+}
+
+/// The controller as the host holds it: its command flow, its buffers, and what each token was for.
+struct Controller {
+    var bringUp: BringUp?
+    var facts = ControllerFacts()
+    var commands = CommandQueue()
+    var acl: ACLSendQueue?
+    /// An app was told that there is no room, and wants to hear when there is.
+    var roomIsAwaited = false
+
+    private var commandPurposes: [UInt64: CommandPurpose] = [:]
+    private var sendPurposes: [UInt64: SendPurpose] = [:]
+    private var nextToken: UInt64 = 1
+    private var writer = ByteWriter(capacity: 1024)
+
+    /// Octets that one link may have waiting before apps are told to wait.
+    static let comfortableQueuedOctets = 4096
+
+    var deadline: Instant? { commands.deadline }
+
+    mutating func submit(
+        _ command: any HCICommand, for purpose: CommandPurpose, now: Instant, into outputs: inout [CommandQueueOutput]
+    ) {
+        let token = makeToken()
+        commandPurposes[token] = purpose
+        commands.submit(command, token: token, now: now, into: &outputs)
+    }
+
+    mutating func takePurpose(of token: UInt64) -> CommandPurpose {
+        commandPurposes.removeValue(forKey: token) ?? .ignored
+    }
+
+    mutating func takeSendPurpose(of token: UInt64) -> SendPurpose? { sendPurposes.removeValue(forKey: token) }
+
+    /// Queues a PDU behind its basic header. False when the link has no room: its bearer can only be given up then.
+    mutating func send(
+        _ payload: [UInt8], on channel: ChannelIdentifier, _ handle: ConnectionHandle, for purpose: SendPurpose?
+    ) -> Bool {
+        // Taken out of `self` while the queue in `self` reads it; its storage is reused.
+        var frame = ByteWriter()
+        swap(&frame, &writer)
+        defer { swap(&frame, &writer) }
+        frame.removeAll()
+        BasicFrame.encode(payload.span.bytes, channel: channel, into: &frame)
+        let token = purpose == nil ? 0 : makeToken()
+        guard Self.submit(frame.bytes.span.bytes, token, handle, to: &acl) else { return false }
+        if let purpose { sendPurposes[token] = purpose }
+        return true
+    }
+
+    private static func submit(
+        _ frame: RawSpan, _ token: UInt64, _ handle: ConnectionHandle, to acl: inout ACLSendQueue?
+    ) -> Bool {
+        do {
+            guard try acl?.submit(frame, token: token, on: handle) != nil else { return false }
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    /// The next ACL packet that the controller has a buffer for.
+    mutating func nextPacket() -> [UInt8]? {
+        writer.removeAll()
+        guard acl?.nextPacket(into: &writer) == true else { return nil }
+        return writer.bytes
+    }
+
+    func hasRoom(for handle: ConnectionHandle) -> Bool {
+        (acl?.queuedOctets(on: handle) ?? 0) < Self.comfortableQueuedOctets
+    }
+
+    private mutating func makeToken() -> UInt64 {
+        defer { nextToken += 1 }
+        return nextToken
+    }
+}

@@ -1,0 +1,244 @@
+import BluetoothCore
+import HCI
+import L2CAP
+import SecurityManager
+
+// MARK: The transport's side
+
+extension Host {
+    /// A transport is open: the controller is reset, and everything that is wanted runs once it has come up.
+    package func transportOpened() {
+        dropEverything(reason: .hardwareFailure)
+        setState(.resetting)
+        controller = Controller()
+        startBringUp()
+    }
+
+    /// The transport is gone, and with it every link.
+    package func transportClosed() {
+        dropEverything(reason: .hardwareFailure)
+        controller = Controller()
+        setState(.resetting)
+    }
+
+    /// One packet from the controller: its type, and what follows the packet indicator.
+    package func received(_ type: HCIPacketType, _ octets: RawSpan) {
+        do {
+            switch try HCIPacket(type: type, octets) {
+            case .event(let event): received(event)
+            case .aclData(let header, let data): received(header, data)
+            // A controller sends no commands.
+            case .command, .ignored: break
+            }
+        } catch {
+            // Of an event that does not decode nothing can be believed; the flow goes on with the next.
+            faults += 1
+        }
+    }
+
+    func submit(_ command: any HCICommand, for purpose: CommandPurpose) {
+        withCommands { $0.submit(command, for: purpose, now: now, into: &$1) }
+    }
+
+    private func withCommands(_ body: (inout Controller, inout [CommandQueueOutput]) -> Void) {
+        var outputs: [CommandQueueOutput] = []
+        body(&controller, &outputs)
+        for output in outputs {
+            switch output {
+            case .send(let packet): acts.append(.packet(packet))
+            case .completed(let completion): completed(completion)
+            case .fault(.unresponsive): restartController()
+            case .fault(.unexpectedAnswer): faults += 1
+            }
+        }
+    }
+
+    func controllerTimerFired() {
+        withCommands { $0.commands.timerFired(now: now, into: &$1) }
+    }
+
+    /// The controller failed or lost its way: start over, and run again what was running.
+    private func restartController() {
+        dropEverything(reason: .hardwareFailure)
+        setState(.resetting)
+        startBringUp()
+    }
+
+    private func startBringUp() {
+        let bringUp = BringUp()
+        controller.bringUp = bringUp
+        submit(BringUp.command(bringUp.step, randomAddress: identity.address.address), for: .bringUp)
+    }
+
+    private func dropEverything(reason: HCIErrorCode) {
+        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) { closed(link, reason: reason) }
+        advertiser.reset()
+        scanner.reset()
+        initiator.reset(acceptListCapacity: 1)
+    }
+}
+
+// MARK: Events
+
+extension Host {
+    private func received(_ event: HCIEvent) {
+        switch event {
+        case .commandComplete(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
+        case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
+        case .numberOfCompletedPackets(let packets): received(packets)
+        case .disconnectionComplete(let event):
+            guard event.status == .success, let link = link(at: event.handle) else { return }
+            closed(link, reason: event.reason)
+            reconcile()
+        case .encryptionChange(let event):
+            guard let link = link(at: event.handle) else { return }
+            encryptionChanged(link, event.status, isOn: event.encryptionEnabled != .off)
+        case .encryptionKeyRefreshComplete(let event):
+            guard let link = link(at: event.handle) else { return }
+            encryptionChanged(link, event.status, isOn: true)
+        case .hardwareError: restartController()
+        case .le(let event): received(event)
+        case .readRemoteVersionInformationComplete, .dataBufferOverflow, .unknown: break
+        }
+    }
+
+    private func received(_ event: HCILEEvent) {
+        switch event {
+        case .connectionComplete(let event):
+            connectionComplete(event.status, event.handle, event.role, event.peerAddress)
+        case .enhancedConnectionComplete(let event):
+            connectionComplete(event.status, event.handle, event.role, event.peerAddress)
+        case .advertisingReport(let event):
+            for report in event.reports { received(report) }
+        case .longTermKeyRequest(let event):
+            guard let link = link(at: event.handle) else { return }
+            longTermKeyRequested(link, event)
+        case .remoteConnectionParameterRequest(let event): answer(event)
+        case .connectionUpdateComplete, .readRemoteFeaturesComplete, .dataLengthChange, .unknown: break
+        }
+    }
+
+    private func received(_ packets: HCINumberOfCompletedPackets) {
+        var outputs: [ACLSendOutput] = []
+        controller.acl?.receive(packets, into: &outputs)
+        perform(outputs)
+        flushACL()
+        if controller.roomIsAwaited, links.values.allSatisfy({ controller.hasRoom(for: $0.handle) }) {
+            controller.roomIsAwaited = false
+            for delegate in managers.peripherals { delegate.readyToUpdate() }
+        }
+    }
+
+    func perform(_ outputs: [ACLSendOutput]) {
+        for output in outputs {
+            switch output {
+            case .completed(_, let token):
+                if case .queuedUpdate(let owner, let sequence) = controller.takeSendPurpose(of: token) {
+                    withLedger { $0.delivered(owner, sequence: sequence, &$1) }
+                }
+            // A queued update stays queued, for the central's return.
+            case .dropped(_, let token): _ = controller.takeSendPurpose(of: token)
+            case .fault: faults += 1
+            }
+        }
+    }
+
+    func flushACL() {
+        while let packet = controller.nextPacket() { acts.append(.packet(packet)) }
+    }
+
+    /// Parameters that the specification allows are taken as the peer wants them.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.7.65.6 (LE Remote Connection Parameter Request event)
+    private func answer(_ event: HCILERemoteConnectionParameterRequest) {
+        let asked = ConnectionParameters(
+            intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency,
+            timeout: event.supervisionTimeout)
+        guard link(at: event.handle) != nil, asked.isValid else {
+            let refusal = HCILERemoteConnectionParameterRequestNegativeReply(
+                handle: event.handle, reason: .unacceptableConnectionParameters)
+            return submit(refusal, for: .ignored)
+        }
+        let reply = HCILERemoteConnectionParameterRequestReply(handle: event.handle, connection: .init(asked))
+        submit(reply, for: .ignored)
+    }
+}
+
+extension LEConnectionIntervals {
+    init(_ parameters: ConnectionParameters) {
+        self.init(
+            intervalMin: parameters.intervalMin, intervalMax: parameters.intervalMax, maxLatency: parameters.latency,
+            supervisionTimeout: parameters.timeout)
+    }
+}
+
+// MARK: Answers
+
+extension Host {
+    private func completed(_ completion: HCICommandCompletion) {
+        let purpose = controller.takePurpose(of: completion.token)
+        // Commands that were abandoned are asked again, or not, by whoever starts over.
+        guard let status = completion.status else { return failed(completion, purpose) }
+        switch purpose {
+        case .bringUp: bringUpAnswered(completion, status)
+        case .advertiser, .scanner, .initiator: completedGAP(purpose, status)
+        case .readRSSI(let peer, let manager, let token): rssiAnswered(completion, peer, manager, token)
+        case .link(let id, let command):
+            guard let link = links[id], status != .success else { return }
+            refused(link, command, status)
+        case .ignored: break
+        }
+    }
+
+    private func failed(_ completion: HCICommandCompletion, _ purpose: CommandPurpose) {
+        switch purpose {
+        case .readRSSI(let peer, let manager, let token): rssiAnswered(completion, peer, manager, token)
+        case .link(let id, .enableEncryption):
+            if let link = links[id] { refused(link, .enableEncryption, .controllerBusy) }
+        case .bringUp, .advertiser, .scanner, .initiator, .link, .ignored: break
+        }
+    }
+
+    private func bringUpAnswered(_ completion: HCICommandCompletion, _ status: HCIErrorCode) {
+        guard var bringUp = controller.bringUp else { return }
+        var parameters: [UInt8] = []
+        if case .returned(let octets) = completion.outcome { parameters = Array(octets.dropFirst()) }
+        let outcome = bringUp.completed(status, parameters)
+        controller.bringUp = bringUp
+        switch outcome {
+        case .next(let step):
+            submit(BringUp.command(step, randomAddress: identity.address.address), for: .bringUp)
+        case .unsupported:
+            controller.bringUp = nil
+            setState(.unsupported)
+        case .ready(let facts): poweredOn(facts)
+        }
+    }
+
+    private func poweredOn(_ facts: ControllerFacts) {
+        controller.bringUp = nil
+        controller.facts = facts
+        guard
+            let buffers = ACLBuffers(packetOctets: facts.aclDataPacketLength, packetCount: facts.aclDataPacketCount)
+        else { return setState(.unsupported) }
+        controller.acl = ACLSendQueue(buffers)
+        initiator.reset(acceptListCapacity: facts.acceptListCapacity)
+        // What is restored runs before an app hears that it may ask for anything.
+        state = .poweredOn
+        reconcile()
+        state = .resetting
+        setState(.poweredOn)
+    }
+
+    private func rssiAnswered(
+        _ completion: HCICommandCompletion, _ peer: PeerIdentifier, _ manager: ManagerID, _ token: OperationToken
+    ) {
+        let result: Result<ClientValue, HostError>
+        do throws(HCICommandFailure) {
+            result = .success(.rssi(try completion.returnParameters(of: HCIReadRSSI.self).rssi))
+        } catch {
+            result = .failure(.disconnected(completion.status ?? .unspecifiedError))
+        }
+        finish(manager, token, peer, result)
+    }
+}

@@ -1,0 +1,86 @@
+import BluetoothCore
+
+/// The names that apps know peers by. A peer that was only heard has its name in memory; one that an app connected to,
+/// or that bonded, has it on disk.
+package struct PeerDirectory {
+    /// Peers that were only heard: the oldest is forgotten beyond this.
+    package static let strangersMaximum = 1024
+
+    private var records: [PeerIdentifier: PeerRecord]
+    private var byAddress: [DeviceAddress: PeerIdentifier]
+    private var kept: Set<PeerIdentifier>
+    /// In the order in which they were first heard.
+    private var strangers: [PeerIdentifier] = []
+    private var firstStranger = 0
+
+    package init(_ peers: [PeerRecord]) {
+        records = Dictionary(peers.map { ($0.identifier, $0) }) { _, last in last }
+        byAddress = Dictionary(peers.map { ($0.address, $0.identifier) }) { _, last in last }
+        kept = Set(peers.map(\.identifier))
+    }
+
+    package subscript(identifier: PeerIdentifier) -> PeerRecord? { records[identifier] }
+
+    package func identifier(at address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
+
+    /// The name for whoever is at `address`; `fresh` becomes it when there is none.
+    package mutating func identifier(at address: DeviceAddress, fresh: @autoclosure () -> UInt128) -> PeerIdentifier {
+        if let known = byAddress[address] { return known }
+        let identifier = PeerIdentifier(bits: fresh())
+        records[identifier] = PeerRecord(identifier: identifier, address: address)
+        byAddress[address] = identifier
+        strangers.append(identifier)
+        forgetOldestStranger()
+        return identifier
+    }
+
+    /// Changes a record; on disk when the peer is one that is kept.
+    package mutating func update(
+        _ identifier: PeerIdentifier, _ facts: inout [HostMutation], _ body: (inout PeerRecord) -> Void
+    ) {
+        guard var record = records[identifier] else { return }
+        let before = record
+        body(&record)
+        guard record != before else { return }
+        if record.address != before.address {
+            byAddress[before.address] = nil
+            byAddress[record.address] = identifier
+        }
+        records[identifier] = record
+        if kept.contains(identifier) { facts.append(.peer(record)) }
+    }
+
+    /// An app relies on this peer's name from now on.
+    package mutating func keep(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
+        guard let record = records[identifier], kept.insert(identifier).inserted else { return }
+        facts.append(.peer(record))
+    }
+
+    /// The name of a bonded peer moves to its identity address. A name that the identity already had is kept, since apps
+    /// may hold it, and is the one returned.
+    package mutating func bonded(
+        _ identifier: PeerIdentifier, identity: IdentityAddress, _ facts: inout [HostMutation]
+    ) -> PeerIdentifier {
+        if let known = byAddress[identity.address] {
+            keep(known, &facts)
+            return known
+        }
+        update(identifier, &facts) { $0.address = identity.address }
+        keep(identifier, &facts)
+        return identifier
+    }
+
+    private mutating func forgetOldestStranger() {
+        while strangers.count - firstStranger > Self.strangersMaximum {
+            let oldest = strangers[firstStranger]
+            firstStranger += 1
+            guard !kept.contains(oldest), let record = records.removeValue(forKey: oldest) else { continue }
+            byAddress[record.address] = nil
+        }
+        // Amortised: the head that was passed over is dropped once it is as long as the list.
+        if firstStranger > Self.strangersMaximum {
+            strangers.removeFirst(firstStranger)
+            firstStranger = 0
+        }
+    }
+}

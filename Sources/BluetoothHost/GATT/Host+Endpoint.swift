@@ -1,0 +1,113 @@
+import ATT
+import BluetoothCore
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+// MARK: What a link's GATT endpoint wants done
+
+extension Host {
+    /// Runs `body` on a link's endpoint, then everything that it wants.
+    func withEndpoint<R>(_ link: Link, _ body: (inout GATTEndpoint, inout [GATTOutput]) -> R) -> R {
+        var outputs: [GATTOutput] = []
+        let result = body(&link.endpoint, &outputs)
+        perform(outputs, on: link)
+        return result
+    }
+
+    func receivedATT(_ pdu: [UInt8], on link: Link) {
+        withEndpoint(link) { endpoint, outputs in
+            endpoint.receive(pdu, now: now, security: link.security, server: &server, outputs: &outputs)
+        }
+    }
+
+    private func perform(_ outputs: [GATTOutput], on link: Link) {
+        for output in outputs {
+            switch output {
+            case .send(let pdu): send(pdu, on: .attributeProtocol, link)
+            case .persist(let mutation): persist(.gatt(mutation))
+            case .serverRead(let id, let handle, let offset): serverRead(link, id, handle, offset)
+            case .serverWrite(let id, let writes): serverWrite(link, id, writes)
+            case .serverWriteCommand(let write): deliver(writes: [write], path: .command, id: nil, on: link)
+            case .signedWrite(let handle, let value, let pdu): signedWrite(link, handle, value, pdu)
+            case .subscriptionChanged(let handle, let configuration):
+                peripheralDelegate(of: handle)?.subscriptionChanged(
+                    link.info, handle: handle, notify: configuration.contains(.notification),
+                    indicate: configuration.contains(.indication))
+            case .indicationEnded(let token, let confirmed): indicationEnded(link, token, confirmed)
+            case .clientCompleted(let token, let result): clientCompleted(link, token, result)
+            case .sign(let token, let message): sign(link, token, message)
+            case .notification(let handle, let value): valueUpdated(link, handle, value, isIndication: false)
+            case .indication(let handle, let value): valueUpdated(link, handle, value, isIndication: true)
+            case .bearerFailed: disconnect(link, reason: .remoteUserTerminatedConnection)
+            }
+        }
+    }
+}
+
+// MARK: Server
+
+extension Host {
+    private func serverRead(_ link: Link, _ id: GATTRequestID, _ handle: AttributeHandle, _ offset: Int) {
+        link.requests[id.rawValue] = .read
+        let request = ServerReadRequest(
+            id: ServerRequestID(link: link.id, number: id.rawValue), link: link.info, handle: handle, offset: offset)
+        guard let delegate = peripheralDelegate(of: handle) else {
+            return refuse(request.id, error: .unlikelyError)
+        }
+        delegate.readRequested(request)
+    }
+
+    private func serverWrite(_ link: Link, _ id: GATTRequestID, _ writes: [AttributeWrite]) {
+        link.requests[id.rawValue] = .write
+        deliver(writes: writes, path: .request, id: ServerRequestID(link: link.id, number: id.rawValue), on: link)
+    }
+
+    func deliver(writes: [AttributeWrite], path: WritePath, id: ServerRequestID?, on link: Link) {
+        let request = ServerWriteRequest(
+            id: id, link: link.info, path: path,
+            writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
+        guard let first = writes.first, let delegate = peripheralDelegate(of: first.handle) else {
+            if let id { refuse(id, error: .unlikelyError) }
+            return
+        }
+        delegate.writesRequested(request)
+    }
+
+    /// MAC first, in constant time, and then the counter: a forged write moves nothing and is not worth a link.
+    private func signedWrite(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8]) {
+        guard let bond = link.bond, !link.security.encrypted else { return }
+        switch bondBook.verifySigned(pdu, from: bond) {
+        case .accepted(let counter, let mutation):
+            persist(mutation)
+            deliver(
+                writes: [AttributeWrite(handle: handle, value: value)], path: .signed(counter: counter), id: nil,
+                on: link)
+        case .replayed, .malformed, .notVerifiable: break
+        case .badSignature: disconnect(link, reason: .authenticationFailure)
+        }
+    }
+
+    package func respond(to request: ServerRequestID, value: [UInt8]) { answer(request, .success(value)) }
+
+    package func refuse(_ request: ServerRequestID, error: ATTErrorCode) { answer(request, .failure(error)) }
+
+    private func answer(_ request: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>) {
+        guard let link = links[request.link], let kind = link.requests.removeValue(forKey: request.number) else {
+            return
+        }
+        let id = GATTRequestID(request.number)
+        withEndpoint(link) { endpoint, outputs in
+            switch kind {
+            case .read:
+                endpoint.respond(
+                    toRead: id, with: result, security: link.security, server: &server, outputs: &outputs)
+            case .write:
+                var error: ATTErrorCode?
+                if case .failure(let code) = result { error = code }
+                endpoint.respond(toWrite: id, with: error, outputs: &outputs)
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import ATT
+import BluetoothCore
+import GATT
+import HCI
+import SecurityManager
+
+// MARK: The published tree
+
+extension Host {
+    /// Publishes a service for a manager. The same definition in the same place as in an earlier life gets the handles
+    /// that it had then, so that nothing changes for bonded clients.
+    package func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
+        guard let owner = managers[manager]?.owner else { throw .unknownManager }
+        if let standing = standingService(service, of: owner) { return standing }
+        let published: PublishedService
+        do {
+            published = try server.publish(service)
+        } catch {
+            throw .publishing(error)
+        }
+        let record = PublishedServiceRecord(handle: published.declaration, encoded: service.encoded)
+        withLedger { $0.publish(owner, record, &$1) }
+        publishedServices[published.declaration] = (owner, published)
+        databaseChanged(published.declaration...published.end)
+        return published
+    }
+
+    package func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
+        guard let owner = managers[manager]?.owner, let entry = publishedServices[declaration], entry.owner == owner
+        else { return }
+        unpublish(entry.service, owner)
+    }
+
+    package func unpublishAll(_ manager: ManagerID) {
+        guard let owner = managers[manager]?.owner else { return }
+        for entry in publishedServices.values where entry.owner == owner { unpublish(entry.service, owner) }
+    }
+
+    /// What a manager has published, restored services among it, in the order of handles.
+    package func publishedServices(of manager: ManagerID) -> [PublishedService] {
+        guard let owner = managers[manager]?.owner else { return [] }
+        return publishedServices.values.filter { $0.owner == owner }.map(\.service)
+            .sorted { $0.declaration < $1.declaration }
+    }
+
+    private func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
+        publishedServices[service.declaration] = nil
+        if let mutation = server.remove(serviceAt: service.declaration) { persist(.gatt(mutation)) }
+        withLedger { $0.unpublish(owner, service.declaration, &$1) }
+        databaseChanged(service.declaration...service.end)
+    }
+
+    /// A restored service that the app publishes again, as Apple's apps do after a relaunch, is the one that stands.
+    private func standingService(_ service: ServiceDefinition, of owner: RestorationLedger.Owner) -> PublishedService? {
+        publishedServices.values.first { $0.owner == owner && $0.service.definition == service }?.service
+    }
+
+    func restorePublishedServices() {
+        for owner in ledger.owners(of: .peripheral) {
+            for record in ledger.record(owner).services.sorted(by: { $0.handle < $1.handle }) {
+                guard let definition = try? ServiceDefinition(exactly: record.encoded),
+                    let published = try? server.publish(definition, at: record.handle)
+                else { continue }
+                publishedServices[published.declaration] = (owner, published)
+            }
+        }
+    }
+
+    private func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
+        for link in links.values {
+            withEndpoint(link) { $0.databaseChanged(range, now: now, server: server, outputs: &$1) }
+        }
+    }
+
+    func peripheralDelegate(of handle: AttributeHandle) -> (any PeripheralRoleDelegate)? {
+        guard let entry = publishedServices.values.first(where: { $0.service.contains(handle) }) else { return nil }
+        return managers.slot(of: entry.owner)?.peripheral
+    }
+}
+
+extension PublishedService {
+    fileprivate func contains(_ handle: AttributeHandle) -> Bool { declaration <= handle && handle <= end }
+}
+
+// MARK: Updates
+
+extension Host {
+    /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
+    /// subscribers that are away, or have not proved themselves yet, get the value when they have. False says that some
+    /// queue is full: nothing was sent, and `readyToUpdate` will come.
+    package func updateValue(
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
+    ) -> Bool {
+        guard let owner = managers[manager]?.owner else { return false }
+        let chosen = links.values.filter { recipients?.contains($0.id) ?? true }
+        guard chosen.allSatisfy({ controller.hasRoom(for: $0.handle) }) else {
+            controller.roomIsAwaited = true
+            return false
+        }
+        var reached: Set<BondID> = []
+        for link in chosen where update(link, handle, value, token: nil) {
+            if let bond = link.bond { reached.insert(bond) }
+        }
+        if keepForAbsent, recipients == nil { keep(owner, handle, value, without: reached) }
+        return true
+    }
+
+    /// Whether it was sent or stands in the link's own queue of indications.
+    private func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64?) -> Bool {
+        let wanted = link.endpoint.subscription(to: handle, server: server)
+        let token = token ?? makeToken().rawValue
+        let outcome = withEndpoint(link) { endpoint, outputs -> GATTSendOutcome in
+            if wanted.contains(.notification) {
+                return endpoint.notify(handle, value, security: link.security, server: server, outputs: &outputs)
+            }
+            guard wanted.contains(.indication) else { return .notSubscribed }
+            return endpoint.indicate(
+                handle, value, token: token, now: now, security: link.security, server: server, outputs: &outputs)
+        }
+        return outcome == .sent || outcome == .queued
+    }
+
+    private func keep(
+        _ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8], without reached: Set<BondID>
+    ) {
+        guard let configuration = configurationHandle(of: handle) else { return }
+        for (number, record) in server.records {
+            let bond = BondID(Int64(bitPattern: number))
+            guard let wanted = record.configurations[configuration], !wanted.isEmpty, !reached.contains(bond) else {
+                continue
+            }
+            _ = withLedger {
+                $0.queue(
+                    owner, bond: bond, handle: handle, isIndication: !wanted.contains(.notification), value: value,
+                    &$1)
+            }
+        }
+    }
+
+    /// A bonded central has proved itself: what waited for it goes out, oldest first. An update leaves the queue when the
+    /// controller has sent it, or when the peer has confirmed it.
+    func deliverQueuedUpdates(to link: Link) {
+        guard let bond = link.bond else { return }
+        for owner in ledger.owners(of: .peripheral) {
+            for waiting in ledger.record(owner).queuedUpdates where waiting.bond == bond {
+                let token = makeToken().rawValue
+                if waiting.isIndication {
+                    link.queuedIndications[token] = (owner, waiting.sequence)
+                } else {
+                    sendPurpose = .queuedUpdate(owner, sequence: waiting.sequence)
+                }
+                let isOnItsWay = update(link, waiting.valueHandle, waiting.value, token: token)
+                sendPurpose = nil
+                if !isOnItsWay {
+                    link.queuedIndications[token] = nil
+                    // No longer subscribed: nobody waits for it.
+                    withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) }
+                }
+            }
+        }
+    }
+
+    func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
+        guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token), confirmed else { return }
+        withLedger { $0.delivered(owner, sequence: sequence, &$1) }
+    }
+
+    private func configurationHandle(of value: AttributeHandle) -> AttributeHandle? {
+        for entry in publishedServices.values {
+            for characteristic in entry.service.characteristics where characteristic.value == value {
+                return characteristic.configuration
+            }
+        }
+        return nil
+    }
+
+    /// Centrals that subscribed to a characteristic, bonded ones that are away among them.
+    package func subscribers(of handle: AttributeHandle) -> [Subscriber] {
+        var present: Set<BondID> = []
+        var subscribers: [Subscriber] = []
+        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue })
+        where !link.endpoint.subscription(to: handle, server: server).isEmpty {
+            if let bond = link.bond { present.insert(bond) }
+            subscribers.append(
+                Subscriber(
+                    peer: link.peer, bond: link.bond, link: link.info,
+                    maximumUpdateLength: link.endpoint.mtu - Self.valueHeaderOctets))
+        }
+        guard let configuration = configurationHandle(of: handle) else { return subscribers }
+        for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
+            let bond = BondID(Int64(bitPattern: number))
+            guard record.configurations[configuration]?.isEmpty == false, !present.contains(bond),
+                let address = bondBook.bond(bond)?.identity?.address, let peer = peers.identifier(at: address)
+            else { continue }
+            subscribers.append(
+                Subscriber(
+                    peer: peer, bond: bond, link: nil, maximumUpdateLength: Self.defaultMTU - Self.valueHeaderOctets))
+        }
+        return subscribers
+    }
+
+    /// Opcode and handle, before the value of a command or a notification.
+    ///
+    /// Core 5.4, Vol 3, Part F, 3.4.5.3 (ATT_WRITE_CMD), 3.4.7.1 (ATT_HANDLE_VALUE_NTF)
+    static let valueHeaderOctets = 3
+    /// Core 5.4, Vol 3, Part G, 5.2.1 (ATT_MTU)
+    static let defaultMTU = 23
+}
+
+// MARK: Advertising
+
+extension Host {
+    package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
+        guard let owner = managers[manager]?.owner else { return }
+        withLedger { $0.advertise(owner, record, &$1) }
+        reconcile()
+        if advertiser.isEnabled, advertiser.wanted == AdvertisingData.payload(for: record) {
+            managers[manager]?.peripheral?.advertisingStarted(error: nil)
+        }
+    }
+
+    package func stopAdvertising(_ manager: ManagerID) {
+        guard let owner = managers[manager]?.owner else { return }
+        withLedger { $0.advertise(owner, nil, &$1) }
+        reconcile()
+    }
+
+    package func isAdvertising(_ manager: ManagerID) -> Bool {
+        managers[manager].map { ledger.record($0.owner).advertising != nil } ?? false
+    }
+}

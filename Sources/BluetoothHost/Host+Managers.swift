@@ -1,0 +1,72 @@
+import BluetoothCore
+import GATT
+import L2CAP
+import SecurityManager
+
+// MARK: Managers, state and timers
+
+extension Host {
+    package var hostState: HostState { state }
+
+    /// The record is what was kept under the identifier; pending connections, scan, advertising and the published tree in
+    /// it are already running again by themselves. nil without identifier, and when nothing was kept under it.
+    package func registerCentral(
+        restoreIdentifier: String?, delegate: any CentralRoleDelegate
+    ) -> (ManagerID, RestorationRecord?) {
+        let (owner, restored) = ledger.register(role: .central, identifier: restoreIdentifier)
+        let id = managers.add(ManagerTable.Slot(owner: owner, central: delegate, peripheral: nil))
+        return (id, restored ? ledger.record(owner) : nil)
+    }
+
+    package func registerPeripheral(
+        restoreIdentifier: String?, delegate: any PeripheralRoleDelegate
+    ) -> (ManagerID, RestorationRecord?) {
+        let (owner, restored) = ledger.register(role: .peripheral, identifier: restoreIdentifier)
+        let id = managers.add(ManagerTable.Slot(owner: owner, central: nil, peripheral: delegate))
+        return (id, restored ? ledger.record(owner) : nil)
+    }
+
+    /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
+    package func unregister(_ manager: ManagerID) {
+        guard let slot = managers.remove(manager) else { return }
+        ledger.release(slot.owner)
+        reconcile()
+    }
+
+    package func makeTimer() -> TimerToken { timers.makeToken() }
+
+    /// Fires once, inline on the loop; replaces what the token was set to, and nil cancels.
+    package func setTimer(_ token: TimerToken, at instant: Instant?, _ fire: @escaping (Instant) -> Void) {
+        timers.set(token, at: instant, fire)
+    }
+
+    /// When ``timerFired()`` wants to be called.
+    package var deadline: Instant? {
+        var earliest = timers.deadline
+        func consider(_ instant: Instant?) {
+            guard let instant else { return }
+            earliest = earliest.map { min($0, instant) } ?? instant
+        }
+        consider(controller.deadline)
+        for link in links.values {
+            consider(link.endpoint.deadline)
+            consider(link.signalling.deadline)
+            consider(link.pairing.deadline)
+        }
+        return earliest
+    }
+
+    /// Everything that is due at this iteration's instant.
+    package func timerFired() {
+        for fire in timers.takeDue(now) { fire(now) }
+        controllerTimerFired()
+        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) { timerFired(link) }
+    }
+
+    func setState(_ new: HostState) {
+        guard state != new else { return }
+        state = new
+        for delegate in managers.centrals { delegate.hostStateChanged(new) }
+        for delegate in managers.peripherals { delegate.hostStateChanged(new) }
+    }
+}

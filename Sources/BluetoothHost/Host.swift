@@ -1,0 +1,181 @@
+import ATT
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+/// The stack's composition root, for one local identity on one controller. Confined to its loop's thread and without
+/// clock, randomness or I/O of its own: octets and instants go in, acts come out.
+///
+/// An iteration of the loop is: ``beginIteration(now:)``, any number of inputs and API calls, a commit of ``store``
+/// and of everything that joined it, and only then ``takeActs()``.
+package final class Host {
+    /// What is let go once the iteration is on disk.
+    package enum Act {
+        /// One HCI packet with its H4 indicator, for the controller.
+        case packet([UInt8])
+        case call(() -> Void)
+    }
+
+    package let configuration: HostConfiguration
+    package let identity: LocalIdentity
+    package private(set) var now = Instant(nanoseconds: 0)
+    /// Everything that commits together: this host's store first, then whoever joined.
+    package private(set) var participants: [any CommitParticipant]
+
+    let store: any HostStore
+    var random: any RandomSource
+    var acts: [Act] = []
+
+    var state = HostState.unknown
+    var controller: Controller
+    var advertiser = Advertiser()
+    var scanner = Scanner()
+    var initiator = Initiator(acceptListCapacity: 1)
+
+    var links: [LinkID: Link] = [:]
+    var linksByHandle: [ConnectionHandle: LinkID] = [:]
+    var nextLinkNumber: UInt64 = 1
+
+    var server: GATTServer
+    var bondBook: BondBook
+    var peers: PeerDirectory
+    var ledger: RestorationLedger
+    var managers = ManagerTable()
+    var timers = TimerTable()
+    var pairingWindow: PairingWindow?
+    var nextToken: UInt64 = 1
+    let makeKeyPair: () -> P256KeyPair
+    /// Published services by their declarations.
+    var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
+    /// What the next PDU is sent for, where its completion matters.
+    var sendPurpose: SendPurpose?
+    var answers: [() -> Void] = []
+    /// Calls of apps that have not returned their token yet.
+    var asking = 0
+    /// Things a controller did that it should not have.
+    package var faults = 0
+
+    /// Reads nothing by itself: `snapshot` is what ``HostStore/load()`` gave. The first launch ever makes the identity
+    /// here; it is durable with the first iteration, before a controller hears of it.
+    package init(
+        configuration: HostConfiguration, snapshot: HostSnapshot, store: any HostStore, random: any RandomSource,
+        makeKeyPair: @escaping () -> P256KeyPair
+    ) {
+        self.configuration = configuration
+        self.store = store
+        self.random = random
+        self.makeKeyPair = makeKeyPair
+        participants = [store]
+        if let known = snapshot.identity {
+            identity = known
+        } else {
+            identity = Self.makeIdentity(&self.random)
+            store.append(.localIdentity(identity))
+        }
+        server = GATTServer(
+            configuration: GATTServerConfiguration(deviceName: configuration.deviceName),
+            records: snapshot.gattClients)
+        bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
+        peers = PeerDirectory(snapshot.peers)
+        ledger = RestorationLedger(snapshot.restorations)
+        controller = Controller()
+        for mutation in bondBook.discardUnfinished() { persist(mutation) }
+        restorePublishedServices()
+    }
+
+    /// A static random address and an IRK.
+    ///
+    /// Core 5.4, Vol 6, Part B, 1.3.2.1 (Static device address)
+    private static func makeIdentity(_ random: inout any RandomSource) -> LocalIdentity {
+        while true {
+            let bits = random.uint64() & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000
+            // All ones and all zeros in the random part are not allowed.
+            guard bits & 0x3FFF_FFFF_FFFF != 0, bits & 0x3FFF_FFFF_FFFF != 0x3FFF_FFFF_FFFF,
+                let address = IdentityAddress(DeviceAddress(kind: .random, bits: bits))
+            else { continue }
+            var irk = random.octets(16)
+            return LocalIdentity(address: address, irk: Secret(wiping: &irk))
+        }
+    }
+}
+
+/// What an operator chooses of a host.
+package struct HostConfiguration: Sendable {
+    package var deviceName: String
+    /// The largest ATT_MTU, 23–517.
+    package var mtu: Int
+    /// Links held at once, in both roles together.
+    package var linksMaximum: Int
+    /// Advertising interval in units of 0.625 ms.
+    package var advertisingInterval: UInt16
+    /// Connection interval in units of 1.25 ms, and supervision timeout in units of 10 ms, as central.
+    package var connectionInterval: UInt16
+    package var supervisionTimeout: UInt16
+
+    package init(
+        deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
+        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200
+    ) {
+        self.deviceName = deviceName
+        self.mtu = mtu
+        self.linksMaximum = linksMaximum
+        self.advertisingInterval = advertisingInterval
+        self.connectionInterval = connectionInterval
+        self.supervisionTimeout = supervisionTimeout
+    }
+}
+
+// MARK: The iteration
+
+extension Host {
+    /// Every input of this iteration happens at `now`.
+    package func beginIteration(now: Instant) { self.now = now }
+
+    /// What to do after the commit, in order. Calls among them may ask for more: take again until there is nothing.
+    package func takeActs() -> [Act] {
+        defer { acts = [] }
+        return acts
+    }
+
+    /// Says what the inputs of this iteration left to be said. Call it before the commit.
+    package func endIteration() { deliverAnswers() }
+
+    /// Whether acts asked for more: then there is another round of commit and acts.
+    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || participants.contains { $0.hasPending } }
+
+    /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
+    package func afterCommit(_ act: @escaping () -> Void) { acts.append(.call(act)) }
+
+    /// A store that shares this loop's transaction.
+    package func join(_ participant: any CommitParticipant) { participants.append(participant) }
+
+    func persist(_ mutation: HostMutation) { store.append(mutation) }
+
+    func persist(_ facts: [HostMutation]) {
+        for fact in facts { store.append(fact) }
+    }
+
+    /// Changes the ledger, and hands its facts to the store.
+    func withLedger<R>(_ body: (inout RestorationLedger, inout [HostMutation]) -> R) -> R {
+        var facts: [HostMutation] = []
+        let result = body(&ledger, &facts)
+        persist(facts)
+        return result
+    }
+
+    /// The same for the directory of peers.
+    func withPeers<R>(_ body: (inout PeerDirectory, inout [HostMutation]) -> R) -> R {
+        var facts: [HostMutation] = []
+        let result = body(&peers, &facts)
+        persist(facts)
+        return result
+    }
+
+    func makeToken() -> OperationToken {
+        defer { nextToken += 1 }
+        return OperationToken(rawValue: nextToken)
+    }
+}

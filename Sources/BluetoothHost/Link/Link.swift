@@ -1,0 +1,74 @@
+import BluetoothCore
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+/// Which end of a link this side is.
+enum LinkRole { case central, peripheral }
+
+/// One connection and everything that lives and dies with it. A class so that its machines are changed in place.
+final class Link {
+    let id: LinkID
+    let handle: ConnectionHandle
+    let role: LinkRole
+    /// What the peer connected under.
+    let address: DeviceAddress
+    var peer: PeerIdentifier
+    /// Whom the address names or resolves to; nil for a stranger, and where more than one matches.
+    var identity: IdentityAddress?
+    /// That identity's bond; once the link is proven, the one that it is encrypted with.
+    var bond: BondID?
+    var isProven = false
+    var security = LinkSecurity.open
+
+    var recombiner: Recombiner
+    var endpoint: GATTEndpoint
+    var signalling: LESignallingChannel
+    var pairing: PairingMachine
+    /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
+    var encryptingWith: BondID?
+
+    /// This side asked for the disconnection.
+    var isDisconnecting = false
+    var operations: [UInt64: LinkOperation] = [:]
+    /// Requests of the peer that wait for an app.
+    var requests: [UInt64: ServerRequestKind] = [:]
+    /// Indications from the queue of a bonded central: token to sequence.
+    var queuedIndications: [UInt64: (owner: RestorationLedger.Owner, sequence: UInt64)] = [:]
+
+    init(
+        id: LinkID, handle: ConnectionHandle, role: LinkRole, address: DeviceAddress, peer: PeerIdentifier, mtu: Int,
+        pairing: PairingMachine
+    ) {
+        self.pairing = pairing
+        self.id = id
+        self.handle = handle
+        self.role = role
+        self.address = address
+        self.peer = peer
+        endpoint = GATTEndpoint(maximumMTU: mtu)
+        // The greatest of the fixed channels' MTUs: ATT's, and SMP's 65.
+        recombiner = Recombiner(maximumPayloadOctets: max(mtu, 65))
+        signalling = LESignallingChannel(role: role == .central ? .central : .peripheral)
+    }
+
+    var info: LinkInfo {
+        LinkInfo(
+            link: id, peer: peer, bond: bond, isProven: isProven, security: security, mtu: endpoint.mtu,
+            address: address)
+    }
+}
+
+enum ServerRequestKind { case read, write }
+
+/// What an operation on a link belongs to.
+enum LinkOperation {
+    case procedure(ManagerID, OperationToken)
+    case signedWrite(ManagerID, OperationToken)
+    /// A CCC write of ours: what to keep once the peer took it.
+    case subscribe(ManagerID, OperationToken, SubscriptionRecord)
+    case unsubscribe(ManagerID, OperationToken, AttributeHandle)
+    /// The host's own read of the peer's Database Hash.
+    case readDatabaseHash
+}

@@ -1,0 +1,200 @@
+import BluetoothCore
+import SecurityManager
+
+/// What is kept for every manager that has a restore identifier: memory is the truth, and each change of it is a fact
+/// for the store. Managers without an identifier keep the same in memory only, until they go.
+package struct RestorationLedger {
+    /// A manager's place in the ledger. It outlives the manager when it has a restore identifier.
+    package struct Owner: Hashable, Sendable {
+        fileprivate let number: Int
+    }
+
+    package struct Entry {
+        package let role: RestoreKey.Role
+        package let key: RestoreKey?
+        package var record: RestorationRecord
+    }
+
+    private(set) var entries: [Owner: Entry] = [:]
+    private var owners: [RestoreKey: Owner] = [:]
+    private var nextNumber = 1
+    private var nextSequence: UInt64 = 1
+
+    package init(_ restorations: [RestoreKey: RestorationRecord]) {
+        for (key, record) in restorations {
+            let owner = add(role: key.role, key: key, record: record)
+            owners[key] = owner
+            for update in record.queuedUpdates { nextSequence = max(nextSequence, update.sequence + 1) }
+        }
+    }
+
+    /// The owner for a manager that registers, and whether anything was kept for it.
+    package mutating func register(role: RestoreKey.Role, identifier: String?) -> (owner: Owner, restored: Bool) {
+        guard let identifier else { return (add(role: role, key: nil, record: RestorationRecord()), false) }
+        let key = RestoreKey(role: role, identifier: identifier)
+        if let owner = owners[key] { return (owner, true) }
+        let owner = add(role: role, key: key, record: RestorationRecord())
+        owners[key] = owner
+        return (owner, false)
+    }
+
+    /// Forgets an owner without identifier; with one it stays, for the manager's next life.
+    package mutating func release(_ owner: Owner) {
+        guard let entry = entries[owner], entry.key == nil else { return }
+        entries[owner] = nil
+    }
+
+    package func record(_ owner: Owner) -> RestorationRecord { entries[owner]?.record ?? RestorationRecord() }
+
+    package func owners(of role: RestoreKey.Role) -> [Owner] {
+        entries.filter { $0.value.role == role }.keys.sorted { $0.number < $1.number }
+    }
+
+    private mutating func add(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) -> Owner {
+        let owner = Owner(number: nextNumber)
+        nextNumber += 1
+        entries[owner] = Entry(role: role, key: key, record: record)
+        return owner
+    }
+
+    /// Changes a record, and says the fact that a store must hear when the owner has a name to keep it under.
+    private mutating func change(
+        _ owner: Owner, _ facts: inout [HostMutation], _ body: (inout RestorationRecord) -> Void,
+        fact: (RestoreKey) -> HostMutation
+    ) {
+        guard entries[owner] != nil else { return }
+        // In place: the record is not copied beside itself.
+        body(&entries[owner, default: Entry(role: .central, key: nil, record: RestorationRecord())].record)
+        if let key = entries[owner]?.key { facts.append(fact(key)) }
+    }
+}
+
+// MARK: Central
+
+extension RestorationLedger {
+    package mutating func connect(_ owner: Owner, _ pending: PendingConnection, _ facts: inout [HostMutation]) {
+        change(owner, &facts) { record in
+            record.pendingConnections.removeAll { $0.peer == pending.peer }
+            record.pendingConnections.append(pending)
+        } fact: {
+            .pendingConnection($0, pending)
+        }
+    }
+
+    package mutating func connectionEnded(_ owner: Owner, _ peer: PeerIdentifier, _ facts: inout [HostMutation]) {
+        guard record(owner).pendingConnections.contains(where: { $0.peer == peer }) else { return }
+        change(owner, &facts) { record in
+            record.pendingConnections.removeAll { $0.peer == peer }
+        } fact: {
+            .pendingConnectionEnded($0, peer)
+        }
+    }
+
+    package mutating func subscribe(_ owner: Owner, _ subscription: SubscriptionRecord, _ facts: inout [HostMutation]) {
+        change(owner, &facts) { record in
+            record.subscriptions.removeAll {
+                $0.peer == subscription.peer && $0.valueHandle == subscription.valueHandle
+            }
+            record.subscriptions.append(subscription)
+        } fact: {
+            .subscription($0, subscription)
+        }
+    }
+
+    package mutating func unsubscribe(
+        _ owner: Owner, _ peer: PeerIdentifier, _ handle: AttributeHandle, _ facts: inout [HostMutation]
+    ) {
+        let matches: (SubscriptionRecord) -> Bool = { $0.peer == peer && $0.valueHandle == handle }
+        guard record(owner).subscriptions.contains(where: matches) else { return }
+        change(owner, &facts) { record in
+            record.subscriptions.removeAll(where: matches)
+        } fact: {
+            .subscriptionEnded($0, peer, valueHandle: handle)
+        }
+    }
+
+    package mutating func scan(_ owner: Owner, _ scan: ScanRecord?, _ facts: inout [HostMutation]) {
+        guard record(owner).scan != scan else { return }
+        change(owner, &facts) {
+            $0.scan = scan
+        } fact: {
+            .scan($0, scan)
+        }
+    }
+}
+
+// MARK: Peripheral
+
+extension RestorationLedger {
+    package mutating func publish(_ owner: Owner, _ service: PublishedServiceRecord, _ facts: inout [HostMutation]) {
+        change(owner, &facts) { record in
+            record.services.removeAll { $0.handle == service.handle }
+            record.services.append(service)
+        } fact: {
+            .servicePublished($0, service)
+        }
+    }
+
+    package mutating func unpublish(_ owner: Owner, _ handle: AttributeHandle, _ facts: inout [HostMutation]) {
+        change(owner, &facts) { record in
+            record.services.removeAll { $0.handle == handle }
+        } fact: {
+            .serviceRemoved($0, handle: handle)
+        }
+    }
+
+    package mutating func advertise(_ owner: Owner, _ advertising: AdvertisingRecord?, _ facts: inout [HostMutation]) {
+        guard record(owner).advertising != advertising else { return }
+        change(owner, &facts) {
+            $0.advertising = advertising
+        } fact: {
+            .advertising($0, advertising)
+        }
+    }
+
+    /// Updates that one owner may have waiting for bonded centrals that are away; a newer notification of the same
+    /// characteristic replaces an older one.
+    package static let queuedUpdatesMaximum = 256
+
+    /// False when the queue is full.
+    package mutating func queue(
+        _ owner: Owner, bond: BondID, handle: AttributeHandle, isIndication: Bool, value: [UInt8],
+        _ facts: inout [HostMutation]
+    ) -> Bool {
+        let waiting = record(owner).queuedUpdates
+        if !isIndication,
+            let old = waiting.first(where: { $0.bond == bond && $0.valueHandle == handle && !$0.isIndication })
+        {
+            delivered(owner, sequence: old.sequence, &facts)
+        } else if waiting.count >= Self.queuedUpdatesMaximum {
+            return false
+        }
+        let update = QueuedUpdate(
+            sequence: nextSequence, bond: bond, valueHandle: handle, isIndication: isIndication, value: value)
+        nextSequence += 1
+        change(owner, &facts) {
+            $0.queuedUpdates.append(update)
+        } fact: {
+            .updateQueued($0, update)
+        }
+        return true
+    }
+
+    package mutating func delivered(_ owner: Owner, sequence: UInt64, _ facts: inout [HostMutation]) {
+        guard record(owner).queuedUpdates.contains(where: { $0.sequence == sequence }) else { return }
+        change(owner, &facts) { record in
+            record.queuedUpdates.removeAll { $0.sequence == sequence }
+        } fact: {
+            .updateDelivered($0, sequence: sequence)
+        }
+    }
+
+    /// A bond is gone, and with it what waited for it.
+    package mutating func forget(bond: BondID, _ facts: inout [HostMutation]) {
+        for owner in owners(of: .peripheral) {
+            for update in record(owner).queuedUpdates where update.bond == bond {
+                delivered(owner, sequence: update.sequence, &facts)
+            }
+        }
+    }
+}

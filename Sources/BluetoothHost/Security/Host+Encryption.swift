@@ -1,0 +1,102 @@
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import SecurityManager
+
+// MARK: Encryption
+
+extension Host {
+    /// Encrypts a link to a bonded peer with the key that both kept; `securityChanged` follows.
+    package func encrypt(_ peer: PeerIdentifier) {
+        guard let link = centralLink(peer) else { return }
+        encrypt(link)
+    }
+
+    func encrypt(_ link: Link) {
+        guard link.role == .central, !link.security.encrypted, link.encryptingWith == nil else { return }
+        guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity) else {
+            return securityChanged(link, .notBonded)
+        }
+        link.encryptingWith = bond.id
+        submitEncryption(link, bond.ltk, rand: bond.rand, ediv: bond.ediv)
+    }
+
+    /// With the key of the pairing that is under way: EDIV and Rand are 0 for LE Secure Connections.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.4.4.1 (Encryption setup using LTK)
+    func startEncryption(_ link: Link, _ ltk: Secret) { submitEncryption(link, ltk, rand: 0, ediv: 0) }
+
+    private func submitEncryption(_ link: Link, _ ltk: Secret, rand: UInt64, ediv: UInt16) {
+        let command = HCILEEnableEncryption(
+            handle: link.handle, randomNumber: rand, encryptedDiversifier: ediv, longTermKey: HCIKey(ltk))
+        submit(command, for: .link(link.id, .enableEncryption))
+    }
+
+    /// As peripheral: the peer encrypts, and its controller has asked ours, which asks for the key.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.7.65.5 (LE Long Term Key Request event)
+    func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
+        if let ltk = link.pairing.longTermKey, event.randomNumber == 0, event.encryptedDiversifier == 0 {
+            return replyLongTermKey(link, ltk)
+        }
+        guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity),
+            bond.rand == event.randomNumber, bond.ediv == event.encryptedDiversifier
+        else { return submit(HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .ignored) }
+        link.encryptingWith = bond.id
+        replyLongTermKey(link, bond.ltk)
+    }
+
+    private func replyLongTermKey(_ link: Link, _ ltk: Secret) {
+        submit(
+            HCILELongTermKeyRequestReply(handle: link.handle, longTermKey: HCIKey(ltk)),
+            for: .link(link.id, .longTermKeyReply))
+    }
+
+    func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
+        let bond = link.encryptingWith.flatMap { bondBook.bond($0) }
+        link.encryptingWith = nil
+        guard status == .success, isOn else {
+            // An encrypted link never goes back to being a signed one.
+            if link.security.encrypted { return disconnect(link, reason: .authenticationFailure) }
+            pairing(link, .encryptionChanged(enabled: false))
+            return securityChanged(link, .encryptionFailed(status))
+        }
+        if let bond, !link.pairing.isPairing {
+            proved(link, bond)
+        } else {
+            // The key is a pairing's: what it is worth is known when the pairing is.
+            link.security.encrypted = true
+            link.security.keySize = PairingPolicy.keyOctets
+            link.security.secureConnections = true
+            pairing(link, .encryptionChanged(enabled: true))
+        }
+    }
+
+    /// The link is encrypted with a bond's key: the peer is who it says.
+    func proved(_ link: Link, _ bond: Bond) {
+        link.bond = bond.id
+        link.isProven = true
+        link.security = LinkSecurity(
+            encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
+            keySize: bond.keySize, bonded: true, authorized: false)
+        identify(link, bond.id, proven: true)
+        securityChanged(link, nil)
+        deliverQueuedUpdates(to: link)
+        checkDatabaseHash(link)
+    }
+
+    private func securityChanged(_ link: Link, _ error: HostError?) {
+        switch link.role {
+        case .central:
+            for delegate in centralDelegates(of: link.peer) { delegate.securityChanged(link.info, error: error) }
+        case .peripheral:
+            for delegate in managers.peripherals { delegate.securityChanged(link.info, error: error) }
+        }
+    }
+}
+
+extension HCIKey {
+    /// A Secret's first octet is the most significant, as the number's.
+    init(_ secret: Secret) { self.init(bits: secret.withBytes { $0.reduce(0) { $0 << 8 | UInt128($1) } }) }
+}

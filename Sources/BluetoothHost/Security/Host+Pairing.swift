@@ -1,0 +1,168 @@
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+// MARK: Pairing
+
+extension Host {
+    /// Opens the window in which a stranger may pair, or closes it (nil). An out-of-band offer is burnt by the first
+    /// attempt, whatever becomes of it.
+    package func setPairingWindow(_ window: PairingWindow?) {
+        pairingWindow = window
+        for link in links.values where link.role == .peripheral { armPairing(link) }
+    }
+
+    func armPairing(_ link: Link) {
+        if let window = pairingWindow, let parameters = responderParameters(window) {
+            pairing(link, .arm(parameters))
+        } else {
+            pairing(link, .disarm(refusing: .pairingNotSupported))
+        }
+    }
+
+    private func responderParameters(_ window: PairingWindow) -> PairingParameters? {
+        let method: PairingMethod
+        let keyPair: P256KeyPair
+        switch window.method {
+        case .outOfBand(let offered, let random):
+            method = .outOfBand(offered: OutOfBandOffer(random: random), received: nil)
+            keyPair = offered
+        case .passkeyDisplay:
+            method = .passkeyDisplay
+            keyPair = makeKeyPair()
+        }
+        return parameters(method, keyPair, credential: window.credential)
+    }
+
+    private func parameters(
+        _ method: PairingMethod, _ keyPair: P256KeyPair, credential: String
+    ) -> PairingParameters? {
+        let policy = PairingPolicy(method: method, requiredPeerKeys: [.idKey, .signKey])
+        let octets = random.octets(PairingMaterial.randomOctets)
+        guard let material = PairingMaterial(keyPair: keyPair, random: octets) else { return nil }
+        return PairingParameters(policy: policy, material: material, credential: credential)
+    }
+
+    /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
+    /// only ever replaced by one of the same name.
+    package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
+        let delegate = managers[manager]?.central
+        guard let link = centralLink(peer), !link.isDisconnecting else {
+            delegate?.paired(peer, result: .failure(.notConnected))
+            return
+        }
+        let method: PairingMethod
+        switch request {
+        case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
+        case .passkeyEntry: method = .passkeyInput
+        }
+        guard let parameters = parameters(method, makeKeyPair(), credential: credential) else { return }
+        pairing(link, .begin(parameters))
+    }
+
+    /// The digits that the other side shows; nil gives up.
+    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
+        guard let link = links.values.first(where: { $0.peer == peer }) else { return }
+        pairing(link, passkey.map(PairingEvent.passkeyEntered) ?? .cancel(.passkeyEntryFailed))
+    }
+
+    /// Hands an event to a link's pairing machine, and does what it wants done.
+    func pairing(_ link: Link, _ event: PairingEvent) {
+        let wasUnderWay = link.pairing.isPairing
+        let outputs = link.pairing.handle(event, now: now, book: bondBook)
+        if link.pairing.isPairing, !wasUnderWay, link.role == .peripheral { holdOthers(than: link) }
+        for output in outputs {
+            switch output {
+            case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
+            case .persist(let mutation): persist(mutation)
+            case .displayPasskey(let passkey):
+                for delegate in managers.peripherals { delegate.displayPasskey(link.info, passkey: passkey) }
+            case .requestPasskey:
+                for delegate in centralDelegates(of: link.peer) { delegate.passkeyRequested(link.peer) }
+            // Numeric comparison is asked of nobody yet: no window or request opens it.
+            case .confirmNumeric: pairing(link, .numericCompared(equal: false))
+            case .startEncryption(let ltk): startEncryption(link, ltk)
+            case .securityRequested: encrypt(link)
+            case .refused: break
+            case .completed(let bond): paired(link, bond)
+            case .failed(let error): pairingFailed(link, error)
+            }
+        }
+    }
+
+    /// One attempt at a time: while it is under way nobody else may begin.
+    private func holdOthers(than link: Link) {
+        for other in links.values where other.role == .peripheral && other !== link {
+            pairing(other, .disarm(refusing: .pairingNotSupported))
+        }
+        if case .outOfBand = pairingWindow?.method { pairingWindow = nil }
+    }
+
+    func persist(_ mutation: BondMutation) {
+        persist(.bond(mutation))
+        guard case .delete(let bond) = mutation else { return }
+        server.forget(bond: UInt64(bitPattern: bond.rawValue))
+        withLedger { $0.forget(bond: bond, &$1) }
+    }
+
+    private func paired(_ link: Link, _ bond: Bond) {
+        if let identity = bond.identity {
+            link.peer = withPeers { $0.bonded(link.peer, identity: identity, &$1) }
+            link.identity = identity
+        }
+        proved(link, bond)
+        switch link.role {
+        case .central:
+            for delegate in centralDelegates(of: link.peer) { delegate.paired(link.peer, result: .success(bond.id)) }
+        case .peripheral:
+            for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
+            rearm()
+        }
+    }
+
+    private func pairingFailed(_ link: Link, _ error: PairingError) {
+        switch link.role {
+        case .central:
+            for delegate in centralDelegates(of: link.peer) {
+                delegate.paired(link.peer, result: .failure(.pairing(error)))
+            }
+        case .peripheral:
+            for delegate in managers.peripherals {
+                delegate.paired(link.info, result: .failure(.pairing(error)))
+            }
+            rearm()
+        }
+    }
+
+    /// The attempt is over: whoever is connected may try while the window is open.
+    private func rearm() {
+        guard pairingWindow != nil else { return }
+        for link in links.values where link.role == .peripheral && !link.pairing.isPairing { armPairing(link) }
+    }
+
+    func makePairingMachine(_ role: LinkRole, own: DeviceAddress, peer: DeviceAddress) -> PairingMachine {
+        PairingMachine(role: role == .central ? .initiator : .responder, localAddress: own, peerAddress: peer)
+    }
+}
+
+// MARK: Bonds
+
+extension Host {
+    package var bonds: [Bond] { bondBook.bonds }
+
+    /// With its CSRKs, from which the lock's receipts derive their keys.
+    package func bond(_ id: BondID) -> Bond? { bondBook.bond(id) }
+
+    /// The other side has shown, over a link encrypted with it, that it kept the bond: it may be used from now on.
+    package func promoteBond(_ id: BondID) {
+        for mutation in bondBook.promote(id) { persist(mutation) }
+    }
+
+    package func deleteBond(_ id: BondID) {
+        for link in links.values where link.bond == id { disconnect(link, reason: .authenticationFailure) }
+        for mutation in bondBook.delete(id) { persist(mutation) }
+    }
+}
