@@ -1,0 +1,103 @@
+import BluetoothCore
+import LockProtocol
+
+/// What a lock says became of a command.
+extension KeyMachine {
+    /// A receipt counts only if this bond's lock sealed it for the command that is out, with a counter never seen before.
+    mutating func receipt(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
+        guard let slot = locks[peer], let receipt = try? Receipt(exactly: octets),
+            receipt.lockCounter > slot.receiptCounter ?? 0 || slot.receiptCounter == nil
+        else { return }
+        let path: SignedPath
+        switch slot.link {
+        case .clear(_, .some(let known)): path = known
+        case .none, .clear(_, nil), .encrypting, .encrypted: return
+        }
+        let candidates = [slot.request?.sent, slot.link.open?.accepted?.challenge].compactMap { $0 }
+        for challenge in candidates {
+            guard let state = path.receiptKey.open(receipt, answering: challenge, handle: path.receiptHandle) else {
+                continue
+            }
+            locks[peer]?.receiptCounter = receipt.lockCounter
+            turn.persist(.receiptCounter(peer, receipt.lockCounter))
+            return answered(peer, challenge, state, &turn)
+        }
+    }
+
+    mutating func lockState(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
+        guard case .encrypted(let open) = locks[peer]?.link, let state = try? LockState(exactly: octets) else { return }
+        let candidates = [locks[peer]?.request?.sent, open.accepted?.challenge].compactMap { $0 }
+        if let challenge = candidates.first(where: { $0.prefix == state.answered }) {
+            answered(peer, challenge, state, &turn)
+        } else if state.answered == 0 {
+            turn.act(.stateKnown(peer, state.bolt, state.door))
+        }
+    }
+
+    private mutating func answered(
+        _ peer: PeerIdentifier, _ challenge: ChallengeID, _ state: LockState, _ turn: inout KeyTurn
+    ) {
+        if state.result != .challengeDead { turn.act(.stateKnown(peer, state.bolt, state.door)) }
+        if let request = locks[peer]?.request, request.sent == challenge {
+            conclude(peer, request, state.result, &turn)
+        } else if let accepted = locks[peer]?.link.open?.accepted, accepted.challenge == challenge,
+            state.result != .accepted
+        {
+            locks[peer]?.link.open?.accepted = nil
+            turn.act(.outcome(peer, accepted.id, state.result))
+            if locks[peer]?.request == nil { letGo(peer, &turn) }
+        }
+    }
+
+    private mutating func conclude(
+        _ peer: PeerIdentifier, _ request: KeyRequest, _ result: LockResult, _ turn: inout KeyTurn
+    ) {
+        switch result {
+        case .accepted:
+            end(peer, request, .accepted, &turn)
+            awaitOutcome(peer, request, &turn)
+        case .challengeDead: retry(peer, else: .refused(.challengeDead), &turn)
+        case .done:
+            end(peer, request, .done, &turn)
+            letGo(peer, &turn)
+        case .aborted:
+            end(peer, request, .aborted, &turn)
+            letGo(peer, &turn)
+        default:
+            end(peer, request, .refused(result), &turn)
+            letGo(peer, &turn)
+        }
+    }
+
+    private mutating func awaitOutcome(_ peer: PeerIdentifier, _ request: KeyRequest, _ turn: inout KeyTurn) {
+        locks[peer]?.link.open?.accepted = request.sent.map { (request.id, $0) }
+        locks[peer]?.link.open?.wait = .outcome(
+            until: turn.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds))
+    }
+
+    /// Key Status. The lock's answer comes behind everything that was sent to it on this link, and on a link that is
+    /// encrypted now nothing signed can follow: a command that it has not taken, it never will.
+    mutating func controlPoint(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
+        guard case .encrypted(let open) = locks[peer]?.link, case .status = open.wait,
+            let request = locks[peer]?.request, let sent = request.sent,
+            let response = try? ControlPointResponse(exactly: octets), response.request == .keyStatus
+        else { return }
+        locks[peer]?.link.open?.wait = .nothing
+        guard response.result == .success, let status = try? KeyStatus(exactly: response.parameters) else {
+            end(peer, request, .unknown, &turn)
+            return letGo(peer, &turn)
+        }
+        guard let last = status.lastCommand, last.challenge == sent else {
+            return retry(peer, else: .expired, &turn)
+        }
+        switch last.phase {
+        case .accepted: conclude(peer, request, .accepted, &turn)
+        case .done: conclude(peer, request, .done, &turn)
+        case .refused: conclude(peer, request, last.result, &turn)
+        case .aborted: conclude(peer, request, .aborted, &turn)
+        default:
+            end(peer, request, .unknown, &turn)
+            letGo(peer, &turn)
+        }
+    }
+}

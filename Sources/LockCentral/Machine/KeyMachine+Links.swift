@@ -1,0 +1,136 @@
+import BluetoothCore
+import LockProtocol
+
+/// Links, and what is sent over them.
+extension KeyMachine {
+    mutating func connected(_ peer: PeerIdentifier, _ path: SignedPath?, _ turn: inout KeyTurn) {
+        guard locks[peer] != nil else { return }
+        locks[peer]?.link = .clear(KeyLink.OpenLink(), path)
+        advance(peer, &turn)
+    }
+
+    mutating func disconnected(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard locks[peer] != nil else { return }
+        locks[peer]?.link = .none
+        expireIfLate(peer, &turn)
+        if locks[peer]?.request != nil { turn.act(.connect(peer)) }
+    }
+
+    mutating func encrypted(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard var open = locks[peer]?.link.open else { return }
+        // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
+        open.challenge = nil
+        open.wait = .nothing
+        locks[peer]?.link = .encrypted(open)
+        advance(peer, &turn)
+    }
+
+    mutating func encryptionFailed(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard locks[peer]?.link.open != nil else { return }
+        if let request = locks[peer]?.request { end(peer, request, request.sent == nil ? .unproven : .unknown, &turn) }
+        letGo(peer, &turn)
+    }
+
+    mutating func challenge(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
+        guard let challenge = try? Challenge(exactly: octets) else { return }
+        locks[peer]?.link.open?.challenge = HeldChallenge(challenge, now: turn.now)
+        advance(peer, &turn)
+    }
+
+    /// Does the next thing that the request needs, if it is not waiting for one already.
+    mutating func advance(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let slot = locks[peer], let request = slot.request, let open = slot.link.open else { return }
+        if request.sent != nil { return askWhatBecame(peer, open.wait, &turn) }
+        guard request.boot == boot, turn.now < request.deadline else { return expireIfLate(peer, &turn) }
+        switch slot.link {
+        case .none, .encrypting: return
+        case .clear(_, nil): encrypt(peer, &turn)
+        case .clear(let open, .some):
+            guard let held = open.challenge, turn.now < held.expires else { return awaitChallenge(peer, &turn) }
+            if held.flags.contains(.signedAccepted) {
+                send(peer, request, answering: held.id, KeyOutput.writeSigned, &turn)
+            } else {
+                encrypt(peer, &turn)
+            }
+        case .encrypted(let open):
+            guard let held = open.challenge, turn.now < held.expires else { return awaitChallenge(peer, &turn) }
+            send(peer, request, answering: held.id, KeyOutput.writeEncrypted, &turn)
+        }
+    }
+
+    private mutating func awaitChallenge(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        if case .challenge = locks[peer]?.link.open?.wait { return }
+        locks[peer]?.link.open?.wait = .challenge(
+            until: turn.now.advanced(byMilliseconds: Self.challengeWaitMilliseconds))
+    }
+
+    private mutating func send(
+        _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID,
+        _ write: (PeerIdentifier, [UInt8]) -> KeyOutput, _ turn: inout KeyTurn
+    ) {
+        var request = unsent
+        request.sent = challenge
+        keep(peer, request, &turn)
+        locks[peer]?.link.open?.challenge = nil
+        locks[peer]?.link.open?.wait = .answer(
+            until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
+        let command = LockCommand(
+            operation: request.operation, argument: request.argument, challenge: challenge)
+        turn.act(write(peer, command.encoded))
+    }
+
+    /// Only over encryption: in clear, silence proves nothing.
+    private mutating func askWhatBecame(_ peer: PeerIdentifier, _ wait: KeyLink.Wait, _ turn: inout KeyTurn) {
+        switch wait {
+        case .answer, .status: return
+        case .nothing, .challenge, .outcome: break
+        }
+        switch locks[peer]?.link {
+        case .clear: encrypt(peer, &turn)
+        case .encrypted:
+            locks[peer]?.link.open?.wait = .status(
+                until: turn.now.advanced(byMilliseconds: Self.statusWaitMilliseconds))
+            turn.act(.writeControlPoint(peer, ControlPointRequest(opcode: .keyStatus).encoded))
+        case .encrypting, .some(.none), nil: return
+        }
+    }
+
+    private mutating func encrypt(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let open = locks[peer]?.link.open else { return }
+        locks[peer]?.link = .encrypting(
+            open, until: turn.now.advanced(byMilliseconds: Self.encryptionWaitMilliseconds))
+        turn.act(.encrypt(peer))
+    }
+
+    mutating func timerFired(_ turn: inout KeyTurn) {
+        for peer in sortedPeers {
+            expireIfLate(peer, &turn)
+            if let change = locks[peer]?.filter.timerFired(now: turn.now) { moved(peer, change, &turn) }
+            if let until = locks[peer]?.link.deadline, turn.now >= until { waitedInVain(peer, &turn) }
+        }
+    }
+
+    private mutating func waitedInVain(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        switch locks[peer]?.link {
+        case .encrypting(let open, _):
+            // Asked for and never answered: the link is given up, what is owed is asked on the next one.
+            locks[peer]?.link = .clear(open, nil)
+            locks[peer]?.link.open?.wait = .nothing
+            turn.act(.disconnect(peer))
+        case .clear(let open, _):
+            locks[peer]?.link.open?.wait = .nothing
+            if case .outcome = open.wait { return turn.act(.disconnect(peer)) }
+            if locks[peer]?.request != nil { encrypt(peer, &turn) }
+        case .encrypted(let open):
+            locks[peer]?.link.open?.wait = .nothing
+            switch open.wait {
+            case .challenge where locks[peer]?.request != nil:
+                awaitChallenge(peer, &turn)
+                turn.act(.readChallenge(peer))
+            case .answer: advance(peer, &turn)
+            case .challenge, .status, .outcome, .nothing: turn.act(.disconnect(peer))
+            }
+        case .some(.none), nil: return
+        }
+    }
+}

@@ -1,0 +1,84 @@
+import BluetoothCore
+import LockProtocol
+
+/// What is wanted of a lock, from the asking to its one verdict.
+extension KeyMachine {
+    mutating func ask(
+        _ peer: PeerIdentifier, _ operation: LockOperation, _ argument: RelockArgument, _ origin: KeyRequest.Origin,
+        lifeMilliseconds: UInt64, _ turn: inout KeyTurn
+    ) {
+        let id = takeRequestID(&turn)
+        turn.act(.took(peer, id))
+        guard let slot = locks[peer], slot.request?.sent == nil else { return turn.act(.ended(peer, id, .declined)) }
+        if let replaced = slot.request { turn.act(.ended(peer, replaced.id, .cancelled)) }
+        let request = KeyRequest(
+            id: id, operation: operation, argument: argument, origin: origin, boot: boot,
+            deadline: turn.now.advanced(byMilliseconds: lifeMilliseconds))
+        keep(peer, request, &turn)
+        locks[peer]?.attempts = 0
+        if slot.link.open == nil { turn.act(.connect(peer)) } else { advance(peer, &turn) }
+    }
+
+    mutating func cancel(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let request = locks[peer]?.request else { return }
+        end(peer, request, request.sent == nil ? .cancelled : .unknown, &turn)
+        letGo(peer, &turn)
+    }
+
+    mutating func moved(_ peer: PeerIdentifier, _ proximity: Proximity, _ turn: inout KeyTurn) {
+        guard let record = locks[peer]?.record else { return }
+        turn.persist(.proximity(peer, proximity))
+        switch proximity {
+        case .near where record.unlocksWhenNear:
+            ask(
+                peer, .unlock, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
+        case .away where record.locksWhenLeaving:
+            ask(peer, .lock, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
+        case .near, .away: break
+        }
+    }
+
+    func keep(_ peer: PeerIdentifier, _ turn: inout KeyTurn) { turn.persist(.request(peer, locks[peer]?.request)) }
+
+    mutating func keep(_ peer: PeerIdentifier, _ request: KeyRequest, _ turn: inout KeyTurn) {
+        locks[peer]?.request = request
+        keep(peer, &turn)
+    }
+
+    mutating func end(
+        _ peer: PeerIdentifier, _ request: KeyRequest, _ verdict: KeyVerdict, _ turn: inout KeyTurn
+    ) {
+        locks[peer]?.request = nil
+        keep(peer, &turn)
+        turn.act(.ended(peer, request.id, verdict))
+    }
+
+    /// Ends a request that was never sent and whose time is over.
+    mutating func expireIfLate(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let request = locks[peer]?.request, request.sent == nil,
+            request.boot != boot || turn.now >= request.deadline
+        else { return }
+        end(peer, request, .expired, &turn)
+        letGo(peer, &turn)
+    }
+
+    /// The lock says that it did not, and will not, carry out what was sent: asked again while there is time.
+    mutating func retry(_ peer: PeerIdentifier, else verdict: KeyVerdict, _ turn: inout KeyTurn) {
+        guard var request = locks[peer]?.request else { return }
+        locks[peer]?.attempts += 1
+        guard locks[peer]?.attempts ?? 0 < Self.attemptsMaximum, request.boot == boot, turn.now < request.deadline
+        else {
+            end(peer, request, verdict, &turn)
+            return letGo(peer, &turn)
+        }
+        request.sent = nil
+        keep(peer, request, &turn)
+        locks[peer]?.link.open?.wait = .nothing
+        advance(peer, &turn)
+    }
+
+    /// Nothing more is wanted of this link.
+    func letGo(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        if locks[peer]?.link.open != nil { turn.act(.disconnect(peer)) }
+    }
+}

@@ -1,0 +1,96 @@
+import BluetoothCore
+import LockProtocol
+
+/// What an unencrypted link needs to carry a command: the bond's receipt key, and the handle that a cached tree gives the
+/// Command Receipt value.
+package struct SignedPath: Sendable {
+    package var receiptKey: ReceiptKey
+    package var receiptHandle: AttributeHandle
+
+    package init(receiptKey: ReceiptKey, receiptHandle: AttributeHandle) {
+        self.receiptKey = receiptKey
+        self.receiptHandle = receiptHandle
+    }
+}
+
+/// What happens to a key.
+package enum KeyInput: Sendable {
+    /// The user wants something of a lock within `lifeMilliseconds`, and not later.
+    case ask(PeerIdentifier, LockOperation, RelockArgument, lifeMilliseconds: UInt64)
+    case cancel(PeerIdentifier)
+    case lock(LockRecord)
+    case forget(PeerIdentifier)
+    /// A new pairing is complete: the lock's counters begin anew.
+    case bonded(PeerIdentifier)
+    /// nil: no CSRK, no cached tree, or `signed = off`.
+    case connected(PeerIdentifier, SignedPath?)
+    case disconnected(PeerIdentifier)
+    /// The link is encrypted with the bond's LTK and the tree is known.
+    case encrypted(PeerIdentifier)
+    case encryptionFailed(PeerIdentifier)
+    /// By notification or read.
+    case challenge(PeerIdentifier, [UInt8])
+    case receipt(PeerIdentifier, [UInt8])
+    case lockState(PeerIdentifier, [UInt8])
+    case controlPoint(PeerIdentifier, [UInt8])
+    case rssi(PeerIdentifier, Int8)
+    case timerFired
+}
+
+/// How a request ended.
+package enum KeyVerdict: Hashable, Sendable {
+    case done
+    /// The lock has committed to it; ``KeyOutput/outcome(_:_:_:)`` may follow.
+    case accepted
+    /// It has not taken effect.
+    case refused(LockResult)
+    case aborted
+    /// It may have taken effect, and will not be repeated.
+    case unknown
+    /// Not sent in time: it has not taken effect.
+    case expired
+    /// Taken back, or replaced, before it was sent.
+    case cancelled
+    /// Another one is on its way to this lock, or the lock is not known.
+    case declined
+    /// The lock could not prove itself: nothing was sent.
+    case unproven
+}
+
+/// What a key wants done, in this order. All of a turn's `persist` come before its first act, and must be on disk before
+/// it.
+package enum KeyOutput: Hashable, Sendable {
+    case persist(KeyMutation)
+    /// A pending connection; asking twice is asking once.
+    case connect(PeerIdentifier)
+    case disconnect(PeerIdentifier)
+    case encrypt(PeerIdentifier)
+    case readChallenge(PeerIdentifier)
+    case writeSigned(PeerIdentifier, [UInt8])
+    case writeEncrypted(PeerIdentifier, [UInt8])
+    case writeControlPoint(PeerIdentifier, [UInt8])
+    /// Exactly once for each request.
+    case ended(PeerIdentifier, KeyRequestID, KeyVerdict)
+    /// What became of a request that had ended as accepted, when the lock says so in time.
+    case outcome(PeerIdentifier, KeyRequestID, LockResult)
+    /// The request's number, for whoever asked.
+    case took(PeerIdentifier, KeyRequestID)
+    case stateKnown(PeerIdentifier, BoltCode, DoorCode)
+}
+
+/// What one input makes of a key: facts apart from acts, so that no act can get in front of a fact.
+struct KeyTurn {
+    let now: Instant
+    private(set) var facts: [KeyMutation] = []
+    private(set) var acts: [KeyOutput] = []
+
+    init(_ now: Instant) { self.now = now }
+
+    mutating func persist(_ fact: KeyMutation) { facts.append(fact) }
+    mutating func act(_ act: KeyOutput) { acts.append(act) }
+
+    func flush(into outputs: inout [KeyOutput]) {
+        for fact in facts { outputs.append(.persist(fact)) }
+        outputs += acts
+    }
+}
