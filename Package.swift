@@ -71,7 +71,11 @@ let package = Package(
             ]),
 
         // Shells: disk and descriptors.
-        room("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite"]),
+        room(
+            "StatePersistence",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "SecurityManager",
+            ]),
         room(
             "LockPersistence",
             [
@@ -116,7 +120,15 @@ let package = Package(
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
-        tests("StatePersistence", ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite"]),
+        .executableTarget(
+            name: "StoreHammer", dependencies: ["CLinux", "StatePersistence"], path: "Tests/StoreHammer",
+            swiftSettings: swift),
+        tests(
+            "StatePersistence",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "SecurityManager",
+                "StoreHammer",
+            ]),
         tests(
             "LockPersistence",
             [

@@ -1,0 +1,61 @@
+import BluetoothCore
+import BluetoothHost
+import SecurityManager
+
+/// What one local identity keeps, in the tables of ``SchemaComponent/host``. Several may share a database, each with
+/// its own name. What each fact means is said by ``KeptHostFacts``; a contract test holds the two together.
+package final class SQLiteHostStore: HostStore {
+    let database: Database
+    let keys: KeyWrap
+    /// Which of the file's identities: "lock", "key".
+    package let name: String
+    private var pending: [HostMutation] = []
+    /// The identity's row, once it is known to be on disk.
+    private var identity: Int64?
+    /// The same within the transaction that is being written.
+    private var writtenIdentity: Int64?
+
+    package init(_ state: StateStore, name: String) {
+        database = state.database
+        keys = state.keys
+        self.name = name
+    }
+
+    /// Keeps other processes from restoring the same manager for as long as the result lives.
+    package func claim(_ key: RestoreKey) throws(StoreError) -> RestoreClaim {
+        try RestoreClaim(key, beside: database.path)
+    }
+
+    package func load() throws -> HostSnapshot {
+        identity = try findIdentity()
+        guard let identity else { return HostSnapshot() }
+        return try HostReader(database: database, keys: keys, identity: identity).snapshot()
+    }
+
+    package func append(_ mutation: HostMutation) { pending.append(mutation) }
+
+    package var hasPending: Bool { !pending.isEmpty }
+
+    package func writePending() throws {
+        let identity = try self.identity ?? makeIdentity()
+        writtenIdentity = identity
+        let writer = HostWriter(database: database, keys: keys, identity: identity)
+        for mutation in pending { try writer.write(mutation) }
+    }
+
+    package func didCommit() {
+        identity = writtenIdentity
+        pending.removeAll(keepingCapacity: true)
+    }
+
+    private func findIdentity() throws(StoreError) -> Int64? {
+        try database.statement("SELECT id FROM host_identity WHERE name = ?")
+            .firstRow([.text(name)]) { (row) throws(StoreError) in try row.integer(0) }
+    }
+
+    private func makeIdentity() throws(StoreError) -> Int64 {
+        if let found = try findIdentity() { return found }
+        try database.statement("INSERT INTO host_identity (name) VALUES (?)").run([.text(name)])
+        return database.lastInsertedRow
+    }
+}

@@ -1,0 +1,83 @@
+import BluetoothCrypto
+
+/// Wraps secrets for their columns: AES-256-GCM under the machine key, a random nonce each time, and as associated data
+/// the table, column and row, so that a wrapped secret opens nowhere but in its own place.
+///
+/// NIST SP 800-38D, 8.2.2 (RBG-based Construction of nonces): good for 2^32 wrappings under one key.
+package final class KeyWrap {
+    private let cipher: AESGCM
+    private let path: String
+    private let keyPath: String
+
+    private static let checkName = "machine key check"
+
+    /// Takes `key` for `database`: the first key is remembered by a value that it wraps, and any other is refused.
+    package init(_ key: MachineKey, for database: Database) throws {
+        cipher = AESGCM(key: key.secret)
+        path = database.path
+        keyPath = key.path
+        let kept = try database.statement("SELECT value FROM store_fact WHERE name = ?")
+            .firstRow([.text(Self.checkName)]) { (row) throws(StoreError) in row.blob(0) }
+        if let kept {
+            guard open(kept, associated: Self.checkName) != nil else { throw StoreError.wrongMachineKey(path: keyPath) }
+        } else {
+            let check = seal([], associated: Self.checkName)
+            try database.transaction {
+                try database.statement("INSERT INTO store_fact VALUES (?, ?)").run([
+                    .text(Self.checkName), .blob(check),
+                ])
+            }
+        }
+    }
+
+    /// Nonce, ciphertext and tag. `row` is the row's key as text.
+    package func wrap(_ message: [UInt8], table: StaticString, column: StaticString, row: String) -> [UInt8] {
+        seal(message, associated: Self.place(table, column, row))
+    }
+
+    package func unwrap(_ wrapped: [UInt8], table: StaticString, column: StaticString, row: String)
+        throws(StoreError) -> [UInt8]
+    {
+        guard let message = open(wrapped, associated: Self.place(table, column, row)) else {
+            throw .secretAltered(path: path, table: table.description, row: row)
+        }
+        return message
+    }
+
+    package func wrap(_ secret: Secret, table: StaticString, column: StaticString, row: String) -> [UInt8] {
+        var octets = secret.withBytes { Array($0) }
+        defer { octets.wipe() }
+        return wrap(octets, table: table, column: column, row: row)
+    }
+
+    package func unwrapSecret(_ wrapped: [UInt8], table: StaticString, column: StaticString, row: String)
+        throws(StoreError) -> Secret
+    {
+        var octets = try unwrap(wrapped, table: table, column: column, row: row)
+        return Secret(wiping: &octets)
+    }
+
+    private static func place(_ table: StaticString, _ column: StaticString, _ row: String) -> String {
+        "\(table)\u{1F}\(column)\u{1F}\(row)"
+    }
+
+    private func seal(_ message: [UInt8], associated: String) -> [UInt8] {
+        let nonce = SystemRandom.bytes(AESGCM.nonceOctets)
+        let sealed = cipher.seal(message, nonce: nonce, authenticating: Array(associated.utf8))
+        return nonce + sealed.ciphertext + sealed.tag
+    }
+
+    private func open(_ wrapped: [UInt8], associated: String) -> [UInt8]? {
+        guard wrapped.count >= AESGCM.nonceOctets + AESGCM.tagOctets else { return nil }
+        let sealed = SealedMessage(
+            ciphertext: Array(wrapped[AESGCM.nonceOctets..<(wrapped.count - AESGCM.tagOctets)]),
+            tag: Array(wrapped.suffix(AESGCM.tagOctets)))
+        return cipher.open(
+            sealed, nonce: Array(wrapped.prefix(AESGCM.nonceOctets)), authenticating: Array(associated.utf8))
+    }
+}
+
+extension [UInt8] {
+    /// Overwrites octets that were a secret; going through `Secret` keeps the compiler from leaving it out.
+    mutating func wipe() { _ = Secret(wiping: &self) }
+}

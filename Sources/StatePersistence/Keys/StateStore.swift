@@ -1,0 +1,17 @@
+/// The database together with the key that its secrets are wrapped with: what every store of a process is made from.
+package struct StateStore {
+    package let database: Database
+    package let keys: KeyWrap
+
+    /// Opens both, or makes both at the first launch.
+    package init(
+        path: String, machineKeyFile: String, credentialsDirectory: String?, components: [SchemaComponent],
+        limits: DatabaseLimits = DatabaseLimits()
+    ) throws {
+        let isFirstLaunch = try !DatabaseFile.exists(path)
+        let key = try MachineKey.load(
+            credentialsDirectory: credentialsDirectory, file: machineKeyFile, mayCreate: isFirstLaunch)
+        database = try Database(path: path, components: components, limits: limits)
+        keys = try KeyWrap(key, for: database)
+    }
+}
