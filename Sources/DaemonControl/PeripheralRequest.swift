@@ -11,7 +11,10 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
         package enum Method: String, CaseIterable, Sendable { case oob, passkey }
-        package enum Role: String, CaseIterable, Sendable { case owner, administrator, user, guest }
+        package enum Role: String, CaseIterable, Sendable {
+            case owner, administrator, resident, guest
+            case lockOnly = "lock-only"
+        }
 
         package static let defaultWindowSeconds: Int64 = 120
         package static let maximumWindowSeconds: Int64 = 3600
@@ -38,7 +41,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case "enroll":
             let credential = try fields.text("credential")
             let method: Enrolment.Method = try fields.choice("method", default: .oob)
-            let role: Enrolment.Role = try fields.choice("role", default: .user)
+            let role: Enrolment.Role = try fields.choice("role", default: .resident)
             let seconds = try fields.number(
                 "seconds", in: 1...Enrolment.maximumWindowSeconds, default: Enrolment.defaultWindowSeconds)
             self = .enroll(Enrolment(credential: credential, method: method, role: role, seconds: seconds))

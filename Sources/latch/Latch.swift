@@ -1,4 +1,35 @@
+import Glibc
+
+/// Parses the words, runs the command they name, and says in one line and one number how it went.
 @main
 struct Latch {
-    static func main() {}
+    static let version = "0.1.0"
+
+    static func main() {
+        let words = Array(CommandLine.arguments.dropFirst())
+        let isMachineReading = words.contains("--json")
+        do {
+            exit(try run(words).rawValue)
+        } catch {
+            let failure = error as? Failure ?? Failure(.refused, String(describing: error))
+            Output.failure(failure, json: isMachineReading)
+            exit(failure.code.rawValue)
+        }
+    }
+
+    private static func run(_ words: [String]) throws -> ExitCode {
+        let parser = ArgumentParser(commands: Commands.all)
+        guard !words.isEmpty else {
+            throw Failure(.usage, "a command is needed: `latch --help` lists them")
+        }
+        switch try parser.parse(words) {
+        case .help(let text):
+            Output.write(text)
+            return .ok
+        case .version:
+            Output.write("latch \(version)\n")
+            return .ok
+        case .run(let command, let arguments): return try command.run(arguments)
+        }
+    }
 }

@@ -1,0 +1,142 @@
+/// Turns words into a command and its arguments. Every refusal names the option and the remedy.
+struct ArgumentParser: Sendable {
+    enum Parsed {
+        case run(CommandSpec, ParsedArguments)
+        case help(String)
+        case version
+    }
+
+    let commands: [CommandSpec]
+
+    func parse(_ words: [String]) throws(Failure) -> Parsed {
+        if words.first == "--version" || words.first == "version" { return .version }
+        if words.first == "help" { return .help(try help(for: Array(words.dropFirst()))) }
+        guard let command = command(for: words) else { return try parseGroup(words) }
+        return try parse(Array(words.dropFirst(command.path.count)), for: command)
+    }
+
+    /// The command whose path the words begin with.
+    private func command(for words: [String]) -> CommandSpec? {
+        commands.first { $0.path.count <= words.count && $0.path == Array(words[..<$0.path.count]) }
+    }
+
+    /// Words that name no command: a group's help, or a mistake.
+    private func parseGroup(_ words: [String]) throws(Failure) -> Parsed {
+        let path = Array(words.prefix { !$0.hasPrefix("-") })
+        let rest = words.dropFirst(path.count)
+        guard isGroup(path) else { throw unknownCommand(path) }
+        guard let first = rest.first else {
+            let next = nextWords(after: path).joined(separator: ", ")
+            let name = (["latch"] + path).joined(separator: " ")
+            throw Failure(.usage, "`\(name)` needs a command: one of \(next) (see `\(name) --help`)")
+        }
+        guard first == "--help" || first == "-h" else {
+            throw Failure(
+                .usage, "unknown option `\(Self.nameOnly(first))`: options follow a command (see `latch --help`)")
+        }
+        return .help(try help(for: path))
+    }
+
+    private func isGroup(_ path: [String]) -> Bool { commands.contains { $0.path.starts(with: path) } }
+
+    private func nextWords(after path: [String]) -> [String] {
+        var words: [String] = []
+        for command in commands where command.path.starts(with: path) && command.path.count > path.count {
+            let word = command.path[path.count]
+            if !words.contains(word) { words.append(word) }
+        }
+        return words
+    }
+
+    private func unknownCommand(_ path: [String]) -> Failure {
+        var known: [String] = []
+        for word in path {
+            let next = nextWords(after: known)
+            guard !next.contains(word) else {
+                known.append(word)
+                continue
+            }
+            let name = (["latch"] + known).joined(separator: " ")
+            let hint = NearestName.hint(for: word, among: next, prefix: name + " ")
+            return Failure(.usage, "unknown command `\(name) \(word)`\(hint) (see `\(name) --help`)")
+        }
+        return Failure(.usage, "unknown command (see `latch --help`)")
+    }
+
+    private func help(for path: [String]) throws(Failure) -> String {
+        if let command = commands.first(where: { $0.path == path }) { return Help.text(for: command) }
+        guard isGroup(path) else { throw unknownCommand(path) }
+        return Help.text(forGroup: path, commands: commands)
+    }
+
+    private func parse(_ words: [String], for command: CommandSpec) throws(Failure) -> Parsed {
+        var arguments = ParsedArguments(command: command.name)
+        if case .forwarded = command.operands {
+            if words.first == "--help" || words.first == "-h" { return .help(Help.text(for: command)) }
+            arguments.operands = words
+            return .run(command, arguments)
+        }
+        var rest = words[...]
+        var optionsEnded = false
+        while let word = rest.popFirst() {
+            if optionsEnded || word == "-" || !word.hasPrefix("-") {
+                try takeOperand(word, into: &arguments, for: command)
+            } else if word == "--" {
+                optionsEnded = true
+            } else if word == "--help" || word == "-h" {
+                return .help(Help.text(for: command))
+            } else {
+                try takeOption(word, rest: &rest, into: &arguments, for: command)
+            }
+        }
+        for option in command.options where option.isRequired { _ = try arguments.required(option.name) }
+        return .run(command, arguments)
+    }
+
+    private func takeOperand(_ word: String, into arguments: inout ParsedArguments, for command: CommandSpec)
+        throws(Failure)
+    {
+        switch command.operands {
+        case .one(_, let refusal):
+            // Never repeated in the message: it may be a secret that went astray.
+            guard word == "-", arguments.operands.isEmpty else { throw Failure(.usage, refusal) }
+            arguments.operands.append(word)
+        case .none, .forwarded:
+            throw Failure(.usage, "`\(command.name)` takes options only, not `\(word)` (see `\(command.name) --help`)")
+        }
+    }
+
+    private func takeOption(
+        _ word: String, rest: inout ArraySlice<String>, into arguments: inout ParsedArguments, for command: CommandSpec
+    ) throws(Failure) {
+        let shown = Self.nameOnly(word)
+        let name = String(shown.drop { $0 == "-" })
+        guard word.hasPrefix("--"), let option = command.options.first(where: { $0.name == name }) else {
+            let hint = NearestName.hint(for: name, among: command.options.map(\.name), prefix: "--")
+            throw Failure(
+                .usage, "unknown option `\(shown)` for `\(command.name)`\(hint) (see `\(command.name) --help`)")
+        }
+        guard arguments.values[name] == nil, !arguments.flags.contains(name) else {
+            throw Failure(.usage, "option `--\(name)` is given twice: keep one of them")
+        }
+        let attached: String? = word.count > shown.count ? String(word.dropFirst(shown.count + 1)) : nil
+        guard let placeholder = option.value else {
+            guard attached == nil else { throw Failure(.usage, "option `--\(name)` takes no value: write it alone") }
+            arguments.flags.insert(name)
+            return
+        }
+        let isNextAValue = rest.first.map { !$0.hasPrefix("--") } ?? false
+        guard let value = attached ?? (isNextAValue ? rest.popFirst() : nil), !value.isEmpty else {
+            throw Failure(
+                .usage, "option `--\(name)` needs a value: `--\(name) \(placeholder)` (see `\(command.name) --help`)")
+        }
+        guard option.choices.isEmpty || option.choices.contains(value) else {
+            throw Failure(
+                .usage, "option `--\(name)` must be one of \(option.choices.joined(separator: ", ")), not `\(value)`")
+        }
+        arguments.values[name] = value
+    }
+
+    /// An option without what follows its `=`, which may be a secret.
+    private static func nameOnly(_ word: String) -> String { String(word.prefix { $0 != "=" }) }
+}

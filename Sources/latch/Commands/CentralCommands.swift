@@ -1,0 +1,103 @@
+import DaemonControl
+
+/// `latch central …`: the key.
+enum CentralCommands {
+    static let run = CommandSpec(
+        path: ["central", "run"], summary: "Run the key's daemon until SIGTERM or SIGINT.",
+        details: [
+            "It waits for its locks for as long as it takes: a pending connection outlives a kill. One daemon lives in a "
+                + "state directory at a time."
+        ],
+        options: Commands.daemon,
+        examples: [
+            "latch central run --config /etc/latch/central.conf",
+            "latch central run --transport hci:0 --state ./key --log-level debug",
+        ]
+    ) { arguments in
+        var settings = try CentralSettings.load(arguments["config"])
+        Commands.override(&settings.daemon, with: arguments)
+        return try CentralDaemon.run(settings)
+    }
+
+    static let enroll = CommandSpec(
+        path: ["central", "enroll"], summary: "Enrol a running key at a lock, by the lock's setup code.",
+        details: [
+            "The code is read from standard input, or from a file. It is a secret and never an argument: every user of "
+                + "a machine can see arguments."
+        ],
+        options: [
+            Commands.state, .value("code-file", "FILE", "Read the code from this file instead."),
+            .value("seconds", "N", "How long to wait for the outcome; 60 by default."), Commands.json,
+        ],
+        operands: .one(
+            "[-]",
+            refusal:
+                "the setup code is a secret and never an argument, which every user of the machine can see: pipe it "
+                + "into `latch central enroll -`, or name a file with --code-file; if it was the real code, open a new "
+                + "window at the lock"),
+        examples: [
+            "latch central enroll --state ./key -                # then type or paste the code",
+            "latch central enroll --state ./key --code-file ./code",
+        ]
+    ) { arguments in
+        let seconds: UInt64 = try arguments.integer("seconds", in: 1...3600) ?? 60
+        let code = try SetupCodeInput.read(
+            file: arguments["code-file"], namesStandardInput: !arguments.operands.isEmpty)
+        return try ControlCommand.run(
+            CentralRequest.enroll(code: code), role: .central, arguments: arguments, waitMilliseconds: seconds * 1000,
+            event: showEvent
+        ) { result in Output.line("enrolled at \(result["lock"]?.string ?? "the lock")") }
+    }
+
+    static let unlock = command(.unlock, "Open a lock.")
+    static let lock = command(.lock, "Close a lock.")
+
+    static let status = CommandSpec(
+        path: ["central", "status"], summary: "Say what a running key is doing.",
+        options: [Commands.state, Commands.json], examples: ["latch central status --state ./key --json"]
+    ) { arguments in
+        try ControlCommand.run(CentralRequest.status, role: .central, arguments: arguments) { Output.fields($0) }
+    }
+
+    static let stop = CommandSpec(
+        path: ["central", "stop"], summary: "End a running key's daemon cleanly.",
+        options: [Commands.state, Commands.json], examples: ["latch central stop --state ./key"]
+    ) { arguments in
+        try ControlCommand.run(CentralRequest.stop, role: .central, arguments: arguments) { _ in }
+    }
+
+    private static func command(_ operation: CentralRequest.Command.Operation, _ summary: String) -> CommandSpec {
+        CommandSpec(
+            path: ["central", operation.rawValue], summary: summary,
+            details: [
+                "Ends with the lock's own receipt. When the wait is over without one (exit status 6) nobody knows yet "
+                    + "whether the lock acted: the key asks the lock as soon as it can, and never repeats blindly."
+            ],
+            options: [
+                Commands.state,
+                .value("lock", "NAME|ID", "Which lock; not needed when only one is enrolled."),
+                .value(
+                    "wait", "SECONDS",
+                    "How long to wait for the receipt; \(CentralRequest.Command.defaultWaitSeconds) by default."),
+                Commands.json,
+            ],
+            examples: [
+                "latch central \(operation.rawValue) --state ./key",
+                "latch central \(operation.rawValue) --state ./key --lock \"Front door\" --wait 30",
+            ]
+        ) { arguments in
+            let wait: Int64 =
+                try arguments.integer("wait", in: 1...CentralRequest.Command.maximumWaitSeconds)
+                ?? CentralRequest.Command.defaultWaitSeconds
+            let request = CentralRequest.Command(operation: operation, lock: arguments["lock"], waitSeconds: wait)
+            return try ControlCommand.run(
+                CentralRequest.command(request), role: .central, arguments: arguments,
+                waitMilliseconds: UInt64(wait) * 1000 + ControlCommand.answerMilliseconds, event: showEvent
+            ) { result in Output.fields(result) }
+        }
+    }
+
+    private static func showEvent(_ event: String, _ fields: JSONObject) {
+        Output.line(event + fields.members.map { " \($0.name)=\($0.value.string ?? $0.value.text)" }.joined())
+    }
+}

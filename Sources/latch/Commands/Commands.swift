@@ -1,0 +1,42 @@
+/// Every command of `latch`, in the order of its help.
+enum Commands {
+    static let all: [CommandSpec] =
+        [
+            PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.status, PeripheralCommands.stop,
+            CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
+            CentralCommands.status, CentralCommands.stop,
+        ] + StateCommands.all + [RadioCommand.radio, DrillCommands.drill]
+
+    static let state = OptionSpec.value(
+        "state", "DIR", "The daemon's state directory, mode 0700.", isRequired: true)
+    static let json = OptionSpec.flag("json", "Write JSON, one value on each line, for programs.")
+
+    /// What both `run` commands take; each overrides its key in the configuration file.
+    static let daemon: [OptionSpec] = [
+        .value("config", "FILE", "The configuration file; every option below overrides a key in it."),
+        .value(
+            "transport", "ADDRESS",
+            "The controller: hci:N (kernel adapter N, taken over), unix:PATH, tcp:HOST:PORT, serial:DEVICE,BAUD or fd:N (H4)."
+        ),
+        .value("state", "DIR", "Where state is kept; a directory of mode 0700 that exists."),
+        .value(
+            "database", "FILE", "The database, if not latch.sqlite in the state directory; both roles may share one."),
+        .value("restore-id", "ID", "The name under which state is kept and found again."),
+        .value("journal", "FILE", "Append every state transition to this file, as JSON lines."),
+        .value("capture", "FILE", "Write the HCI traffic there, as btsnoop. It holds keys in clear: for drills only."),
+        .choice("log-level", Log.Level.allCases.map(\.rawValue), "The least serious line to log."),
+        .flag("json", "Log JSON lines."),
+    ]
+
+    /// Applies those options to what the file said.
+    static func override(_ daemon: inout DaemonSettings, with arguments: ParsedArguments) {
+        daemon.transport = arguments["transport"] ?? daemon.transport
+        daemon.stateDirectory = arguments["state"] ?? daemon.stateDirectory
+        daemon.database = arguments["database"] ?? daemon.database
+        daemon.restoreIdentifier = arguments["restore-id"] ?? daemon.restoreIdentifier
+        daemon.journal = arguments["journal"] ?? daemon.journal
+        daemon.capture = arguments["capture"] ?? daemon.capture
+        daemon.logLevel = arguments["log-level"] ?? daemon.logLevel
+        daemon.logsJSON = daemon.logsJSON || arguments.has("json")
+    }
+}

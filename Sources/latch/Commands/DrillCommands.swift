@@ -1,0 +1,12 @@
+import Drills
+
+/// `latch drill …`: forwarded to the room that knows.
+enum DrillCommands {
+    static let drill = CommandSpec(
+        path: ["drill"], summary: "Kill, restart and check: the drills and their report.",
+        options: [], operands: .forwarded("DRILL [OPTIONS]"),
+        examples: ["latch drill processes --help", "latch drill simulation --help"]
+    ) { arguments in
+        ExitCode(rawValue: DrillCommand.run(arguments.operands)) ?? .refused
+    }
+}

@@ -1,0 +1,52 @@
+import DaemonControl
+import Glibc
+
+/// Standard output for what was asked, standard error for why it failed.
+enum Output {
+    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+
+    static func line(_ text: String) { write(text + "\n") }
+
+    static func line(_ value: JSONValue) { line(value.text) }
+
+    /// For a person at a terminal; not part of what a program reads.
+    static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+
+    /// One line for people, and with `--json` one for programs too.
+    static func failure(_ failure: Failure, json: Bool) {
+        let escaped = JSONValue.string(failure.message).text
+        let message = escaped.contains("\\u") || escaped.contains("\\n") ? escaped : failure.message
+        write("latch: \(message)\n", to: STDERR_FILENO)
+        guard json else { return }
+        line(["error": ["code": .string(failure.code.name), "message": .string(failure.message)]])
+    }
+
+    /// What a daemon said of itself, a line for each fact.
+    static func fields(_ object: JSONObject, indent: String = "") {
+        for member in object.members {
+            switch member.value {
+            case .object(let inner):
+                line("\(indent)\(member.name):")
+                fields(inner, indent: indent + "  ")
+            case .array(let values) where values.contains { $0.object != nil }:
+                for value in values {
+                    line("\(indent)\(member.name):")
+                    if let inner = value.object { fields(inner, indent: indent + "  ") }
+                }
+            case .string(let text) where JSONValue.string(text).text == "\"\(text)\"":
+                line("\(indent)\(member.name): \(text)")
+            default: line("\(indent)\(member.name): \(member.value.text)")
+            }
+        }
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) {
+        var octets = Array(text.utf8)[...]
+        while !octets.isEmpty {
+            let written = octets.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+            if written < 0 && errno == EINTR { continue }
+            guard written > 0 else { return }
+            octets.removeFirst(written)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import DaemonControl
+
+/// `latch peripheral …`: the lock.
+enum PeripheralCommands {
+    static let run = CommandSpec(
+        path: ["peripheral", "run"], summary: "Run the lock's daemon until SIGTERM or SIGINT.",
+        details: [
+            "Everything that it promised before a kill it keeps after it: bonds, subscriptions, advertising, the bolt's "
+                + "intent. One daemon lives in a state directory at a time."
+        ],
+        options: Commands.daemon,
+        examples: [
+            "latch peripheral run --config /etc/latch/peripheral.conf",
+            "latch peripheral run --transport unix:/run/latch/air.sock --state ./lock",
+        ]
+    ) { arguments in
+        var settings = try PeripheralSettings.load(arguments["config"])
+        Commands.override(&settings.daemon, with: arguments)
+        return try PeripheralDaemon.run(settings)
+    }
+
+    static let enroll = CommandSpec(
+        path: ["peripheral", "enroll"], summary: "Open the enrolment window of a running lock.",
+        details: [
+            "Prints the setup code (or, with --method passkey, the digits to type at the other side) and waits for the "
+                + "outcome. The code opens the door once enrolled: show it only to whom it is meant for. It is burnt by "
+                + "the first attempt and dies with the window."
+        ],
+        options: [
+            Commands.state,
+            .value("credential", "NAME", "Your name for whoever enrols; rights belong to it.", isRequired: true),
+            .choice(
+                "method", PeripheralRequest.Enrolment.Method.allCases.map(\.rawValue),
+                "oob: by the setup code, the default. passkey: by six digits, for phones."),
+            .choice(
+                "role", PeripheralRequest.Enrolment.Role.allCases.map(\.rawValue),
+                "What it may do; resident by default."),
+            .value(
+                "seconds", "N",
+                "How long the window stays open; \(PeripheralRequest.Enrolment.defaultWindowSeconds) by default."),
+            Commands.json,
+        ],
+        examples: [
+            "latch peripheral enroll --state /var/lib/latch --credential anna --role owner",
+            "latch peripheral enroll --state ./lock --credential phone --method passkey --seconds 60",
+        ]
+    ) { arguments in
+        let seconds: Int64? = try arguments.integer(
+            "seconds", in: 1...PeripheralRequest.Enrolment.maximumWindowSeconds)
+        let enrolment = PeripheralRequest.Enrolment(
+            credential: try arguments.required("credential"),
+            method: arguments["method"].flatMap(PeripheralRequest.Enrolment.Method.init) ?? .oob,
+            role: arguments["role"].flatMap(PeripheralRequest.Enrolment.Role.init) ?? .resident,
+            seconds: seconds ?? PeripheralRequest.Enrolment.defaultWindowSeconds)
+        return try ControlCommand.run(
+            PeripheralRequest.enroll(enrolment), role: .peripheral, arguments: arguments,
+            waitMilliseconds: UInt64(enrolment.seconds) * 1000 + ControlCommand.answerMilliseconds,
+            event: showEnrolment
+        ) { _ in Output.line("enrolled: \(enrolment.credential)") }
+    }
+
+    static let status = CommandSpec(
+        path: ["peripheral", "status"], summary: "Say what a running lock is doing.",
+        options: [Commands.state, Commands.json], examples: ["latch peripheral status --state /var/lib/latch --json"]
+    ) { arguments in
+        try ControlCommand.run(PeripheralRequest.status, role: .peripheral, arguments: arguments) { Output.fields($0) }
+    }
+
+    static let stop = CommandSpec(
+        path: ["peripheral", "stop"], summary: "End a running lock's daemon cleanly.",
+        options: [Commands.state, Commands.json], examples: ["latch peripheral stop --state /var/lib/latch"]
+    ) { arguments in
+        try ControlCommand.run(PeripheralRequest.stop, role: .peripheral, arguments: arguments) { _ in }
+    }
+
+    private static func showEnrolment(_ event: String, _ fields: JSONObject) {
+        switch event {
+        case "window":
+            let seconds = fields["seconds"]?.number ?? 0
+            Output.line("enrolment is open for \(seconds) s")
+            if let code = fields["setup_code"]?.string { Output.line("setup code: \(code)") }
+        case "passkey": Output.line("passkey: \(fields["passkey"]?.string ?? "")")
+        default: Output.line(event + fields.members.map { " \($0.name)=\($0.value.text)" }.joined())
+        }
+    }
+}

@@ -1,0 +1,39 @@
+import VirtualRadio
+
+/// `latch radio`: controllers and the air between them, as a process.
+enum RadioCommand {
+    static let radio = CommandSpec(
+        path: ["radio"], summary: "Run the virtual radio: simulated controllers on one air.",
+        details: [
+            "Each connection to the socket is a controller that speaks HCI as H4; a closed connection is a controller gone. "
+                + "The control socket takes lines such as `distance 1 2 5`, `loss 1 2 10`, `cut 1 2`, `join 1 2`."
+        ],
+        options: [
+            .value("socket", "PATH", "The unix socket that hosts connect to.", isRequired: true),
+            .value("control", "PATH", "The unix socket that takes commands.", isRequired: true),
+            .choice(
+                "air", ["paced", "immediate"],
+                "paced, the default: data crosses at connection events. immediate: at once, for benchmarks."),
+            .value("seed", "N", "Seeds what is random in the air: 1 by default."),
+            .value("capture", "DIR", "Write each controller's traffic there, as btsnoop."),
+        ],
+        examples: [
+            "latch radio --socket ./air.sock --control ./air.control",
+            "latch radio --socket ./air.sock --control ./air.control --air immediate --seed 7 --capture ./captures",
+        ]
+    ) { arguments in
+        var air = AirConfiguration()
+        air.pacing = arguments["air"].flatMap(AirConfiguration.Pacing.init) ?? .paced
+        air.seed = try arguments.integer("seed", in: 0...UInt64.max) ?? 1
+        let configuration = RadioServer.Configuration(
+            socketPath: try arguments.required("socket"), controlPath: try arguments.required("control"), air: air,
+            captureDirectory: arguments["capture"])
+        do throws(RadioServerError) {
+            var server = try RadioServer(configuration: configuration)
+            try server.run()
+        } catch {
+            throw Failure(.transport, error.description)
+        }
+        return .ok
+    }
+}

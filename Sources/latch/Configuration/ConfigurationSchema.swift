@@ -1,0 +1,121 @@
+/// One key that a role's configuration file may have: where it stands, what it may be, what it sets.
+struct ConfigurationKey<Settings> {
+    enum Field {
+        case text(WritableKeyPath<Settings, String>)
+        case optionalText(WritableKeyPath<Settings, String?>)
+        case integer(WritableKeyPath<Settings, Int>, ClosedRange<Int>)
+        case boolean(WritableKeyPath<Settings, Bool>)
+    }
+
+    /// Empty before the first section.
+    let section: String
+    let name: String
+    let field: Field
+    /// The only texts; empty where any may stand.
+    var choices: [String] = []
+    /// Octets that a text may have.
+    var maximumOctets = 4096
+
+    init(_ section: String, _ name: String, _ field: Field) {
+        self.section = section
+        self.name = name
+        self.field = field
+    }
+
+    func choices(_ choices: [String]) -> Self {
+        var key = self
+        key.choices = choices
+        return key
+    }
+
+    func maximumOctets(_ count: Int) -> Self {
+        var key = self
+        key.maximumOctets = count
+        return key
+    }
+}
+
+/// Settings that a configuration file can make. A value of its own before any file is read has every default.
+protocol ConfiguredSettings {
+    init()
+    static var keys: [ConfigurationKey<Self>] { get }
+    /// What no single key can be blamed for.
+    func inconsistency() -> String?
+}
+
+extension ConfiguredSettings {
+    mutating func apply(_ text: ConfigurationText, file: String) throws(ConfigurationError) {
+        let keys = Self.keys
+        for entry in text.entries {
+            guard let key = keys.first(where: { $0.section == entry.section && $0.name == entry.key }) else {
+                throw Self.unknown(entry, file: file)
+            }
+            try set(key, entry, file: file)
+        }
+        if let inconsistency = inconsistency() {
+            let position = text.entries.last?.keyPosition ?? TextPosition(line: 1, column: 1)
+            throw ConfigurationError(
+                file: file, position: position, problem: "the settings contradict each other", remedy: inconsistency)
+        }
+    }
+
+    private static func unknown(_ entry: ConfigurationText.Entry, file: String) -> ConfigurationError {
+        let place = { (section: String) in section.isEmpty ? "before the first section" : "in section [\(section)]" }
+        let remedy: String
+        if let elsewhere = keys.first(where: { $0.name == entry.key }) {
+            remedy = "it belongs \(place(elsewhere.section))"
+        } else if let nearest = NearestName.of(entry.key, among: keys.map(\.name)) {
+            remedy = "did you mean `\(nearest)`?"
+        } else {
+            remedy = "the keys are " + keys.map(\.name).joined(separator: ", ")
+        }
+        return ConfigurationError(
+            file: file, position: entry.keyPosition, problem: "unknown key `\(entry.key)`", remedy: remedy)
+    }
+
+    private mutating func set(_ key: ConfigurationKey<Self>, _ entry: ConfigurationText.Entry, file: String)
+        throws(ConfigurationError)
+    {
+        switch (key.field, entry.value) {
+        case (.text(let path), .string(let text)): self[keyPath: path] = try checked(text, key, entry, file)
+        case (.optionalText(let path), .string(let text)): self[keyPath: path] = try checked(text, key, entry, file)
+        case (.boolean(let path), .boolean(let value)): self[keyPath: path] = value
+        case (.integer(let path, let range), .integer(let value)):
+            guard let integer = Int(exactly: value), range.contains(integer) else {
+                throw ConfigurationError(
+                    file: file, position: entry.valuePosition, problem: "key `\(key.name)` is out of range",
+                    remedy: "write a number from \(range.lowerBound) to \(range.upperBound)")
+            }
+            self[keyPath: path] = integer
+        case (let field, let value):
+            throw ConfigurationError(
+                file: file, position: entry.valuePosition, problem: "key `\(key.name)` is \(value.kind)",
+                remedy: "write " + field.expectation)
+        }
+    }
+
+    private func checked(
+        _ text: String, _ key: ConfigurationKey<Self>, _ entry: ConfigurationText.Entry, _ file: String
+    ) throws(ConfigurationError) -> String {
+        let problem: String
+        if !key.choices.isEmpty, !key.choices.contains(text) {
+            problem = "write one of " + key.choices.map { "\"\($0)\"" }.joined(separator: ", ")
+        } else if text.isEmpty || text.utf8.count > key.maximumOctets || text.unicodeScalars.contains("\0") {
+            problem = "write 1 to \(key.maximumOctets) octets"
+        } else {
+            return text
+        }
+        throw ConfigurationError(
+            file: file, position: entry.valuePosition, problem: "key `\(key.name)` cannot be that", remedy: problem)
+    }
+}
+
+extension ConfigurationKey.Field {
+    fileprivate var expectation: String {
+        switch self {
+        case .text, .optionalText: "a string in quotes"
+        case .boolean: "true or false"
+        case .integer(_, let range): "a number from \(range.lowerBound) to \(range.upperBound)"
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// A place in a configuration file, counted from 1.
+struct TextPosition: Equatable, Sendable {
+    var line: Int
+    var column: Int
+}
+
+/// What is wrong with a configuration file, where, and what to do.
+struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    var file: String
+    var position: TextPosition
+    var problem: String
+    var remedy: String
+
+    var description: String {
+        "\(problem) in \(file) line \(position.line) column \(position.column): \(remedy)"
+    }
+}
+
+/// A configuration file's entries, each with its place: the part of TOML 1.0 that is written on one line, which is
+/// `[section]`, `key = value`, basic and literal strings, decimal integers, booleans and comments.
+///
+/// https://toml.io/en/v1.0.0
+struct ConfigurationText: Sendable {
+    /// Octets of a file; a larger one is no configuration.
+    static let maximumFileOctets = 64 * 1024
+
+    enum Value: Equatable, Sendable {
+        case string(String)
+        case integer(Int64)
+        case boolean(Bool)
+
+        var kind: String {
+            switch self {
+            case .string: "a string"
+            case .integer: "an integer"
+            case .boolean: "a boolean"
+            }
+        }
+    }
+
+    struct Entry: Equatable, Sendable {
+        /// Empty before the first section.
+        var section: String
+        var key: String
+        var value: Value
+        var keyPosition: TextPosition
+        var valuePosition: TextPosition
+    }
+
+    private(set) var entries: [Entry] = []
+
+    init(_ text: String, file: String) throws(ConfigurationError) {
+        var sections: [String: Int] = [:]
+        var section = ""
+        for (index, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated()
+        {
+            var scanner = LineScanner(line: line, number: index + 1, file: file)
+            switch try scanner.read() {
+            case .nothing: continue
+            case .section(let name, let position):
+                if let first = sections[name] {
+                    throw ConfigurationError(
+                        file: file, position: position, problem: "section [\(name)] is there twice",
+                        remedy: "put its keys under the first one, in line \(first)")
+                }
+                sections[name] = index + 1
+                section = name
+            case .entry(var entry):
+                entry.section = section
+                if let first = entries.first(where: { $0.section == section && $0.key == entry.key }) {
+                    throw ConfigurationError(
+                        file: file, position: entry.keyPosition, problem: "key `\(entry.key)` is there twice",
+                        remedy: "keep this one or the one in line \(first.keyPosition.line)")
+                }
+                entries.append(entry)
+            }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+/// What both daemons are told: how to reach the controller, where to keep state, what to write down.
+struct DaemonSettings: Equatable, Sendable {
+    /// A ``TransportAddress`` as text; there is none to assume.
+    var transport: String?
+    var stateDirectory: String?
+    /// `latch.sqlite` in the state directory unless set.
+    var database: String?
+    /// The systemd credential `machine.key`, else `machine.key` in the state directory, unless set.
+    var machineKey: String?
+    var restoreIdentifier: String
+    var journal: String?
+    var capture: String?
+    var logLevel = Log.Level.info.rawValue
+    var logsJSON = false
+
+    static func keys<Settings>(_ daemon: WritableKeyPath<Settings, DaemonSettings>) -> [ConfigurationKey<Settings>] {
+        [
+            ConfigurationKey("", "transport", .optionalText(daemon.appending(path: \.transport))),
+            ConfigurationKey("", "state", .optionalText(daemon.appending(path: \.stateDirectory))),
+            ConfigurationKey("", "database", .optionalText(daemon.appending(path: \.database))),
+            ConfigurationKey("", "machine_key", .optionalText(daemon.appending(path: \.machineKey))),
+            ConfigurationKey("", "restore_id", .text(daemon.appending(path: \.restoreIdentifier))).maximumOctets(64),
+            ConfigurationKey("log", "level", .text(daemon.appending(path: \.logLevel)))
+                .choices(Log.Level.allCases.map(\.rawValue)),
+            ConfigurationKey("log", "json", .boolean(daemon.appending(path: \.logsJSON))),
+            ConfigurationKey("log", "journal", .optionalText(daemon.appending(path: \.journal))),
+            ConfigurationKey("log", "capture", .optionalText(daemon.appending(path: \.capture))),
+        ]
+    }
+}
+
+/// The lock's daemon: config/peripheral.conf documents each.
+struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
+    var daemon = DaemonSettings(restoreIdentifier: "lock")
+    var name = "Latch"
+    /// 0: stays unlocked until it is told to lock.
+    var relockSeconds = 10
+    var challengeLifeMilliseconds = 5000
+    var isSignedAllowed = true
+    var boltTravelMilliseconds = 500
+
+    static var keys: [ConfigurationKey<Self>] {
+        DaemonSettings.keys(\.daemon) + [
+            // What is left of a legacy advertisement beside its flags and the service's UUID goes into the scan response.
+            ConfigurationKey("lock", "name", .text(\.name)).maximumOctets(29),
+            ConfigurationKey("lock", "relock_seconds", .integer(\.relockSeconds, 0...3600)),
+            ConfigurationKey("lock", "challenge_life_ms", .integer(\.challengeLifeMilliseconds, 1000...25_500)),
+            ConfigurationKey("lock", "signed", .boolean(\.isSignedAllowed)),
+            ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
+        ]
+    }
+
+    func inconsistency() -> String? { nil }
+}
+
+/// The key's daemon: config/central.conf documents each.
+struct CentralSettings: ConfiguredSettings, Equatable, Sendable {
+    var daemon = DaemonSettings(restoreIdentifier: "key")
+    /// Whether coming near asks for an unlock; RSSI is never authorisation.
+    var unlocksByProximity = false
+    var nearDBm = -60
+    var farDBm = -75
+    var dwellMilliseconds = 2000
+
+    static var keys: [ConfigurationKey<Self>] {
+        DaemonSettings.keys(\.daemon) + [
+            ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity)),
+            ConfigurationKey("proximity", "near_dbm", .integer(\.nearDBm, -100 ... -20)),
+            ConfigurationKey("proximity", "far_dbm", .integer(\.farDBm, -110 ... -30)),
+            ConfigurationKey("proximity", "dwell_ms", .integer(\.dwellMilliseconds, 0...60_000)),
+        ]
+    }
+
+    func inconsistency() -> String? {
+        farDBm < nearDBm
+            ? nil : "far_dbm (\(farDBm)) must be less than near_dbm (\(nearDBm)): what lies between is neither"
+    }
+}

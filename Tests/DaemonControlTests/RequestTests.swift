@@ -1,0 +1,104 @@
+import Testing
+
+@testable import DaemonControl
+
+@Suite("Control protocol: requests and replies")
+struct RequestTests {
+    static let enrolment = PeripheralRequest.Enrolment(
+        credential: "Anna \"A\"", method: .passkey, role: .owner, seconds: 7)
+
+    @Test(
+        "requests to the lock are read back",
+        arguments: [PeripheralRequest.status, .events, .stop, .enroll(enrolment)])
+    func peripheral(request: PeripheralRequest) throws {
+        #expect(try PeripheralRequest(line: request.line.dropLast().map { $0 }) == request)
+        #expect(request.line.last == UInt8(ascii: "\n"))
+    }
+
+    @Test("what an enrolment leaves out has its documented default")
+    func defaults() throws {
+        let request = try PeripheralRequest(line: Array(#"{"request":"enroll","credential":"a"}"#.utf8))
+        #expect(
+            request == .enroll(.init(credential: "a", method: .oob, role: .resident, seconds: 120)))
+    }
+
+    @Test("requests to the key are read back")
+    func central() throws {
+        let command = CentralRequest.Command(operation: .unlock, lock: "Front", waitSeconds: 3)
+        guard
+            case .command(let read) = try CentralRequest(
+                line: CentralRequest.command(command).line.dropLast().map { $0 })
+        else {
+            Issue.record("not a command")
+            return
+        }
+        #expect(read == command)
+        let code = SecretText("CODE")
+        guard
+            case .enroll(let code2) = try CentralRequest(
+                line: CentralRequest.enroll(code: code).line.dropLast().map { $0 })
+        else {
+            Issue.record("not an enrolment")
+            return
+        }
+        #expect(code2.isEqual(to: code))
+        #expect(!code2.isEqual(to: SecretText("CODF")))
+    }
+
+    @Test("a secret does not show in any description")
+    func secret() {
+        let request = CentralRequest.enroll(code: SecretText("OPENSESAME"))
+        var dumped = ""
+        dump(request, to: &dumped)
+        #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("OPENSESAME"))
+    }
+
+    @Test(
+        "requests that are none, and what the client hears",
+        arguments: [
+            ("", ControlFailure.Code.malformed), ("[]", .malformed), ("{}", .malformed),
+            (#"{"request":1}"#, .malformed),
+            (#"{"request":"open"}"#, .unknownRequest), (#"{"request":"status","x":1}"#, .unknownRequest),
+            (#"{"request":"enroll"}"#, .unknownRequest), (#"{"request":"enroll","credential":""}"#, .unknownRequest),
+            (#"{"request":"enroll","credential":"a","role":"king"}"#, .unknownRequest),
+            (#"{"request":"enroll","credential":"a","method":"justworks"}"#, .unknownRequest),
+            (#"{"request":"enroll","credential":"a","seconds":0}"#, .unknownRequest),
+            (#"{"request":"enroll","credential":"a","seconds":3601}"#, .unknownRequest),
+            (#"{"request":"enroll","credential":"a","seconds":"9"}"#, .unknownRequest),
+        ])
+    func refused(line: String, code: ControlFailure.Code) {
+        let error = #expect(throws: ControlFailure.self) { try PeripheralRequest(line: Array(line.utf8)) }
+        #expect(error?.code == code)
+    }
+
+    @Test("a text of the greatest length is taken, one octet more is not")
+    func textBound() throws {
+        let line = { (count: Int) in
+            PeripheralRequest.enroll(
+                .init(credential: String(repeating: "a", count: count), method: .oob, role: .resident, seconds: 1)
+            ).line.dropLast()
+        }
+        _ = try PeripheralRequest(line: Array(line(RequestFields.maximumTextOctets)))
+        #expect(throws: ControlFailure.self) {
+            try PeripheralRequest(line: Array(line(RequestFields.maximumTextOctets + 1)))
+        }
+    }
+
+    @Test(
+        "replies are read back",
+        arguments: [
+            ControlReply.event("bolt", ["state": "unlocked", "at": 3]), .result([:]), .result(["a": [1, 2]]),
+            .error(ControlFailure(.busy, "one\nline")), .error(ControlFailure(.init(rawValue: "newer"), "x")),
+        ])
+    func replies(reply: ControlReply) {
+        #expect(ControlReply(line: reply.line.dropLast().map { $0 }) == reply)
+        #expect(reply.line.count { $0 == UInt8(ascii: "\n") } == 1)
+    }
+
+    @Test(
+        "lines that are no replies",
+        arguments: ["", "{}", #"{"error":{}}"#, #"{"error":{"code":"x"}}"#, #"{"result":1}"#])
+    func noReplies(line: String) {
+        #expect(ControlReply(line: Array(line.utf8)) == nil)
+    }
+}

@@ -1,0 +1,135 @@
+import DaemonControl
+import Foundation
+import Testing
+
+@testable import latch
+
+/// The real binary, and what its operator gets to see.
+@Suite("Command line: bad inputs")
+struct BadInputTests {
+    struct Case: Sendable, CustomTestStringConvertible {
+        var words: String
+        var code: ExitCode
+        /// What the line must name.
+        var names: [String]
+        var testDescription: String { words }
+    }
+
+    static let cases: [Case] = [
+        Case(words: "", code: .usage, names: ["latch --help"]),
+        Case(words: "peripheral", code: .usage, names: ["run, enroll, status"]),
+        Case(words: "perpheral run", code: .usage, names: ["`latch perpheral`", "did you mean `latch peripheral`"]),
+        Case(words: "peripheral rum", code: .usage, names: ["did you mean `latch peripheral run`"]),
+        Case(words: "--jsn", code: .usage, names: ["`--jsn`"]),
+        Case(words: "help nothing", code: .usage, names: ["nothing"]),
+        Case(
+            words: "peripheral run --transprt x", code: .usage, names: ["`--transprt`", "did you mean `--transport`"]),
+        Case(words: "peripheral run -t x", code: .usage, names: ["`-t`"]),
+        Case(words: "peripheral run --transport", code: .usage, names: ["`--transport`", "needs a value"]),
+        Case(words: "peripheral run --transport --state x", code: .usage, names: ["`--transport`", "needs a value"]),
+        Case(words: "peripheral run --transport=", code: .usage, names: ["`--transport`", "needs a value"]),
+        Case(words: "peripheral run --state a --state b", code: .usage, names: ["`--state`", "twice"]),
+        Case(words: "peripheral run --json=yes", code: .usage, names: ["`--json`", "takes no value"]),
+        Case(words: "peripheral run now", code: .usage, names: ["`now`"]),
+        Case(words: "peripheral run --log-level loud", code: .usage, names: ["`--log-level`", "debug, info"]),
+        Case(words: "peripheral run --state /", code: .usage, names: ["`--transport ADDRESS`"]),
+        Case(words: "peripheral run --transport hci:0", code: .usage, names: ["`--state DIR`"]),
+        Case(
+            words: "peripheral run --transport hci:0 --state /nonexistent", code: .state, names: ["install -d -m 0700"]),
+        Case(words: "peripheral run --transport hci:0 --state /dev/null", code: .state, names: ["no directory"]),
+        Case(words: "peripheral run --config /nonexistent", code: .configuration, names: ["/nonexistent", "--config"]),
+        Case(words: "peripheral run --config /dev/zero", code: .configuration, names: ["/dev/zero"]),
+        Case(words: "peripheral enroll --state x", code: .usage, names: ["`--credential`"]),
+        Case(
+            words: "peripheral enroll --state x --credential a --seconds 0", code: .usage,
+            names: ["`--seconds`", "3600"]),
+        Case(
+            words: "peripheral enroll --state x --credential a --role king", code: .usage, names: ["`--role`", "owner"]),
+        Case(words: "central unlock --state x --wait soon", code: .usage, names: ["`--wait`", "`soon`"]),
+        Case(words: "central status --state /nonexistent", code: .state, names: ["/nonexistent"]),
+        Case(words: "central enroll --state x --code-file /nonexistent", code: .usage, names: ["`--code-file`"]),
+        Case(words: "central enroll --state x --code-file y -", code: .usage, names: ["`-`", "`--code-file`"]),
+        Case(words: "radio --socket a", code: .usage, names: ["`--control`"]),
+        Case(words: "radio --socket a --control b --seed -1", code: .usage, names: ["`--seed`"]),
+        Case(words: "radio --socket a --control b --air thick", code: .usage, names: ["`--air`", "paced, immediate"]),
+    ]
+
+    @Test("one line that names the mistake and the remedy, and a status that means it", arguments: cases)
+    func badInput(input: Case) throws {
+        let outcome = try Program.run(input.words.split(separator: " ").map(String.init))
+        #expect(outcome.status == input.code.rawValue)
+        #expect(outcome.errorLines.count == 1, "\(outcome.errors)")
+        #expect(outcome.errors.hasPrefix("latch: "))
+        #expect(outcome.output.isEmpty)
+        for name in input.names { #expect(outcome.errors.contains(name), "\(outcome.errors)") }
+    }
+
+    @Test("a setup code that went astray into the arguments is refused and not repeated")
+    func secretInArguments() throws {
+        for words in [["SECRETCODE"], ["-", "SECRETCODE"], ["--code=SECRETCODE"], ["--json", "SECRETCODE"]] {
+            let outcome = try Program.run(["central", "enroll", "--state", "x"] + words)
+            #expect(outcome.status == ExitCode.usage.rawValue)
+            #expect(!(outcome.errors + outcome.output).contains("SECRETCODE"))
+        }
+    }
+
+    @Test("a setup code on standard input that is none is refused", arguments: ["", " \n ", "two words", "x\0\u{1}"])
+    func codeOnInput(input: String) throws {
+        let directory = try TemporaryDirectory()
+        let outcome = try Program.run(["central", "enroll", "--state", directory.path, "-"], input: input)
+        #expect(outcome.status != 0)
+        #expect(outcome.errorLines.count == 1)
+    }
+
+    @Test("a setup code longer than any is refused")
+    func longCode() throws {
+        let outcome = try Program.run(
+            ["central", "enroll", "--state", "x", "-"], input: String(repeating: "A", count: 10_000))
+        #expect(outcome.status == ExitCode.usage.rawValue)
+        #expect(outcome.errors.contains("\(SetupCodeInput.maximumOctets) octets"))
+    }
+
+    @Test("a mistake in a configuration file is said with file, line, column, key and what was meant")
+    func configuration() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write("transport = \"hci:0\"\n[lock]\n  relok_seconds = 5\n", to: "p.conf")
+        let outcome = try Program.run(["peripheral", "run", "--config", file])
+        #expect(outcome.status == ExitCode.configuration.rawValue)
+        #expect(
+            outcome.errors
+                == "latch: unknown key `relok_seconds` in \(file) line 3 column 3: did you mean `relock_seconds`?\n")
+    }
+
+    @Test("a state directory that others can enter is refused")
+    func openDirectory() throws {
+        let directory = try TemporaryDirectory(mode: 0o755)
+        let outcome = try Program.run(["peripheral", "run", "--transport", "hci:0", "--state", directory.path])
+        #expect(outcome.status == ExitCode.state.rawValue)
+        #expect(outcome.errors.contains("chmod 0700 \(directory.path)"))
+    }
+
+    @Test("no daemon: the status says so, for people and for programs", arguments: ["peripheral", "central"])
+    func notRunning(role: String) throws {
+        let directory = try TemporaryDirectory()
+        let outcome = try Program.run([role, "status", "--state", directory.path, "--json"])
+        #expect(outcome.status == ExitCode.unavailable.rawValue)
+        #expect(outcome.errors.contains("\(directory.path)/\(role).sock"))
+        let reply = ControlReply(line: Array(outcome.output.utf8.dropLast()))
+        guard case .error(let failure) = reply else {
+            Issue.record("no JSON: \(outcome.output)")
+            return
+        }
+        #expect(failure.code.rawValue == "unavailable")
+    }
+
+    @Test("help and version go to standard output and are no failure")
+    func help() throws {
+        for words in [["--help"], ["help"], ["-h"], ["peripheral", "--help"], ["peripheral", "run", "--help"]] {
+            let outcome = try Program.run(words)
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.isEmpty)
+            #expect(outcome.output.contains("Usage: latch"))
+        }
+        #expect(try Program.run(["--version"]).output == "latch \(Latch.version)\n")
+    }
+}

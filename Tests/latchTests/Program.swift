@@ -1,0 +1,59 @@
+import Foundation
+import Testing
+
+/// The built `latch`, next to the test bundle: what operators run.
+enum Program {
+    struct Outcome: Sendable {
+        var status: Int32
+        var output: String
+        var errors: String
+
+        /// The one line that a failure is.
+        var errorLines: [Substring] { errors.split(separator: "\n", omittingEmptySubsequences: true) }
+    }
+
+    static var path: String {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("latch").path
+    }
+
+    static func run(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws -> Outcome {
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: path)
+        process.arguments = arguments
+        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
+        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
+        process.standardInput = standardInput
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        try? standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        try? standardInput.fileHandleForWriting.close()
+        // Both are far smaller than a pipe holds.
+        let said = output.fileHandleForReading.readDataToEndOfFile()
+        let complained = errors.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        return Outcome(
+            status: process.terminationStatus, output: String(decoding: said, as: UTF8.self),
+            errors: String(decoding: complained, as: UTF8.self))
+    }
+}
+
+/// A directory that goes with the test.
+final class TemporaryDirectory {
+    let path: String
+
+    init(mode: Int = 0o700) throws {
+        path = NSTemporaryDirectory() + "latch-" + UUID().uuidString.prefix(8)
+        try FileManager.default.createDirectory(
+            atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: mode])
+    }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let file = path + "/" + name
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+}

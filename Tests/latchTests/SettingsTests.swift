@@ -1,0 +1,137 @@
+import Foundation
+import Testing
+
+@testable import latch
+
+@Suite("Configuration: the settings")
+struct SettingsTests {
+    private static func read<Settings: ConfiguredSettings>(_ text: String, as type: Settings.Type) throws -> Settings {
+        var settings = Settings()
+        try settings.apply(ConfigurationText(text, file: "f.conf"), file: "f.conf")
+        return settings
+    }
+
+    @Test(
+        "what a key may not be, and what to write instead",
+        arguments: [
+            (
+                "[lock]\nrelok_seconds = 5",
+                "unknown key `relok_seconds` in f.conf line 2 column 1: did you mean `relock_seconds`?"
+            ),
+            (
+                "relock_seconds = 5",
+                "unknown key `relock_seconds` in f.conf line 1 column 1: it belongs in section [lock]"
+            ),
+            (
+                "[log]\ntransport = \"x\"",
+                "unknown key `transport` in f.conf line 2 column 1: it belongs before the first section"
+            ),
+            (
+                "[lock]\nrelock_seconds = 3601",
+                "key `relock_seconds` is out of range in f.conf line 2 column 18: write a number from 0 to 3600"
+            ),
+            (
+                "[lock]\nrelock_seconds = -1",
+                "key `relock_seconds` is out of range in f.conf line 2 column 18: write a number from 0 to 3600"
+            ),
+            (
+                "[lock]\nrelock_seconds = \"5\"",
+                "key `relock_seconds` is a string in f.conf line 2 column 18: write a number from 0 to 3600"
+            ),
+            ("[lock]\nsigned = 1", "key `signed` is an integer in f.conf line 2 column 10: write true or false"),
+            ("state = true", "key `state` is a boolean in f.conf line 1 column 9: write a string in quotes"),
+            ("state = \"\"", "key `state` cannot be that in f.conf line 1 column 9: write 1 to 4096 octets"),
+            (
+                "[lock]\nname = \"123456789012345678901234567890\"",
+                "key `name` cannot be that in f.conf line 2 column 8: write 1 to 29 octets"
+            ),
+            (
+                "[log]\nlevel = \"loud\"",
+                "key `level` cannot be that in f.conf line 2 column 9: write one of \"debug\", \"info\", \"warning\", "
+                    + "\"error\""
+            ),
+        ])
+    func refused(text: String, message: String) {
+        let error = #expect(throws: ConfigurationError.self) { try Self.read(text, as: PeripheralSettings.self) }
+        #expect(error?.description == message)
+    }
+
+    @Test("a far threshold that is not farther than the near one is refused")
+    func inconsistent() throws {
+        #expect(throws: ConfigurationError.self) {
+            try Self.read("[proximity]\nnear_dbm = -75\nfar_dbm = -75", as: CentralSettings.self)
+        }
+        let settings = try Self.read("[proximity]\nnear_dbm = -74\nfar_dbm = -75", as: CentralSettings.self)
+        #expect(settings.nearDBm == -74)
+    }
+
+    @Test("both ends of every range are taken")
+    func ranges() throws {
+        func check<Settings: ConfiguredSettings>(_ type: Settings.Type) throws {
+            for key in Settings.keys {
+                guard case .integer(let path, let range) = key.field else { continue }
+                for value in [range.lowerBound, range.upperBound] {
+                    // Wide open where two keys must agree.
+                    let text = "[\(key.section)]\n\(key.name) = \(value)"
+                    guard let settings = try? Self.read(text, as: type) else { continue }
+                    #expect(settings[keyPath: path] == value)
+                }
+                #expect(throws: ConfigurationError.self) {
+                    try Self.read("[\(key.section)]\n\(key.name) = \(range.upperBound + 1)", as: type)
+                }
+            }
+        }
+        try check(PeripheralSettings.self)
+        try check(CentralSettings.self)
+    }
+
+    private static func shipped(_ name: String) throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("config/\(name)"), encoding: .utf8)
+    }
+
+    /// The file with every commented-out key switched on: `#key = …` becomes `key = …`.
+    private static func uncommented(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { line in
+                line.hasPrefix("#") && line.dropFirst().first?.isLetter == true ? line.dropFirst() : line
+            }
+            .joined(separator: "\n")
+    }
+
+    private static func checkShipped<Settings: ConfiguredSettings & Equatable>(
+        _ name: String, as type: Settings.Type, daemon: WritableKeyPath<Settings, DaemonSettings>
+    ) throws {
+        let text = try shipped(name)
+        var settings = try read(text, as: type)
+        #expect(settings[keyPath: daemon].transport != nil)
+        #expect(settings[keyPath: daemon].stateDirectory != nil)
+        settings[keyPath: daemon].transport = nil
+        settings[keyPath: daemon].stateDirectory = nil
+        #expect(settings == Settings(), "what \(name) sets is the default")
+        let all = try ConfigurationText(uncommented(text), file: name)
+        _ = try read(uncommented(text), as: type)
+        let documented = Set(all.entries.map { "\($0.section)/\($0.key)" })
+        #expect(documented == Set(Settings.keys.map { "\($0.section)/\($0.name)" }))
+    }
+
+    @Test("config/peripheral.conf is read, sets every default and documents every key")
+    func peripheralFile() throws {
+        try Self.checkShipped("peripheral.conf", as: PeripheralSettings.self, daemon: \.daemon)
+    }
+
+    @Test("config/central.conf is read, sets every default and documents every key")
+    func centralFile() throws {
+        try Self.checkShipped("central.conf", as: CentralSettings.self, daemon: \.daemon)
+    }
+
+    @Test("the units hand over what the program asks for", arguments: ["peripheral", "central"])
+    func unit(role: String) throws {
+        let unit = try Self.shipped("systemd/latch-\(role).service")
+        let start = "ExecStart=/usr/bin/latch \(role) run --config /etc/latch/\(role).conf"
+        for line in [start, "LoadCredential=machine.key:/etc/latch/machine.key", "Restart=always", "LimitCORE=0"] {
+            #expect(unit.contains("\n" + line + "\n"))
+        }
+    }
+}
