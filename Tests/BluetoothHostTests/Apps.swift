@@ -1,0 +1,106 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+
+/// A peripheral app that answers everything and writes down what it hears.
+final class PeripheralApp: PeripheralRoleDelegate {
+    static let service: BluetoothUUID = 0xFFF0
+    static let readable: BluetoothUUID = 0xFFF1
+    static let writable: BluetoothUUID = 0xFFF2
+    static let notifying: BluetoothUUID = 0xFFF3
+
+    let host: Host
+    private(set) var manager = ManagerID(rawValue: 0)
+    private(set) var record: RestorationRecord?
+    private(set) var states: [HostState] = []
+    private(set) var links: [LinkInfo] = []
+    private(set) var disconnections: [HCIErrorCode] = []
+    private(set) var writes: [ServerWriteRequest] = []
+    private(set) var subscriptions: [AttributeHandle: Bool] = [:]
+    private(set) var secured: [LinkInfo] = []
+    private(set) var paired: [Result<BondID, HostError>] = []
+    private(set) var passkey: UInt32?
+    var value: [UInt8] = [1, 2, 3]
+
+    init(_ host: Host, restoreIdentifier: String?) {
+        self.host = host
+        (manager, record) = host.registerPeripheral(restoreIdentifier: restoreIdentifier, delegate: self)
+    }
+
+    static let definition = ServiceDefinition(
+        uuid: service,
+        characteristics: [
+            CharacteristicDefinition(uuid: readable, properties: .read, access: AttributeAccess(read: .open)),
+            CharacteristicDefinition(
+                uuid: writable, properties: [.write, .writeWithoutResponse, .authenticatedSignedWrites],
+                access: AttributeAccess(
+                    writeRequest: .encryptedAuthenticated, writeCommand: .encryptedAuthenticated, signedWrite: true)),
+            CharacteristicDefinition(
+                uuid: notifying, properties: [.notify, .indicate], access: AttributeAccess(subscribe: .open)),
+        ])
+
+    func hostStateChanged(_ state: HostState) { states.append(state) }
+    func centralConnected(_ link: LinkInfo) { links.append(link) }
+    func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
+        links.removeAll { $0.link == link.link }
+        disconnections.append(reason)
+    }
+    func securityChanged(_ link: LinkInfo, error: HostError?) { if error == nil { secured.append(link) } }
+    func readRequested(_ request: ServerReadRequest) {
+        host.respond(to: request.id, value: Array(value.dropFirst(request.offset)))
+    }
+    func writesRequested(_ request: ServerWriteRequest) {
+        writes.append(request)
+        if let id = request.id { host.respond(to: id, value: []) }
+    }
+    func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
+        subscriptions[handle] = notify || indicate
+    }
+    func readyToUpdate() {}
+    func advertisingStarted(error: HostError?) {}
+    func displayPasskey(_ link: LinkInfo, passkey: UInt32) { self.passkey = passkey }
+    func paired(_ link: LinkInfo, result: Result<BondID, HostError>) { paired.append(result) }
+}
+
+/// A central app that writes down what it hears.
+final class CentralApp: CentralRoleDelegate {
+    let host: Host
+    private(set) var manager = ManagerID(rawValue: 0)
+    private(set) var record: RestorationRecord?
+    private(set) var states: [HostState] = []
+    private(set) var reports: [AdvertisementReport] = []
+    private(set) var link: LinkInfo?
+    private(set) var disconnections = 0
+    private(set) var results: [OperationToken: Result<ClientValue, HostError>] = [:]
+    private(set) var updates: [(handle: AttributeHandle, value: [UInt8])] = []
+    private(set) var secured: [Bool] = []
+    private(set) var paired: [Result<BondID, HostError>] = []
+    private(set) var passkeyWanted = false
+
+    init(_ host: Host, restoreIdentifier: String?) {
+        self.host = host
+        (manager, record) = host.registerCentral(restoreIdentifier: restoreIdentifier, delegate: self)
+    }
+
+    func hostStateChanged(_ state: HostState) { states.append(state) }
+    func discovered(_ report: AdvertisementReport) { reports.append(report) }
+    func connected(_ link: LinkInfo) { self.link = link }
+    func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
+    func disconnected(_ peer: PeerIdentifier, error: HostError?) {
+        link = nil
+        disconnections += 1
+    }
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+        results[token] = result
+    }
+    func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
+        updates.append((handle, value))
+    }
+    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
+    func securityChanged(_ link: LinkInfo, error: HostError?) { secured.append(error == nil) }
+    func passkeyRequested(_ peer: PeerIdentifier) { passkeyWanted = true }
+    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) { paired.append(result) }
+}
