@@ -1,0 +1,35 @@
+import StatePersistence
+
+extension SchemaComponent {
+    /// What ``SQLiteKeyStore`` keeps: one key for each database.
+    package static let key = Self(
+        "key",
+        [
+            Migration(
+                "1 locks and requests",
+                """
+                CREATE TABLE key_lock (
+                    peer BLOB NOT NULL PRIMARY KEY,
+                    name TEXT NOT NULL,
+                    unlocks_when_near INTEGER NOT NULL,
+                    locks_when_leaving INTEGER NOT NULL,
+                    receipt_counter INTEGER,
+                    proximity INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE key_request (
+                    peer BLOB NOT NULL PRIMARY KEY REFERENCES key_lock (peer) ON DELETE CASCADE,
+                    id INTEGER NOT NULL,
+                    operation INTEGER NOT NULL,
+                    argument INTEGER NOT NULL,
+                    origin INTEGER NOT NULL,
+                    boot BLOB NOT NULL,
+                    deadline INTEGER NOT NULL,
+                    sent INTEGER
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE key_request_numbers (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    reserved_below INTEGER NOT NULL
+                ) STRICT;
+                """)
+        ])
+}

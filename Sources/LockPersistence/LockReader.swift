@@ -1,0 +1,106 @@
+import BluetoothCore
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+
+/// Reads what the lock keeps.
+struct LockReader {
+    let database: Database
+
+    func snapshot() throws(StoreError) -> LockSnapshot {
+        var snapshot = LockSnapshot()
+        try each("SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential")
+        { (row) throws(StoreError) in
+            let credential = try Self.credential(row)
+            snapshot.credentials[credential.id] = credential
+        }
+        try each(
+            """
+            SELECT relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed FROM lock_settings
+            """
+        ) { (row) throws(StoreError) in
+            snapshot.settings = LockSettings(
+                relockSeconds: try row.optionalInteger(0), lockAndGoSeconds: try row.integer(1),
+                challengeLifeMilliseconds: try row.integer(2), acceptsSigned: try row.bool(3))
+        }
+        try each(
+            """
+            SELECT id, movement, origin, bond, credential, challenge, operation, boot, deadline, phase FROM lock_intent
+            """
+        ) { (row) throws(StoreError) in snapshot.intent = try Self.intent(row) }
+        try each("SELECT position, door FROM lock_bolt") { (row) throws(StoreError) in
+            guard let position = BoltPosition(rawValue: try row.integer(0)) else { throw row.misfit(0) }
+            snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(1)))
+        }
+        try each("SELECT boot, at FROM lock_relock") { (row) throws(StoreError) in
+            snapshot.relock = RelockDeadline(
+                boot: BootID(bits: try row.uint128(0)), at: Instant(nanoseconds: try row.integer(1)))
+        }
+        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
+            (row) throws(StoreError) in
+            snapshot.lastCommands[try row.integer(0)] = LastCommand(
+                challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
+                result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
+        }
+        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
+            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
+        }
+        try each("SELECT sequence, hash FROM lock_audit ORDER BY sequence DESC LIMIT 1") { (row) throws(StoreError) in
+            snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
+        }
+        return snapshot
+    }
+
+    func auditRecords(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
+        var records: [AuditRecord] = []
+        try database.statement(
+            """
+            SELECT sequence, boot, at, wall_clock_seconds, event, hash FROM lock_audit
+            WHERE sequence > ? ORDER BY sequence LIMIT ?
+            """
+        ).forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
+            (row) throws(StoreError) in
+            guard let event = try? AuditEvent(exactly: row.blob(4)) else { throw row.misfit(4) }
+            records.append(
+                AuditRecord(
+                    sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
+                    at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
+                    event: event, hash: row.blob(5)))
+        }
+        return records
+    }
+
+    private static func credential(_ row: Row) throws(StoreError) -> Credential {
+        guard let role = Role(rawValue: try row.integer(2)) else { throw row.misfit(2) }
+        return Credential(
+            id: CredentialID(rawValue: try row.integer(0)), name: row.text(1), role: role,
+            isEnabled: try row.bool(3), bond: try row.optionalInteger(4),
+            validity: Validity(
+                notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)))
+    }
+
+    private static func intent(_ row: Row) throws(StoreError) -> Intent {
+        guard let movement = Movement(rawValue: try row.integer(1)) else { throw row.misfit(1) }
+        guard let phase = Intent.Phase(rawValue: try row.integer(9)) else { throw row.misfit(9) }
+        let origin: IntentOrigin =
+            switch row.text(2) {
+            case "command":
+                .command(
+                    CommandOrigin(
+                        bond: try row.integer(3), credential: CredentialID(rawValue: try row.integer(4)),
+                        challenge: ChallengeID(bits: try row.integer(5)),
+                        operation: LockOperation(rawValue: try row.integer(6))))
+            case "relock": .relock
+            case "recovery": .recovery
+            default: throw row.misfit(2)
+            }
+        return Intent(
+            id: IntentID(rawValue: try row.integer(0)), movement: movement, origin: origin,
+            boot: BootID(bits: try row.uint128(7)),
+            deadline: try row.optionalInteger(8).map { Instant(nanoseconds: $0) }, phase: phase)
+    }
+
+    private func each(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {
+        try database.statement(sql).forEachRow([], body)
+    }
+}

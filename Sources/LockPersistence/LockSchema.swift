@@ -1,0 +1,76 @@
+import StatePersistence
+
+extension SchemaComponent {
+    /// What ``SQLiteLockStore`` keeps: one lock for each database. Instants are boot time in nanoseconds, boots 16
+    /// octets, bonds the host's numbers. Numbers of operations, results, roles and phases are those of the protocol.
+    package static let lock = Self(
+        "lock",
+        [
+            Migration(
+                "1 credentials, intent, bolt, counters, audit",
+                """
+                CREATE TABLE lock_credential (
+                    id INTEGER PRIMARY KEY,
+                    name TEXT NOT NULL,
+                    role INTEGER NOT NULL,
+                    is_enabled INTEGER NOT NULL,
+                    bond INTEGER,
+                    not_before_seconds INTEGER,
+                    not_after_seconds INTEGER
+                ) STRICT;
+                CREATE TABLE lock_settings (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    relock_seconds INTEGER,
+                    lock_and_go_seconds INTEGER NOT NULL,
+                    challenge_life_milliseconds INTEGER NOT NULL,
+                    accepts_signed INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_intent (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    id INTEGER NOT NULL,
+                    movement INTEGER NOT NULL,
+                    origin TEXT NOT NULL CHECK (origin IN ('command', 'relock', 'recovery')),
+                    bond INTEGER,
+                    credential INTEGER,
+                    challenge INTEGER,
+                    operation INTEGER,
+                    boot BLOB NOT NULL,
+                    deadline INTEGER,
+                    phase INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_bolt (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    position INTEGER NOT NULL,
+                    door INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_relock (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    boot BLOB NOT NULL,
+                    at INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_last_command (
+                    bond INTEGER PRIMARY KEY,
+                    challenge INTEGER NOT NULL,
+                    sign_counter INTEGER,
+                    result INTEGER NOT NULL,
+                    phase INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_receipt_counter (
+                    bond INTEGER PRIMARY KEY,
+                    reserved_below INTEGER NOT NULL
+                ) STRICT;
+                CREATE TABLE lock_audit (
+                    sequence INTEGER PRIMARY KEY,
+                    boot BLOB NOT NULL,
+                    at INTEGER NOT NULL,
+                    wall_clock_seconds INTEGER,
+                    event BLOB NOT NULL,
+                    hash BLOB NOT NULL CHECK (length(hash) = 32)
+                ) STRICT;
+                CREATE TRIGGER lock_audit_is_never_changed BEFORE UPDATE ON lock_audit
+                    BEGIN SELECT raise(ABORT, 'the audit is only ever added to'); END;
+                CREATE TRIGGER lock_audit_is_never_shortened BEFORE DELETE ON lock_audit
+                    BEGIN SELECT raise(ABORT, 'the audit is only ever added to'); END;
+                """)
+        ])
+}

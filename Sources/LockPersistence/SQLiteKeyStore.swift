@@ -1,0 +1,97 @@
+import BluetoothCore
+import LockCentral
+import LockProtocol
+import StatePersistence
+
+/// What the key keeps, in the tables of ``SchemaComponent/key``, in the transaction that the loop opens for all.
+package final class SQLiteKeyStore: KeyStore {
+    private let database: Database
+    private var pending: [KeyMutation] = []
+
+    package init(_ database: Database) { self.database = database }
+
+    package func append(_ mutation: KeyMutation) { pending.append(mutation) }
+
+    package var hasPending: Bool { !pending.isEmpty }
+
+    package func writePending() throws {
+        for mutation in pending { try write(mutation) }
+    }
+
+    package func didCommit() { pending.removeAll(keepingCapacity: true) }
+
+    package func load() throws -> KeySnapshot {
+        var snapshot = KeySnapshot()
+        try each(
+            """
+            SELECT peer, name, unlocks_when_near, locks_when_leaving, receipt_counter, proximity FROM key_lock
+            """
+        ) { (row) throws(StoreError) in
+            let peer = PeerIdentifier(bits: try row.uint128(0))
+            guard let proximity = Proximity(rawValue: try row.integer(5)) else { throw row.misfit(5) }
+            let record = LockRecord(
+                peer: peer, name: row.text(1), unlocksWhenNear: try row.bool(2), locksWhenLeaving: try row.bool(3))
+            snapshot.locks[peer] = KnownLock(
+                record: record, receiptCounter: try row.optionalInteger(4), proximity: proximity)
+        }
+        try each("SELECT peer, id, operation, argument, origin, boot, deadline, sent FROM key_request") {
+            (row) throws(StoreError) in
+            guard let origin = KeyRequest.Origin(rawValue: try row.integer(4)) else { throw row.misfit(4) }
+            snapshot.locks[PeerIdentifier(bits: try row.uint128(0))]?.request = KeyRequest(
+                id: KeyRequestID(rawValue: try row.integer(1)), operation: LockOperation(rawValue: try row.integer(2)),
+                argument: RelockArgument(octet: try row.integer(3)), origin: origin,
+                boot: BootID(bits: try row.uint128(5)), deadline: Instant(nanoseconds: try row.integer(6)),
+                sent: try row.optionalInteger(7).map { ChallengeID(bits: $0) })
+        }
+        try each("SELECT reserved_below FROM key_request_numbers") { (row) throws(StoreError) in
+            snapshot.requestsReservedBelow = try row.integer(0)
+        }
+        return snapshot
+    }
+
+    private func write(_ mutation: KeyMutation) throws(StoreError) {
+        switch mutation {
+        case .lock(let record):
+            try run(
+                """
+                INSERT INTO key_lock (peer, name, unlocks_when_near, locks_when_leaving, proximity)
+                VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (peer) DO UPDATE SET
+                    name = excluded.name, unlocks_when_near = excluded.unlocks_when_near,
+                    locks_when_leaving = excluded.locks_when_leaving
+                """, SQLValue(record.peer.bits), .text(record.name), SQLValue(record.unlocksWhenNear),
+                SQLValue(record.locksWhenLeaving), SQLValue(Proximity.away.rawValue))
+        case .lockForgotten(let peer): try run("DELETE FROM key_lock WHERE peer = ?", SQLValue(peer.bits))
+        case .request(let peer, nil): try run("DELETE FROM key_request WHERE peer = ?", SQLValue(peer.bits))
+        case .request(let peer, let request?): try write(request, for: peer)
+        case .receiptCounter(let peer, let counter):
+            try run("UPDATE key_lock SET receipt_counter = ?2 WHERE peer = ?1", SQLValue(peer.bits), SQLValue(counter))
+        case .receiptCounterReset(let peer):
+            try run("UPDATE key_lock SET receipt_counter = NULL WHERE peer = ?", SQLValue(peer.bits))
+        case .proximity(let peer, let proximity):
+            try run(
+                "UPDATE key_lock SET proximity = ?2 WHERE peer = ?1", SQLValue(peer.bits), SQLValue(proximity.rawValue))
+        case .requestsReserved(let below):
+            try run("INSERT OR REPLACE INTO key_request_numbers VALUES (1, ?)", SQLValue(below))
+        }
+    }
+
+    /// Of a lock that is not known, nothing is kept.
+    private func write(_ request: KeyRequest, for peer: PeerIdentifier) throws(StoreError) {
+        try run(
+            """
+            INSERT OR REPLACE INTO key_request (peer, id, operation, argument, origin, boot, deadline, sent)
+            SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8 WHERE EXISTS (SELECT 1 FROM key_lock WHERE peer = ?1)
+            """, SQLValue(peer.bits), SQLValue(request.id.rawValue), SQLValue(request.operation.rawValue),
+            SQLValue(request.argument.octet), SQLValue(request.origin.rawValue), SQLValue(request.boot.bits),
+            SQLValue(request.deadline.nanoseconds), SQLValue(optional: request.sent?.bits))
+    }
+
+    private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {
+        try database.statement(sql).run(arguments)
+    }
+
+    private func each(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {
+        try database.statement(sql).forEachRow([], body)
+    }
+}

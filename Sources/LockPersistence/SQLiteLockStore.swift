@@ -1,0 +1,99 @@
+import BluetoothCore
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+
+/// What the lock keeps, in the tables of ``SchemaComponent/lock``, in the transaction that the loop opens for all.
+package final class SQLiteLockStore: LockStore {
+    private let database: Database
+    private var pending: [LockMutation] = []
+
+    package init(_ database: Database) { self.database = database }
+
+    package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
+
+    package func append(_ mutation: LockMutation) { pending.append(mutation) }
+
+    package func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord] {
+        try LockReader(database: database).auditRecords(after: sequence, limit: limit)
+    }
+
+    package var hasPending: Bool { !pending.isEmpty }
+
+    package func writePending() throws {
+        for mutation in pending { try write(mutation) }
+    }
+
+    package func didCommit() { pending.removeAll(keepingCapacity: true) }
+
+    private func write(_ mutation: LockMutation) throws(StoreError) {
+        switch mutation {
+        case .credential(let credential): try write(credential)
+        case .credentialRemoved(let id): try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
+        case .settings(let settings):
+            try run(
+                "INSERT OR REPLACE INTO lock_settings VALUES (1, ?, ?, ?, ?)",
+                SQLValue(optional: settings.relockSeconds), SQLValue(settings.lockAndGoSeconds),
+                SQLValue(settings.challengeLifeMilliseconds), SQLValue(settings.acceptsSigned))
+        case .intent(let intent): try write(intent)
+        case .bolt(let bolt):
+            try run(
+                "INSERT OR REPLACE INTO lock_bolt VALUES (1, ?, ?)", SQLValue(bolt.position.rawValue),
+                SQLValue(bolt.door.rawValue))
+        case .relock(nil): try run("DELETE FROM lock_relock")
+        case .relock(let relock?):
+            try run(
+                "INSERT OR REPLACE INTO lock_relock VALUES (1, ?, ?)", SQLValue(relock.boot.bits),
+                SQLValue(relock.at.nanoseconds))
+        case .lastCommand(let bond, let last):
+            try run(
+                "INSERT OR REPLACE INTO lock_last_command VALUES (?, ?, ?, ?, ?)", SQLValue(bond),
+                SQLValue(last.challenge.bits), SQLValue(optional: last.signCounter), SQLValue(last.result.rawValue),
+                SQLValue(last.phase.rawValue))
+        case .receiptCounters(let bond, let reservedBelow):
+            try run(
+                "INSERT OR REPLACE INTO lock_receipt_counter VALUES (?, ?)", SQLValue(bond), SQLValue(reservedBelow))
+        case .bondForgotten(let bond):
+            try run("DELETE FROM lock_last_command WHERE bond = ?", SQLValue(bond))
+            try run("DELETE FROM lock_receipt_counter WHERE bond = ?", SQLValue(bond))
+        case .audit(let record): try write(record)
+        }
+    }
+
+    private func write(_ credential: Credential) throws(StoreError) {
+        try run(
+            "INSERT OR REPLACE INTO lock_credential VALUES (?, ?, ?, ?, ?, ?, ?)", SQLValue(credential.id.rawValue),
+            .text(credential.name), SQLValue(credential.role.rawValue), SQLValue(credential.isEnabled),
+            SQLValue(optional: credential.bond), SQLValue(optional: credential.validity.notBeforeSeconds),
+            SQLValue(optional: credential.validity.notAfterSeconds))
+    }
+
+    private func write(_ intent: Intent?) throws(StoreError) {
+        guard let intent else { return try run("DELETE FROM lock_intent") }
+        let origin: SQLValue =
+            switch intent.origin {
+            case .command: .text("command")
+            case .relock: .text("relock")
+            case .recovery: .text("recovery")
+            }
+        let command = intent.origin.command
+        try run(
+            "INSERT OR REPLACE INTO lock_intent VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            SQLValue(intent.id.rawValue), SQLValue(intent.movement.rawValue), origin, SQLValue(optional: command?.bond),
+            SQLValue(optional: command?.credential.rawValue), SQLValue(optional: command?.challenge.bits),
+            SQLValue(optional: command?.operation.rawValue), SQLValue(intent.boot.bits),
+            SQLValue(optional: intent.deadline?.nanoseconds), SQLValue(intent.phase.rawValue))
+    }
+
+    /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
+    private func write(_ record: AuditRecord) throws(StoreError) {
+        try run(
+            "INSERT INTO lock_audit VALUES (?, ?, ?, ?, ?, ?)", SQLValue(record.sequence), SQLValue(record.boot.bits),
+            SQLValue(record.at.nanoseconds), SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded),
+            .blob(record.hash))
+    }
+
+    private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {
+        try database.statement(sql).run(arguments)
+    }
+}

@@ -1,0 +1,148 @@
+import BluetoothCore
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+import Testing
+
+@testable import LockPersistence
+
+@Suite("The lock's store")
+struct LockStoreContractTests {
+    let scratch = Scratch()
+
+    @Test("keeps every kind of fact as memory does, by random facts with edge values")
+    func random() throws {
+        var generator = SeededGenerator(announcedBy: "LockStoreContractTests.random")
+        let memory = MemoryLockStore()
+        var head = AuditHead.empty
+        var kinds: Set<Int> = []
+        for round in 0..<40 {
+            let database = try scratch.open()
+            let store = SQLiteLockStore(database)
+            #expect(try store.load() == memory.load(), "round \(round), seed \(generator.seed)")
+            for _ in 0..<Int(generator.next() % 20 + 1) {
+                let kind = Int(generator.next() % 11)
+                kinds.insert(kind)
+                let mutation = LockMutation.random(kind, using: &generator, head: &head)
+                memory.append(mutation)
+                store.append(mutation)
+            }
+            try database.commit([memory, store])
+        }
+        #expect(kinds.count == 11)
+        let store = SQLiteLockStore(try scratch.open())
+        #expect(try store.load() == memory.load(), "seed \(generator.seed)")
+        let all = try store.auditRecords(after: 0, limit: .max)
+        #expect(all == memory.audit)
+        #expect(AuditHead.empty.firstBreak(in: all) == nil)
+        #expect(try store.auditRecords(after: 3, limit: 2) == memory.auditRecords(after: 3, limit: 2))
+        #expect(try store.auditRecords(after: .max, limit: 2) == [])
+    }
+
+    @Test("is a new lock's when nothing was kept")
+    func empty() throws {
+        let store = SQLiteLockStore(try scratch.open())
+        #expect(try store.load() == LockSnapshot())
+        #expect(try store.auditRecords(after: 0, limit: 10) == [])
+        #expect(!store.hasPending)
+    }
+
+    @Test("neither changes nor drops audit records, nor takes one in place of another")
+    func auditIsAppendOnly() throws {
+        let database = try scratch.open()
+        let store = SQLiteLockStore(database)
+        var head = AuditHead.empty
+        let boot = BootID(bits: 1)
+        let first = head.append(.launched, boot: boot, at: Instant(nanoseconds: 1), wallClockSeconds: nil)
+        store.append(.audit(first))
+        try database.commit([store])
+        for sql in ["UPDATE lock_audit SET at = 0", "DELETE FROM lock_audit"] as [StaticString] {
+            #expect(throws: StoreError.self) {
+                try database.transaction { try database.statement(sql).run() }
+            }
+        }
+        var other = first
+        other.at = Instant(nanoseconds: 2)
+        store.append(.bolt(BoltRecord(position: .locked)))
+        store.append(.audit(other))
+        #expect(throws: StoreError.self) { try database.commit([store]) }
+        #expect(try store.auditRecords(after: 0, limit: 9) == [first])
+        #expect(try store.load().bolt == BoltRecord())
+    }
+
+    @Test("shows an audit that was tampered with in the file as a break in its chain")
+    func tamperedAudit() throws {
+        let database = try scratch.open()
+        let store = SQLiteLockStore(database)
+        var head = AuditHead.empty
+        for second in 1...5 {
+            let record = head.append(
+                .launched, boot: BootID(bits: 1), at: Instant(nanoseconds: UInt64(second)),
+                wallClockSeconds: Int64(second))
+            store.append(.audit(record))
+        }
+        try database.commit([store])
+        try database.transaction {
+            try database.statement("DROP TRIGGER lock_audit_is_never_changed").run()
+            try database.statement("UPDATE lock_audit SET wall_clock_seconds = 9 WHERE sequence = 3").run()
+        }
+        #expect(AuditHead.empty.firstBreak(in: try store.auditRecords(after: 0, limit: 9)) == 3)
+    }
+}
+
+extension LockMutation {
+    static func random(_ kind: Int, using generator: inout SeededGenerator, head: inout AuditHead) -> Self {
+        let id = CredentialID(rawValue: generator.oneOf([1, 2, .max]))
+        let bond: UInt64 = generator.oneOf([0, 7, UInt64(Int64.max), .max])
+        let boot = BootID(bits: generator.edge())
+        let at = Instant(nanoseconds: generator.edge())
+        let command = LockCommand(
+            operation: generator.oneOf(LockOperation.known), argument: .after(seconds: 5),
+            challenge: ChallengeID(bits: generator.edge()))
+        switch kind {
+        case 0, 1:
+            return .credential(
+                Credential(
+                    id: id, name: generator.oneOf(["", "Änne", "'; --"]), role: generator.oneOf(Role.allCases),
+                    isEnabled: generator.oneOf([true, false]), bond: generator.maybe(bond),
+                    validity: Validity(
+                        notBeforeSeconds: generator.maybe(-5), notAfterSeconds: generator.maybe(generator.edge()))))
+        case 2: return .credentialRemoved(id)
+        case 3:
+            return .settings(
+                LockSettings(
+                    relockSeconds: generator.maybe(generator.edge()), lockAndGoSeconds: generator.edge(),
+                    challengeLifeMilliseconds: generator.edge(), acceptsSigned: generator.oneOf([true, false])))
+        case 4:
+            let origin = CommandOrigin(
+                bond: bond, credential: id, challenge: command.challenge, operation: command.operation)
+            let intent = Intent(
+                id: IntentID(rawValue: generator.edge()), movement: generator.oneOf(Movement.allCases),
+                origin: generator.oneOf([.command(origin), .relock, .recovery]), boot: boot,
+                deadline: generator.maybe(at), phase: generator.oneOf([.decided, .moving]))
+            return .intent(generator.maybe(intent))
+        case 5:
+            return .bolt(
+                BoltRecord(
+                    position: generator.oneOf(BoltPosition.allCases), door: DoorCode(rawValue: generator.edge())))
+        case 6: return .relock(generator.maybe(RelockDeadline(boot: boot, at: at)))
+        case 7:
+            return .lastCommand(
+                bond: bond,
+                LastCommand(
+                    challenge: command.challenge, signCounter: generator.maybe(generator.edge()),
+                    result: LockResult(rawValue: generator.edge()), phase: CommandPhase(rawValue: generator.edge())))
+        case 8: return .receiptCounters(bond: bond, reservedBelow: generator.edge())
+        case 9: return .bondForgotten(bond)
+        default:
+            let audited = AuditedCommand(
+                bond: bond, credential: generator.maybe(id), command: command,
+                signCounter: generator.maybe(generator.edge()))
+            let event: AuditEvent = generator.oneOf([
+                .granted(audited), .refused(audited, .notPermitted), .refusalsSuppressed(bond: bond),
+                .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
+            ])
+            return .audit(head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1)))
+        }
+    }
+}
