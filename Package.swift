@@ -134,7 +134,7 @@ let package = Package(
             [
                 "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
             ]),
-        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "HCI"]),
+        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio"),
         tests("Drills", ["CSQLite"]),

@@ -1,0 +1,138 @@
+import CLinux
+import Glibc
+import HCI
+import Testing
+
+@testable import HCITransport
+
+extension HCIStream {
+    fileprivate func packets() throws(HCIStreamError) -> [[UInt8]] {
+        var packets: [[UInt8]] = []
+        try readAvailable { type, octets in packets.append([type.rawValue] + octets.withUnsafeBytes { Array($0) }) }
+        return packets
+    }
+}
+
+private let event: [UInt8] = [4, 0x0E, 4, 1, 3, 0x0C, 0]
+private let reset: [UInt8] = [1, 3, 0x0C, 0]
+private let data: [UInt8] = [2, 0x40, 0x20, 2, 0, 0xAA, 0xBB]
+
+@Suite("Packets over a descriptor")
+struct HCIStreamTests {
+    @Test("a packet in two reads is one packet, two in one read are two, none is none")
+    func reading() throws {
+        let pair = try Pair()
+        #expect(try pair.stream.packets() == [])
+        try pair.controller.put(Array(event.prefix(3)))
+        #expect(try pair.stream.packets() == [])
+        try pair.controller.put(Array(event.dropFirst(3)) + data)
+        #expect(try pair.stream.packets() == [event, data])
+    }
+
+    @Test("the controller's end is an error, which says whether a packet was cut", arguments: [0, 1, 3, event.count])
+    func endOfFile(_ octets: Int) throws {
+        var controller: OwnedDescriptor?
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        controller = OwnedDescriptor(ends[0])
+        let stream = HCIStream(try Transport.open(.inherited(ends[1])))
+        if octets > 0 { #expect(write(ends[0], event, octets) == octets) }
+        controller = nil
+        _ = consume controller
+        let error = HCIStreamError.endOfFile(midPacket: octets % event.count != 0)
+        var packets = 0
+        #expect(throws: error) { try stream.readAvailable { _, _ in packets += 1 } }
+        #expect(packets == octets / event.count)
+        #expect(throws: error) { try stream.packets() }
+        #expect(throws: error) { try stream.send(event.span.bytes) }
+    }
+
+    @Test("octets that are no HCI end the stream")
+    func framing() throws {
+        let pair = try Pair()
+        try pair.controller.put(event + [0x99])
+        var packets = 0
+        #expect(throws: HCIStreamError.framing(.unknownPacketIndicator(0x99))) {
+            try pair.stream.readAvailable { _, _ in packets += 1 }
+        }
+        #expect(packets == 1)
+    }
+
+    @Test("a packet descriptor gives and takes whole packets, one by one")
+    func packetDescriptor() throws {
+        let pair = try Pair(framing: .packets)
+        try pair.controller.put(event)
+        try pair.controller.put(data)
+        #expect(try pair.stream.packets() == [event, data])
+        try pair.stream.send(event.span.bytes)
+        try pair.stream.send(data.span.bytes)
+        try pair.stream.flush()
+        #expect(pair.controller.get() == event)
+        #expect(pair.controller.get() == data)
+        try pair.controller.put(Array(event.dropLast()))
+        #expect(throws: HCIStreamError.malformedPacket) { try pair.stream.packets() }
+    }
+
+    @Test(
+        "what a full descriptor does not take waits, goes out later, and comes out whole",
+        arguments: [
+            Transport.Framing.stream, .packets,
+        ])
+    func backPressure(_ framing: Transport.Framing) throws {
+        let pair = try Pair(framing: framing)
+        var sent: [UInt8] = []
+        var number: UInt8 = 0
+        while !pair.stream.wantsWrite {
+            let packet = [2, 0x40, 0x20, 0xE8, 0x03] + [UInt8](repeating: number, count: 1000)
+            number &+= 1
+            try pair.stream.send(packet.span.bytes)
+            sent += packet
+            try pair.stream.flush()
+        }
+        var received: [UInt8] = []
+        while received.count < sent.count {
+            received += pair.controller.get()
+            try pair.stream.flush()
+        }
+        #expect(received == sent)
+        #expect(!pair.stream.wantsWrite)
+    }
+
+    @Test("one octet more than may wait is an error")
+    func outputBound() throws {
+        let pair = try Pair()
+        let oneMore: [UInt8] = [0]
+        let most = [UInt8](repeating: 0, count: HCIStream.maximumBufferedOctets)
+        try pair.stream.send(most.span.bytes)
+        #expect(throws: HCIStreamError.outputFull) { try pair.stream.send(oneMore.span.bytes) }
+    }
+
+    @Test("a capture has Wireshark's header, both directions, and is whole after each packet")
+    func capture() throws {
+        let directory = try TemporaryDirectory()
+        let capture = try BTSnoopWriter(path: directory.file, unixMicroseconds: { 1 })
+        let pair = try Pair(capture: capture)
+        var expected: [UInt8] = Array("btsnoop".utf8) + [0, 0, 0, 0, 1, 0, 0, 0x03, 0xEA]
+        #expect(contents(of: directory.file) == expected)
+        let time: [UInt8] = [0x00, 0xDC, 0xDD, 0xB3, 0x0F, 0x2F, 0x80, 0x01]
+        func record(_ packet: [UInt8], flags: UInt8) -> [UInt8] {
+            let length = [0, 0, 0, UInt8(packet.count)]
+            return length + length + [0, 0, 0, flags] + [0, 0, 0, 0] + time + packet
+        }
+        try pair.controller.put(event)
+        _ = try pair.stream.packets()
+        expected += record(event, flags: 0b11)
+        #expect(contents(of: directory.file) == expected)
+        try pair.controller.put(data)
+        _ = try pair.stream.packets()
+        expected += record(data, flags: 0b01)
+        #expect(contents(of: directory.file) == expected)
+        try pair.stream.send(reset.span.bytes)
+        expected += record([1, 3, 0x0C, 0], flags: 0b10)
+        try pair.stream.send(data.span.bytes)
+        expected += record(data, flags: 0b00)
+        #expect(contents(of: directory.file) == expected)
+        var status = stat()
+        #expect(stat(directory.file, &status) == 0 && status.st_mode & 0o777 == 0o600, "keys are in it")
+    }
+}

@@ -1,0 +1,95 @@
+import CLinux
+import Glibc
+import Testing
+
+@testable import HCITransport
+
+/// A directory of its own for one test, removed at its end.
+final class TemporaryDirectory {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/latch-XXXXXX".utf8CString)
+        path = try #require(mkdtemp(&template).map { String(cString: $0) })
+    }
+
+    deinit {
+        _ = remove("\(path)/file")
+        rmdir(path)
+    }
+
+    var file: String { "\(path)/file" }
+}
+
+/// A listening socket that the test accepts from.
+struct Listener: ~Copyable {
+    let descriptor: OwnedDescriptor
+
+    init(unix path: String) throws {
+        descriptor = OwnedDescriptor(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_un()
+        try #require(latch_unix_address(&address, path) == 0)
+        let raw = descriptor.rawValue
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0 && listen(raw, 4) == 0)
+    }
+
+    init(loopback port: inout UInt16) throws {
+        descriptor = OwnedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_storage()
+        var length = socklen_t(latch_tcp_address(&address, "127.0.0.1", 0))
+        let raw = descriptor.rawValue
+        let bound = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(raw, $0, length) == 0 && listen(raw, 4) == 0 && getsockname(raw, $0, &length) == 0
+            }
+        }
+        try #require(bound)
+        port = withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }
+    }
+
+    func acceptOne() throws -> OwnedDescriptor {
+        let raw = accept(descriptor.rawValue, nil, nil)
+        try #require(raw >= 0)
+        return OwnedDescriptor(raw)
+    }
+}
+
+/// Two ends of one connection: ours, nonblocking, and the controller's.
+struct Pair: ~Copyable {
+    let controller: OwnedDescriptor
+    let stream: HCIStream
+
+    init(framing: Transport.Framing = .stream, capture: BTSnoopWriter? = nil) throws {
+        var ends: [Int32] = [-1, -1]
+        let type = framing == .stream ? SOCK_STREAM : SOCK_SEQPACKET
+        try #require(socketpair(AF_UNIX, Int32(type.rawValue), 0, &ends) == 0)
+        let ours = OwnedDescriptor(ends[1])
+        let isNonblocking = ours.makeNonblocking()
+        try #require(isNonblocking)
+        controller = OwnedDescriptor(ends[0])
+        stream = HCIStream(Transport(ours, framing: framing), capture: capture)
+    }
+}
+
+extension OwnedDescriptor {
+    borrowing func put(_ octets: [UInt8]) throws {
+        let count = write(rawValue, octets, octets.count)
+        try #require(count == octets.count)
+    }
+
+    borrowing func get(_ most: Int = 65_536) -> [UInt8] {
+        var octets = [UInt8](repeating: 0, count: most)
+        let count = read(rawValue, &octets, most)
+        return Array(octets.prefix(max(0, count)))
+    }
+}
+
+func contents(of path: String) -> [UInt8] {
+    let descriptor = OwnedDescriptor(latch_open(path, O_RDONLY, 0))
+    return descriptor.get()
+}

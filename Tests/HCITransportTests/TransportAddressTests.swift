@@ -1,0 +1,46 @@
+import Testing
+
+@testable import HCITransport
+
+@Suite("Where a controller is")
+struct TransportAddressTests {
+    private static let good: [(String, TransportAddress)] = [
+        ("unix:/run/radio.sock", .unix(path: "/run/radio.sock")), ("unix:a:b", .unix(path: "a:b")),
+        ("tcp:127.0.0.1:9000", .tcp(host: "127.0.0.1", port: 9000)), ("tcp:[::1]:1", .tcp(host: "::1", port: 1)),
+        ("serial:/dev/ttyS0,115200", .serial(device: "/dev/ttyS0", baud: 115_200, flowControl: false)),
+        ("serial:/dev/ttyS0,3000000,rtscts", .serial(device: "/dev/ttyS0", baud: 3_000_000, flowControl: true)),
+        ("hci:0", .userChannel(0)), ("hci:65534", .userChannel(65534)), ("fd:3", .inherited(3)),
+    ]
+
+    @Test("addresses, and their text", arguments: good)
+    func parses(_ text: String, _ address: TransportAddress) throws {
+        #expect(try TransportAddress(parsing: text) == address)
+        #expect("\(address)" == text)
+    }
+
+    @Test(
+        "what may be left out",
+        arguments: [
+            ("serial:/dev/ttyS0", TransportAddress.serial(device: "/dev/ttyS0", baud: 115_200, flowControl: false)),
+            ("serial:/dev/ttyS0,rtscts", .serial(device: "/dev/ttyS0", baud: 115_200, flowControl: true)),
+        ])
+    func defaults(_ text: String, _ address: TransportAddress) throws {
+        #expect(try TransportAddress(parsing: text) == address)
+    }
+
+    @Test(
+        "what is none, said in one line with what would be",
+        arguments: [
+            "", "unix", "unix:", "/run/radio.sock", "tcp:127.0.0.1", "tcp::9000", "tcp:127.0.0.1:0",
+            "tcp:127.0.0.1:65536",
+            "tcp:::1:9000", "serial:", "serial:,9600", "serial:/dev/ttyS0,0", "serial:/dev/ttyS0,fast",
+            "serial:/dev/ttyS0,rtscts,9600", "serial:/dev/ttyS0,9600,rtscts,", "hci:", "hci:65535", "hci:-1", "hci:x",
+            "fd:-1", "fd:x", "usb:0", "unix:a\0b",
+        ])
+    func refuses(_ text: String) throws {
+        let error = try #require(throws: TransportError.self) { try TransportAddress(parsing: text) }
+        #expect(error.kind == .malformedAddress)
+        #expect(error.description.contains("unix:PATH"))
+        #expect(!error.description.contains("\n"))
+    }
+}

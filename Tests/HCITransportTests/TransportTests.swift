@@ -1,0 +1,131 @@
+import CLinux
+import Glibc
+import HCI
+import Testing
+
+@testable import HCITransport
+
+/// HCI_Reset.
+private let reset: [UInt8] = [1, 3, 0x0C, 0]
+
+/// Opens and closes again; the error, if any.
+private func failure(_ address: TransportAddress) -> TransportError? {
+    do throws(TransportError) {
+        _ = try Transport.open(address)
+        return nil
+    } catch { return error }
+}
+
+@Suite("Opening a transport")
+struct TransportTests {
+    private func expect(
+        _ address: TransportAddress, _ kind: TransportError.Kind, _ remedy: String,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        let error = failure(address)
+        #expect(error?.kind == kind, sourceLocation: sourceLocation)
+        #expect(error?.description.contains(remedy) == true, "\(error as Any)", sourceLocation: sourceLocation)
+        #expect(error?.description.contains("\n") == false, sourceLocation: sourceLocation)
+    }
+
+    @Test("a unix socket: packets both ways, nothing inherited, never blocking")
+    func unix() throws {
+        let directory = try TemporaryDirectory()
+        let listener = try Listener(unix: directory.file)
+        let transport = try Transport.open(.unix(path: directory.file))
+        #expect(transport.framing == .stream)
+        #expect(latch_fcntl(transport.descriptor.rawValue, F_GETFD, 0) & FD_CLOEXEC != 0)
+        #expect(latch_fcntl(transport.descriptor.rawValue, F_GETFL, 0) & O_NONBLOCK != 0)
+        let controller = try listener.acceptOne()
+        let stream = HCIStream(transport)
+        try stream.send(reset.span.bytes)
+        try stream.flush()
+        #expect(controller.get() == [1, 3, 0x0C, 0])
+    }
+
+    @Test("TCP to a number")
+    func tcp() throws {
+        var port: UInt16 = 0
+        let listener = try Listener(loopback: &port)
+        let transport = try Transport.open(.tcp(host: "127.0.0.1", port: port))
+        let controller = try listener.acceptOne()
+        let stream = HCIStream(transport)
+        try stream.send(reset.span.bytes)
+        try stream.flush()
+        #expect(controller.get() == [1, 3, 0x0C, 0])
+    }
+
+    @Test("TCP to a name, or to where nobody listens")
+    func tcpFailures() throws {
+        expect(.tcp(host: "localhost", port: 1), .malformedAddress, "numeric")
+        var port: UInt16 = 0
+        do { _ = try Listener(loopback: &port) }
+        expect(.tcp(host: "127.0.0.1", port: port), .refused, "start the controller")
+    }
+
+    @Test("a unix path that is missing, dead, or one octet too long")
+    func unixFailures() throws {
+        let directory = try TemporaryDirectory()
+        expect(.unix(path: directory.file), .notFound, "no such socket")
+        do { _ = try Listener(unix: directory.file) }
+        expect(.unix(path: directory.file), .refused, "start the controller")
+        expect(.unix(path: "/" + String(repeating: "a", count: 106)), .notFound, "no such socket")
+        expect(.unix(path: "/" + String(repeating: "a", count: 107)), .malformedAddress, "at most 107 octets")
+    }
+
+    @Test("a serial line that is missing, is none, or has no such speed")
+    func serialFailures() throws {
+        expect(.serial(device: "/dev/none", baud: 115_200, flowControl: false), .notFound, "attached")
+        expect(.serial(device: "/dev/null", baud: 115_200, flowControl: false), .unsupported, "not a serial line")
+        expect(.serial(device: "/dev/null", baud: 12_345, flowControl: false), .malformedAddress, "115200")
+    }
+
+    @Test("a serial line carries octets raw, and has one owner")
+    func serial() throws {
+        var masterEnd: Int32 = -1
+        var deviceEnd: Int32 = -1
+        var name = [CChar](repeating: 0, count: 128)
+        let opened = openpty(&masterEnd, &deviceEnd, &name, nil, nil)
+        try #require(opened == 0)
+        let master = OwnedDescriptor(masterEnd)
+        close(deviceEnd)
+        let device = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+        let address = TransportAddress.serial(device: device, baud: 115_200, flowControl: false)
+        let stream = HCIStream(try Transport.open(address))
+        // What a line discipline that is not raw would change: CR, LF, XON, XOFF, interrupt, end of file.
+        let octets: [UInt8] = [4, 0x57, 6, 0x0D, 0x0A, 0x11, 0x13, 0x03, 0x04]
+        try master.put(octets)
+        var received: [UInt8] = []
+        try stream.readAvailable { _, packet in received += packet.withUnsafeBytes { Array($0) } }
+        #expect(received == Array(octets.dropFirst()))
+        try stream.send(octets.span.bytes)
+        try stream.flush()
+        #expect(master.get() == octets)
+        expect(address, .busy, "another process has it")
+    }
+
+    @Test("an inherited descriptor is taken over; one that is not open is refused")
+    func inherited() throws {
+        var ends: [Int32] = [-1, -1]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+        let controller = OwnedDescriptor(ends[0])
+        do {
+            let transport = try Transport.open(.inherited(ends[1]))
+            #expect(transport.framing == .stream)
+        }
+        #expect(controller.get() == [], "closed with its owner")
+        try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
+        let other = OwnedDescriptor(ends[0])
+        let packets = try Transport.open(.inherited(ends[1]))
+        #expect(packets.framing == .packets)
+        _ = other
+        expect(.inherited(1_000_000), .notFound, "not open")
+    }
+
+    @Test("the user channel without a kernel, an adapter or a permission for it says which")
+    func userChannel() throws {
+        let error = try #require(failure(.userChannel(65_000)))
+        #expect([.unsupported, .notFound, .notPermitted].contains(error.kind), "\(error)")
+        #expect(error.description.hasPrefix("hci:65000: "))
+    }
+}
