@@ -1,0 +1,270 @@
+import BluetoothCore
+import LockPeripheral
+import LockProtocol
+import Testing
+
+/// Whoever is at the radio can record, hold back, repeat and change. The stack has turned away what is not authenticated;
+/// what gets here is a bond's own octets, at the wrong time or in the wrong place.
+@Suite("Attacks on the lock")
+struct AttackTests {
+    /// Refused, told so, and nothing said of the bolt.
+    private func expectDead(_ bench: LockBench, _ link: UInt64, _ command: LockCommand) throws {
+        #expect(bench.orders.isEmpty)
+        #expect(bench.store.committed.intent == nil)
+        let refusals = bench.events.filter { if case .refused(_, .challengeDead) = $0 { true } else { false } }
+        #expect(refusals.count == 1 && bench.events.count == 1)
+        let state = try bench.receipt(link, answering: command.challenge)
+        #expect(
+            state
+                == LockState(bolt: .unknown, door: .unknown, result: .challengeDead, answered: command.challenge.prefix)
+        )
+    }
+
+    /// Brings the bolt to rest so that a refusal can only come from the challenge.
+    private func settle(_ bench: inout LockBench) throws {
+        for order in bench.orders { bench.put(.actuator(.ended(order.intent, order.movement.target))) }
+    }
+
+    @Test("Replay on the same link")
+    func replaySameLink() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        bench.signed(1, command)
+        try settle(&bench)
+        bench.signed(1, command, counter: 2)
+        try expectDead(bench, 1, command)
+    }
+
+    @Test("Replay on another link, of the same bond and alive at the same time")
+    func replayOtherLink() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        bench.connect(2)
+        bench.signed(2, command)
+        try expectDead(bench, 2, command)
+    }
+
+    @Test("Replay after a restart of the lock")
+    func replayAfterRestart() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        var restarted = LockBench(bench.store.committed)
+        restarted.nextRandom = 0xABCD
+        restarted.connect(1)
+        restarted.signed(1, command)
+        try expectDead(restarted, 1, command)
+    }
+
+    @Test("Delayed: dead at the instant of its expiry, alive one millisecond before")
+    func delayed() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        bench.pass(milliseconds: 5_000)
+        bench.signed(1, command)
+        try expectDead(bench, 1, command)
+
+        var early = LockBench()
+        early.connect(1)
+        let inTime = unlock(try early.challenge(1))
+        early.pass(milliseconds: 4_999)
+        early.signed(1, inTime)
+        #expect(early.orders.count == 1)
+    }
+
+    @Test("Reordered: the answer to the older challenge kills the newer one, and the other way round")
+    func reordered() throws {
+        for newerFirst in [false, true] {
+            var bench = LockBench()
+            bench.connect(1)
+            let older = unlock(try bench.challenge(1))
+            bench.put(.challengeRead(LockLink(rawValue: 1)))
+            let newer = unlock(try bench.challenge(1))
+            bench.signed(1, newerFirst ? newer : older)
+            #expect(bench.orders.count == 1)
+            try settle(&bench)
+            let second = newerFirst ? older : newer
+            bench.signed(1, second, counter: 2)
+            try expectDead(bench, 1, second)
+        }
+    }
+
+    @Test("Hoarded challenges: of three, the first is dead")
+    func hoarded() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let first = unlock(try bench.challenge(1))
+        bench.put(.challengeRead(LockLink(rawValue: 1)))
+        bench.put(.challengeRead(LockLink(rawValue: 1)))
+        bench.signed(1, first)
+        try expectDead(bench, 1, first)
+    }
+
+    @Test("Harvested: a challenge guessed or taken elsewhere tells nothing about now")
+    func harvested() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let guess = LockCommand(operation: .unlock, challenge: ChallengeID(bits: 0xDEAD_BEEF))
+        bench.signed(1, guess)
+        try expectDead(bench, 1, guess)
+    }
+
+    @Test("A flip of any bit moves nothing that was not asked", arguments: 0..<64)
+    func bitFlips(bit: Int) throws {
+        var bench = LockBench()
+        // Bob may lock, and the bolt is locked: no grant of his can move it, and no flip may make it one that does.
+        bench.connect(1, bob)
+        var octets = LockCommand(operation: .lock, challenge: try bench.challenge(1).id).encoded
+        octets[bit / 8] ^= 1 << UInt8(bit % 8)
+        bench.put(.command(LockLink(rawValue: 1), .signed(counter: 1), octets))
+        #expect(bench.orders.isEmpty)
+        let granted = bench.events.contains { if case .granted = $0 { true } else { false } }
+        #expect(!granted)
+    }
+
+    @Test("Truncated and lengthened commands are nothing at all", arguments: [0, 1, 7, 9, 23])
+    func lengths(count: Int) throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let octets = unlock(try bench.challenge(1)).encoded + [UInt8](repeating: 0, count: 15)
+        bench.put(.command(LockLink(rawValue: 1), .signed(counter: 1), Array(octets.prefix(count))))
+        #expect(bench.outputs.isEmpty)
+    }
+
+    @Test("Wrong bond: Bob's right to lock does not unlock, and a bond without a credential does nothing")
+    func wrongBond() throws {
+        var bench = LockBench()
+        bench.connect(1, bob)
+        let command = unlock(try bench.challenge(1))
+        bench.signed(1, command)
+        #expect(bench.orders.isEmpty)
+        #expect(try bench.receipt(1, bond: bob, answering: command.challenge).result == .notPermitted)
+        bench.connect(2, 99)
+        bench.signed(2, unlock(try bench.challenge(2)))
+        #expect(bench.orders.isEmpty)
+        bench.put(.connected(LockLink(rawValue: 3), nil, subscriptions: [.challenge]))
+        let nobody = unlock(try bench.challenge(3))
+        #expect(bench.signed(3, nobody).isEmpty)
+    }
+
+    @Test("A revoked credential opens nothing, on either path")
+    func revoked() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        var credential = try #require(bench.store.committed.credentials[CredentialID(rawValue: 1)])
+        credential.isEnabled = false
+        bench.put(.administration(.credential(credential)))
+        bench.signed(1, command)
+        #expect(bench.orders.isEmpty)
+        bench.connectEncrypted(2)
+        bench.encrypted(2, unlock(try bench.challenge(2)))
+        #expect(bench.orders.isEmpty)
+    }
+
+    @Test("Crossed paths: a signed command on an encrypted link and an unsigned one in clear are nothing at all")
+    func crossedPaths() throws {
+        var bench = LockBench()
+        bench.connectEncrypted(1)
+        let signed = unlock(try bench.challenge(1))
+        #expect(bench.signed(1, signed).isEmpty)
+        bench.connect(2)
+        let plain = unlock(try bench.challenge(2))
+        #expect(bench.encrypted(2, plain).isEmpty)
+    }
+
+    @Test("A challenge read in clear is not answered under encryption")
+    func challengeAcrossEncryption() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        bench.put(.encrypted(LockLink(rawValue: 1), claim(alice)))
+        bench.encrypted(1, command)
+        #expect(bench.orders.isEmpty)
+    }
+
+    @Test("Signing turned off: a signed command is refused, the challenge says so")
+    func signingOff() throws {
+        var snapshot = LockSnapshot.furnished
+        snapshot.settings.acceptsSigned = false
+        var bench = LockBench(snapshot)
+        bench.connect(1)
+        let challenge = try bench.challenge(1)
+        #expect(challenge.flags == .encryptionRequired)
+        bench.signed(1, unlock(challenge))
+        #expect(bench.orders.isEmpty)
+    }
+
+    @Test("Refusal flood: five audited, one summary and a disconnect, then silence until the minute is over")
+    func refusalFlood() throws {
+        var bench = LockBench()
+        let guess = LockCommand(operation: .unlock, challenge: ChallengeID(bits: 0xDEAD_BEEF))
+        bench.connect(1)
+        let before = bench.store.audit.count
+        for counter in 1...5 as ClosedRange<UInt32> {
+            bench.signed(1, guess, counter: counter)
+            #expect(!bench.isDisconnecting)
+        }
+        bench.signed(1, guess, counter: 6)
+        #expect(bench.events == [.refusalsSuppressed(bond: alice)] && bench.isDisconnecting)
+        #expect(bench.signed(1, guess, counter: 7).isEmpty)
+        for link in 2...40 as ClosedRange<UInt64> {
+            bench.connect(link)
+            bench.signed(link, guess, counter: UInt32(link) + 7)
+            #expect(bench.persists.isEmpty && bench.isDisconnecting)
+        }
+        #expect(bench.store.audit.count == before + 6)
+        // Another bond is not made to suffer.
+        bench.connect(50, bob)
+        bench.signed(50, LockCommand(operation: .lock, challenge: try bench.challenge(50).id))
+        #expect(!bench.isDisconnecting)
+        bench.pass(milliseconds: 60_000)
+        bench.connect(51)
+        bench.signed(51, guess, counter: 100)
+        #expect(bench.events.count == 1 && !bench.isDisconnecting)
+    }
+
+    @Test("Recorded address: an unproven link is dropped after six seconds, with nothing written")
+    func unprovenLink() {
+        var bench = LockBench()
+        bench.connect(1)
+        bench.outputs = bench.run(milliseconds: 5_999)
+        #expect(!bench.isDisconnecting && bench.persists.isEmpty)
+        bench.outputs = bench.run(milliseconds: 1)
+        #expect(bench.isDisconnecting && bench.persists.isEmpty)
+        bench.connectEncrypted(2)
+        bench.connect(3)
+        bench.put(.pairing(LockLink(rawValue: 3), isUnderWay: true))
+        bench.outputs = bench.run(milliseconds: 20_000)
+        #expect(!bench.isDisconnecting)
+    }
+
+    @Test("Connecting, reading and subscribing write nothing, whoever does it")
+    func unauthenticatedWritesNothing() {
+        var bench = LockBench()
+        bench.put(.connected(LockLink(rawValue: 1), nil, subscriptions: []))
+        bench.put(.challengeRead(LockLink(rawValue: 1)))
+        for subscription in LockSubscription.allCases {
+            bench.put(.subscription(LockLink(rawValue: 1), subscription, isOn: true))
+            #expect(bench.persists.isEmpty)
+        }
+        bench.put(.controlPoint(LockLink(rawValue: 1), [0x01]))
+        #expect(bench.outputs.isEmpty)
+    }
+
+    @Test("A challenge is renewed at half-life for a subscriber, and only the last two live")
+    func renewal() throws {
+        var bench = LockBench()
+        bench.connectEncrypted(1)
+        let first = try bench.challenge(1)
+        bench.outputs = bench.run(milliseconds: 2_500)
+        let second = try bench.challenge(1)
+        #expect(second.id != first.id)
+        bench.run(milliseconds: 2_400)
+        bench.encrypted(1, unlock(first))
+        #expect(bench.orders.count == 1)
+    }
+}
