@@ -50,7 +50,9 @@ let package = Package(
             ]),
 
         // Apple's API over the host.
-        room("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
+        room(
+            "CoreBluetoothEssentials",
+            ["ATT", "BluetoothCore", "BluetoothHost", "GATT", "HCI", "SecurityManager"]),
         room(
             "CoreBluetooth",
             [

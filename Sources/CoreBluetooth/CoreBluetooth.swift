@@ -1,1 +1,1 @@
-// This room is furnished next.
+@_exported import CoreBluetoothEssentials

@@ -1,0 +1,176 @@
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import GATT
+import SecurityManager
+import Synchronization
+
+// MARK: What the host says
+
+extension CentralCore: CentralRoleDelegate {
+    func hostStateChanged(_ state: HostState) {
+        let state = CBManagerState(state)
+        delivery.deliver(host) {
+            let manager = self.shared.withLock { shared in
+                shared.state = state
+                return shared.manager
+            }
+            if let manager { manager.delegate?.centralManagerDidUpdateState(manager) }
+        }
+    }
+
+    func discovered(_ report: AdvertisementReport) {
+        guard let scan else { return }
+        let merged = discoveries.merge(report)
+        guard let told = scan.allowDuplicates ? report : merged else { return }
+        let peripheral = peripheral(report.peer, name: report.localName)
+        tell { manager, delegate in
+            let isRenamed = peripheral.content.withLock { content in
+                guard let name = told.localName, name != content.name else { return false }
+                defer { content.name = name }
+                return content.name != nil
+            }
+            if isRenamed { peripheral.delegate?.peripheralDidUpdateName(peripheral) }
+            delegate.centralManager(
+                manager, didDiscover: peripheral, advertisementData: told.advertisementData, rssi: Int(told.rssi))
+        }
+    }
+
+    func connected(_ link: LinkInfo) {
+        let peripheral = peripheral(link.peer)
+        standing[link.peer] = peripheral
+        bonded[link.peer] = link.bond
+        refreshWriteLength(peripheral)
+        tell { manager, delegate in
+            peripheral.content.withLock { $0.state = .connected }
+            (delegate as? any CBCentralLinkDelegate)?.centralManager(manager, willConnect: peripheral, link: link)
+            delegate.centralManager(manager, didConnect: peripheral)
+        }
+    }
+
+    func connectionFailed(_ peer: PeerIdentifier, error: HostError) {
+        let peripheral = peripheral(peer)
+        standing[peer] = nil
+        tell { manager, delegate in
+            peripheral.content.withLock { $0.state = .disconnected }
+            delegate.centralManager(manager, didFailToConnect: peripheral, error: appleError(error))
+        }
+    }
+
+    func disconnected(_ peer: PeerIdentifier, error: HostError?) {
+        let peripheral = peripheral(peer)
+        standing[peer] = nil
+        // A stranger forgets its subscribers with the link, and may come back with another tree.
+        if bonded.removeValue(forKey: peer) == nil {
+            subscriptions[peer] = nil
+            databases[peer] = nil
+            checkedDatabases.remove(peer)
+        }
+        let keepsSubscriptions = subscriptions[peer] != nil
+        tell { manager, delegate in
+            let stale = peripheral.content.withLock { content in
+                content.state = .disconnected
+                content.commands = CommandBudget()
+                return keepsSubscriptions ? [] : content.tree.notifying
+            }
+            for characteristic in stale { characteristic.state.withLock { $0.isNotifying = false } }
+            delegate.centralManager(
+                manager, didDisconnectPeripheral: peripheral, error: error.map { appleError($0) })
+        }
+    }
+
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+        guard let operation = takeOperation(token) else { return }
+        let peripheral = peripheral(peer)
+        refreshWriteLength(peripheral)
+        finish(operation, peripheral, result)
+    }
+
+    func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
+        let peripheral = peripheral(peer)
+        delivery.deliver(host) {
+            guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
+                return
+            }
+            characteristic.state.withLock { $0.value = Data(value) }
+            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+        }
+    }
+
+    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
+        guard first <= last else { return }
+        let peripheral = peripheral(peer)
+        databases[peer]?.invalidate(first...last)
+        invalidatedDatabases.insert(peer)
+        checkedDatabases.remove(peer)
+        // What is kept is void; an empty tree is none.
+        host?.keepRemoteDatabase(peer, RemoteDatabase())
+        subscriptions[peer] = subscriptions[peer]?.filter { $0 < first || last < $0 }
+        delivery.deliver(host) {
+            let gone = peripheral.content.withLock { content in
+                let gone = content.tree.invalidate(first...last)
+                content.services?.removeAll { gone.contains($0) }
+                return gone
+            }
+            guard !gone.isEmpty else { return }
+            peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
+        }
+    }
+
+    func securityChanged(_ link: LinkInfo, error: HostError?) {
+        bonded[link.peer] = link.bond
+        let peripheral = peripheral(link.peer)
+        tellLink(peripheral) { $0.peripheral(peripheral, didChangeSecurity: link, error: error) }
+    }
+
+    func passkeyRequested(_ peer: PeerIdentifier) {
+        let peripheral = peripheral(peer)
+        tellLink(peripheral) { $0.peripheralDidRequestPasskey(peripheral) }
+    }
+
+    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
+        if case .success(let bond) = result {
+            bonded[peer] = bond
+            shared.withLock { _ = $0.known.insert(peer) }
+        }
+        let peripheral = peripheral(peer)
+        tellLink(peripheral) { $0.peripheral(peripheral, didPair: result) }
+    }
+
+    private func refreshWriteLength(_ peripheral: CBPeripheral) {
+        guard let length = host?.maximumWriteLength(peripheral.peer) else { return }
+        peripheral.content.withLock { $0.writeLength = length }
+    }
+}
+
+// MARK: Calls of the manager
+
+extension CentralCore {
+    func startScan(_ record: ScanRecord) {
+        submit { host, id in
+            self.scan = record
+            self.discoveries = Discoveries()
+            host.startScan(id, record)
+        }
+    }
+
+    func stopScan() {
+        submit { host, id in
+            self.scan = nil
+            self.discoveries = Discoveries()
+            host.stopScan(id)
+        }
+    }
+
+    func connect(_ peripheral: CBPeripheral, _ options: ConnectionOptions) {
+        submit { host, id in
+            self.standing[peripheral.peer] = peripheral
+            host.connect(
+                id, peripheral.peer, options: options.rawValue, askedAtSeconds: self.handle.wallClockSeconds())
+        }
+    }
+
+    func cancelConnection(_ peripheral: CBPeripheral) {
+        submit { host, id in host.cancelConnection(id, peripheral.peer) }
+    }
+}

@@ -1,0 +1,94 @@
+import BluetoothCore
+import FoundationEssentials
+import GATT
+import Synchronization
+
+/// The objects that stand for a peer's attributes. What keeps its handles and type keeps its object, through any number
+/// of discoveries, so that an app may hold on to it.
+struct RemoteTree: Sendable {
+    private var services: [AttributeHandle: CBService] = [:]
+    private var characteristics: [AttributeHandle: CBCharacteristic] = [:]
+
+    /// The characteristic with this value handle.
+    func characteristic(at value: AttributeHandle) -> CBCharacteristic? { characteristics[value] }
+
+    /// Characteristics that say that this side is subscribed.
+    var notifying: [CBCharacteristic] { characteristics.values.filter(\.isNotifying) }
+
+    mutating func service(_ remote: RemoteService, of peripheral: CBPeripheral) -> CBService {
+        let range = remote.declaration...max(remote.declaration, remote.end)
+        if let known = services[remote.declaration], known.range == range, known.uuid.bluetoothUUID == remote.uuid {
+            return known
+        }
+        let service = CBService(
+            uuid: CBUUID(remote.uuid), isPrimary: remote.isPrimary,
+            state: CBService.State(peripheral: peripheral, range: range))
+        services[remote.declaration] = service
+        return service
+    }
+
+    /// `isNotifying` says which value handles this side is subscribed to.
+    mutating func characteristic(
+        _ remote: RemoteCharacteristic, of service: CBService, isNotifying: (AttributeHandle) -> Bool
+    ) -> CBCharacteristic {
+        let handles = CBCharacteristic.Handles(declaration: remote.declaration, value: remote.value, end: remote.end)
+        if let known = characteristics[remote.value], known.uuid.bluetoothUUID == remote.uuid,
+            known.handles == handles
+        {
+            return known
+        }
+        let characteristic = CBCharacteristic(
+            uuid: CBUUID(remote.uuid),
+            state: CBCharacteristic.State(
+                service: service, properties: CBCharacteristicProperties(remote.properties),
+                isNotifying: isNotifying(remote.value), handles: handles))
+        characteristics[remote.value] = characteristic
+        return characteristic
+    }
+
+    /// Forgets what lies between two handles, and says which services that touches.
+    mutating func invalidate(_ range: ClosedRange<AttributeHandle>) -> [CBService] {
+        let gone = services.values.filter { $0.range?.overlaps(range) ?? true }
+        for service in gone {
+            guard let lost = service.range else { continue }
+            services[lost.lowerBound] = nil
+            characteristics = characteristics.filter { !lost.contains($0.key) }
+        }
+        return gone.sorted { ($0.range?.lowerBound ?? .first) < ($1.range?.lowerBound ?? .first) }
+    }
+}
+
+extension CBCharacteristic {
+    /// Gives the descriptors that discovery found their objects; those that stand keep theirs.
+    func adopt(_ remote: [RemoteDescriptor]) {
+        let known = descriptors ?? []
+        let adopted = remote.map { descriptor in
+            known.first { $0.handle == descriptor.handle && $0.uuid.bluetoothUUID == descriptor.uuid }
+                ?? CBDescriptor(
+                    uuid: CBUUID(descriptor.uuid),
+                    state: CBDescriptor.State(characteristic: self, handle: descriptor.handle))
+        }
+        state.withLock { $0.descriptors = adopted }
+    }
+}
+
+// MARK: What is kept of a peer's tree
+
+extension RemoteDatabase {
+    /// The service with this declaration, with what is known of it.
+    func service(at declaration: AttributeHandle) -> RemoteService? {
+        services.first { $0.declaration == declaration }
+    }
+
+    /// The characteristic with this value handle.
+    func characteristic(at value: AttributeHandle) -> RemoteCharacteristic? {
+        guard let service = services.first(where: { $0.declaration < value && value <= $0.end }) else { return nil }
+        return service.characteristics.first { $0.value == value }
+    }
+
+    /// Nothing is known any more between these handles.
+    mutating func invalidate(_ range: ClosedRange<AttributeHandle>) {
+        services.removeAll { $0.declaration <= range.upperBound && range.lowerBound <= $0.end }
+        hash = nil
+    }
+}

@@ -1,0 +1,101 @@
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import SecurityManager
+
+// What a key needs of its links and Apple's API does not say: signed writes, pairing by a pinned method, encryption.
+
+/// What a central manager's delegate may also be.
+package protocol CBCentralLinkDelegate: CBCentralManagerDelegate {
+    /// Right before `didConnect`: who is on the other end, as far as is known.
+    func centralManager(_ central: CBCentralManager, willConnect peripheral: CBPeripheral, link: LinkInfo)
+}
+
+/// What a peripheral's delegate may also be.
+package protocol CBPeripheralLinkDelegate: CBPeripheralDelegate {
+    /// Encryption came up, or failed to. A bonded peripheral is proven from here on.
+    func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?)
+    /// Ends ``CBPeripheral/pair(_:credential:)``.
+    func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>)
+    /// The peripheral displays six digits: answer with ``CBPeripheral/enterPasskey(_:)``.
+    func peripheralDidRequestPasskey(_ peripheral: CBPeripheral)
+    /// Ends ``CBPeripheral/writeSignedValue(_:for:)``: the write left with this counter, or with none for the reason.
+    func peripheral(
+        _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
+        error: (any Error)?)
+}
+
+extension CBPeripheralLinkDelegate {
+    package func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {}
+    package func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {}
+    package func peripheralDidRequestPasskey(_ peripheral: CBPeripheral) { peripheral.enterPasskey(nil) }
+    package func peripheral(
+        _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
+        error: (any Error)?
+    ) {}
+}
+
+extension CBPeripheral {
+    /// Writes a value by a Signed Write Command, which needs an unencrypted link and a bond with a CSRK.
+    ///
+    /// Core 5.4, Vol 3, Part G, 4.9.2 (Signed Write Without Response)
+    package func writeSignedValue(_ data: Data, for characteristic: CBCharacteristic) {
+        let octets = Array(data)
+        core.submit(for: self) { $0.signedWrite(self, characteristic, octets) }
+    }
+
+    /// Pairs by this method and no other. `credential` names whom this is with: a bond is only ever replaced by one of the
+    /// same name.
+    package func pair(_ request: PairingRequest, credential: String) {
+        core.submit { host, id in host.pair(id, self.peer, request, credential: credential) }
+    }
+
+    /// Answers a request for a passkey; nil refuses.
+    package func enterPasskey(_ passkey: UInt32?) {
+        core.submit { host, _ in host.enterPasskey(passkey, for: self.peer) }
+    }
+
+    /// Encrypts the link with the bond's LTK.
+    package func encrypt() {
+        core.submit { host, _ in host.encrypt(self.peer) }
+    }
+
+    /// Shows the tree that is kept of this peripheral as if it had just been discovered, and says whether one is: a bonded
+    /// key commands its lock without discovering anything. On the loop only.
+    package func showKeptServices() -> Bool { core.showKeptServices(self) }
+}
+
+extension CBCentralManager {
+    /// The peripheral at an address, which need not have been heard yet: a setup code names one. On the loop only.
+    package func peripheral(at address: DeviceAddress) -> CBPeripheral? {
+        guard let host = core.host, core.handle.executor.isOnLoop else { return nil }
+        return core.peripheral(host.peer(at: address))
+    }
+
+    /// The one with this name, for those that keep names. On the loop only.
+    package func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
+        guard let host = core.host, core.handle.executor.isOnLoop, host.peerRecord(peer) != nil else { return nil }
+        return core.peripheral(peer)
+    }
+
+    /// The peripheral's link. On the loop only.
+    package func link(of peripheral: CBPeripheral) -> LinkInfo? {
+        guard core.handle.executor.isOnLoop else { return nil }
+        return core.host?.link(of: peripheral.peer)
+    }
+}
+
+extension CentralCore {
+    /// Calls a peripheral's delegate if it wants to hear of links.
+    func tellLink(_ peripheral: CBPeripheral, _ call: @escaping @Sendable (any CBPeripheralLinkDelegate) -> Void) {
+        tell(peripheral) { if let delegate = $0 as? any CBPeripheralLinkDelegate { call(delegate) } }
+    }
+
+    func showKeptServices(_ peripheral: CBPeripheral) -> Bool {
+        guard let host, handle.executor.isOnLoop, let tree = adoptKeptDatabase(peripheral.peer, host) else {
+            return false
+        }
+        peripheral.show(tree)
+        return true
+    }
+}

@@ -1,0 +1,73 @@
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+import Synchronization
+
+// What a lock needs of its links and Apple's API does not say: when they come and go, how they are secured, by which path
+// a write came.
+
+/// What a peripheral manager's delegate may also be.
+package protocol CBPeripheralManagerLinkDelegate: CBPeripheralManagerDelegate {
+    func peripheralManager(_ peripheral: CBPeripheralManager, centralDidConnect central: CBCentral, link: LinkInfo)
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, centralDidDisconnect central: CBCentral, link: LinkInfo,
+        reason: HCIErrorCode)
+    /// Encryption came up, or failed to. A bonded central is proven from here on.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, central: CBCentral, didChangeSecurity link: LinkInfo, error: HostError?)
+    /// Show these six digits to whoever holds the other side.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, displayPasskey passkey: UInt32, to central: CBCentral, link: LinkInfo)
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, central: CBCentral, didPair result: Result<BondID, HostError>,
+        link: LinkInfo)
+}
+
+extension CBATTRequest {
+    /// How a write arrived; nil for a read.
+    package var writePath: WritePath? { path }
+}
+
+extension CBCentral {
+    /// The central's link, as it was last spoken of; nil while it is away.
+    package var link: LinkInfo? { state.withLock { $0.link } }
+}
+
+extension CBMutableCharacteristic {
+    /// Replaces what ``permissions`` and ``properties`` say: one requirement for each path to the value.
+    package var access: AttributeAccess? {
+        get { state.withLock { $0.access } }
+        set { state.withLock { $0.access = newValue } }
+    }
+
+    /// Whether bonded subscribers that are away get updates when they return. False for what is worth nothing later.
+    package var keepsUpdatesForAbsentCentrals: Bool {
+        get { state.withLock { $0.keepsUpdatesForAbsentCentrals } }
+        set { state.withLock { $0.keepsUpdatesForAbsentCentrals = newValue } }
+    }
+}
+
+extension CBPeripheralManager {
+    /// Ends a central's link.
+    package func disconnect(_ central: CBCentral) {
+        guard let link = central.link else { return }
+        core.submit { host, _ in host.disconnect(link.link) }
+    }
+
+    /// Lets a stranger pair, or, with nil, nobody.
+    package func setPairingWindow(_ window: PairingWindow?) {
+        core.submit { host, _ in host.setPairingWindow(window) }
+    }
+}
+
+extension PeripheralCore {
+    /// Calls the delegate if it wants to hear of links.
+    func tellLink(
+        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerLinkDelegate) -> Void
+    ) {
+        tell { manager, delegate in
+            if let delegate = delegate as? any CBPeripheralManagerLinkDelegate { call(manager, delegate) }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+import BluetoothHost
+import Dispatch
+import FoundationEssentials
+import Synchronization
+
+/// Scans for peripherals and connects to them.
+///
+/// Calls never block: from another thread than the host's they are posted to it. Calls before
+/// ``CBManagerState/poweredOn`` are misuse and ignored, as with Apple. What is asked for under a restore identifier is on
+/// disk before anything comes of it, and runs until it is taken back, through power cycles of the adapter and any number
+/// of launches; a manager that goes away without an identifier takes everything with it.
+public final class CBCentralManager: CBManager, @unchecked Sendable {
+    let core: CentralCore
+    private let delegateBox: Mutex<Delegate<any CBCentralManagerDelegate>>
+
+    /// A manager on `host`. Its delegates are called on `queue`, a serial one, or the main queue.
+    public convenience init(
+        delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil, host: CBHost
+    ) {
+        self.init(delegate: delegate, delivery: .queue(queue ?? .main), options: options, host: host)
+    }
+
+    /// A manager that calls its delegates where `delivery` says.
+    package init(
+        delegate: (any CBCentralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
+        host: CBHost
+    ) {
+        core = CentralCore(handle: host, delivery: delivery)
+        delegateBox = Mutex(Delegate(delegate))
+        super.init()
+        core.shared.withLock { $0.manager = self }
+        core.register(restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
+    }
+
+    deinit { core.unregister() }
+
+    /// Who hears of this manager; not retained.
+    public weak var delegate: (any CBCentralManagerDelegate)? {
+        get { delegateBox.withLock { $0 }.value }
+        set {
+            let delegate = Delegate(newValue)
+            delegateBox.withLock { $0 = delegate }
+        }
+    }
+
+    public override var state: CBManagerState { core.shared.withLock { $0.state } }
+
+    /// Whether a scan was asked for and not stopped.
+    public var isScanning: Bool { core.shared.withLock { $0.isScanning } }
+
+    /// Looks for peripherals that advertise any of these services, or for all. Replaces the scan that was asked for
+    /// before.
+    public func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
+        guard core.isPoweredOn("scanForPeripherals") else { return }
+        core.shared.withLock { $0.isScanning = true }
+        core.startScan(ScanRecord(serviceUUIDs, options))
+    }
+
+    /// Stops looking.
+    public func stopScan() {
+        guard core.isPoweredOn("stopScan") else { return }
+        core.shared.withLock { $0.isScanning = false }
+        core.stopScan()
+    }
+
+    /// Connects whenever the peripheral comes near; never times out. Ends in `didConnect` or `didFailToConnect`, or in
+    /// `didDisconnectPeripheral` when it is cancelled first.
+    public func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
+        guard core.isPoweredOn("connect") else { return }
+        guard peripheral.core === core else { return core.handle.misuse("connect: another manager's peripheral") }
+        peripheral.content.withLock { if $0.state != .connected { $0.state = .connecting } }
+        core.connect(peripheral, ConnectionOptions(options))
+    }
+
+    /// Ends a connection, or the wish for one, in `didDisconnectPeripheral`.
+    public func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
+        guard core.isPoweredOn("cancelPeripheralConnection") else { return }
+        guard peripheral.core === core else {
+            return core.handle.misuse("cancelPeripheralConnection: another manager's peripheral")
+        }
+        peripheral.content.withLock { if $0.state != .disconnected { $0.state = .disconnecting } }
+        core.cancelConnection(peripheral)
+    }
+
+    /// The peripherals with these identifiers that are known: bonded, restored, or met by this manager.
+    public func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
+        guard core.isPoweredOn("retrievePeripherals") else { return [] }
+        return core.retrieve(identifiers)
+    }
+
+    /// This manager's connected peripherals that have any of these services, as far as those were discovered.
+    public func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
+        guard core.isPoweredOn("retrieveConnectedPeripherals") else { return [] }
+        let wanted = Set(serviceUUIDs)
+        return core.shared.withLock { $0.peripherals.all }.filter { peripheral in
+            peripheral.state == .connected && peripheral.services?.contains { wanted.contains($0.uuid) } == true
+        }
+    }
+}

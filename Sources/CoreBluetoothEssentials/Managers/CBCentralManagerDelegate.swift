@@ -1,0 +1,43 @@
+/// What an app hears of a central manager. Only the first method is required.
+///
+/// See ``CBPeripheralDelegate`` for delegates that are subclasses.
+public protocol CBCentralManagerDelegate: AnyObject {
+    /// The adapter's state changed. Calls are taken in ``CBManagerState/poweredOn`` only.
+    func centralManagerDidUpdateState(_ central: CBCentralManager)
+    /// Once, before the first `centralManagerDidUpdateState`, when something was kept under the manager's restore
+    /// identifier: what stands, under the `CBCentralManagerRestoredState…` keys. Take the peripherals, set their
+    /// delegates, and ask for nothing again: it runs already.
+    func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
+    /// A scan found a peripheral, or something new about it. (Apple has a number object for the signal strength, dBm.)
+    func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int)
+    /// A connection that was asked for is there.
+    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral)
+    /// A connection that was asked for cannot be made, and is no longer tried.
+    func centralManager(_ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?)
+    /// A connection, or the wish for one, ended. `error` is nil when this side asked for it. Nothing more is heard of the
+    /// peripheral's operations after this.
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?)
+}
+
+extension CBCentralManagerDelegate {
+    /// Does nothing.
+    public func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {}
+    /// Does nothing.
+    public func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int
+    ) {}
+    /// Does nothing.
+    public func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {}
+    /// Does nothing.
+    public func centralManager(
+        _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {}
+}

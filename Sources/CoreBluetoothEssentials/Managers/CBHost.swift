@@ -1,0 +1,22 @@
+import BluetoothHost
+
+/// The Bluetooth host that managers stand on: one process owns one adapter, and all of its managers share one host.
+public final class CBHost: Sendable {
+    package let executor: any HostExecutor
+    /// Seconds since 1970, which a wish for a connection carries for people to read.
+    let wallClockSeconds: @Sendable () -> Int64
+    private let misuseHandler: (@Sendable (String) -> Void)?
+
+    /// A handle on a host whose loop `executor` reaches. `misuse` hears of calls that are ignored because the caller broke
+    /// a rule of the API.
+    package init(
+        _ executor: any HostExecutor, wallClockSeconds: @escaping @Sendable () -> Int64 = { 0 },
+        misuse: (@Sendable (String) -> Void)? = nil
+    ) {
+        self.executor = executor
+        self.wallClockSeconds = wallClockSeconds
+        misuseHandler = misuse
+    }
+
+    func misuse(_ message: String) { misuseHandler?("API MISUSE: " + message) }
+}

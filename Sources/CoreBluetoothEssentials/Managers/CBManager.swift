@@ -1,0 +1,32 @@
+import BluetoothHost
+
+/// What central and peripheral managers have in common.
+///
+/// Only this module makes subclasses, and each guards its mutable state with a `Mutex`.
+public class CBManager: Hashable, @unchecked Sendable {
+    init() {}
+
+    /// The state of the adapter, as last told to the delegate.
+    public var state: CBManagerState { .unknown }
+
+    /// Always ``CBManagerAuthorization/allowedAlways``: on Linux the adapter's file permissions decide.
+    public class var authorization: CBManagerAuthorization { .allowedAlways }
+
+    /// Whether both are the same object.
+    public static func == (a: CBManager, b: CBManager) -> Bool { a === b }
+    /// Hashes what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+extension CBManagerState {
+    init(_ state: HostState) {
+        self =
+            switch state {
+            case .unknown: .unknown
+            case .resetting: .resetting
+            case .unsupported: .unsupported
+            case .poweredOff: .poweredOff
+            case .poweredOn: .poweredOn
+            }
+    }
+}

@@ -1,0 +1,99 @@
+import BluetoothHost
+import Dispatch
+import FoundationEssentials
+import Synchronization
+
+/// Publishes services and advertises them.
+///
+/// Calls never block: from another thread than the host's they are posted to it. Calls before
+/// ``CBManagerState/poweredOn`` are misuse and ignored, as with Apple. What is asked for under a restore identifier is on
+/// disk before anything comes of it, and runs until it is taken back, through power cycles of the adapter and any number
+/// of launches; a manager that goes away without an identifier takes everything with it.
+public final class CBPeripheralManager: CBManager, @unchecked Sendable {
+    let core: PeripheralCore
+    private let delegateBox: Mutex<Delegate<any CBPeripheralManagerDelegate>>
+
+    /// A manager on `host`. Its delegate is called on `queue`, a serial one, or the main queue.
+    public convenience init(
+        delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil,
+        host: CBHost
+    ) {
+        self.init(delegate: delegate, delivery: .queue(queue ?? .main), options: options, host: host)
+    }
+
+    /// A manager that calls its delegate where `delivery` says.
+    package init(
+        delegate: (any CBPeripheralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
+        host: CBHost
+    ) {
+        core = PeripheralCore(handle: host, delivery: delivery)
+        delegateBox = Mutex(Delegate(delegate))
+        super.init()
+        core.shared.withLock { $0.manager = self }
+        core.register(restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
+    }
+
+    deinit { core.unregister() }
+
+    /// Who hears of this manager; not retained.
+    public weak var delegate: (any CBPeripheralManagerDelegate)? {
+        get { delegateBox.withLock { $0 }.value }
+        set {
+            let delegate = Delegate(newValue)
+            delegateBox.withLock { $0 = delegate }
+        }
+    }
+
+    public override var state: CBManagerState { core.shared.withLock { $0.state } }
+
+    /// Whether advertising was asked for, or restored, and not stopped.
+    public var isAdvertising: Bool { core.shared.withLock { $0.isAdvertising } }
+
+    /// Advertises the local name and the services of this dictionary. Ends in `peripheralManagerDidStartAdvertising`.
+    public func startAdvertising(_ advertisementData: [String: Any]?) {
+        guard core.isPoweredOn("startAdvertising") else { return }
+        core.shared.withLock { $0.isAdvertising = true }
+        core.startAdvertising(AdvertisingRecord(advertisementData))
+    }
+
+    /// Stops advertising.
+    public func stopAdvertising() {
+        guard core.isPoweredOn("stopAdvertising") else { return }
+        core.shared.withLock { $0.isAdvertising = false }
+        core.stopAdvertising()
+    }
+
+    /// Publishes a service; the services that it includes must be published. Ends in `didAdd`. One that was restored and
+    /// is added again as it was keeps its handles and subscribers, with the new objects.
+    public func add(_ service: CBMutableService) {
+        guard core.isPoweredOn("add") else { return }
+        core.add(service)
+    }
+
+    /// Takes a service back.
+    public func remove(_ service: CBMutableService) {
+        guard core.isPoweredOn("remove") else { return }
+        core.remove(service)
+    }
+
+    /// Takes every service of this manager back.
+    public func removeAllServices() {
+        guard core.isPoweredOn("removeAllServices") else { return }
+        core.removeAllServices()
+    }
+
+    /// Answers a request, once; of several writes that came together, the first, for all.
+    public func respond(to request: CBATTRequest, withResult result: CBATTError.Code) {
+        core.respond(to: request, result)
+    }
+
+    /// Sends a value to these subscribers, or to all: a notification or an indication, as each chose. Bonded subscribers
+    /// that are away get it when they return. False when there is no room: then
+    /// `peripheralManagerIsReady(toUpdateSubscribers:)` says when there is.
+    public func updateValue(
+        _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
+    ) -> Bool {
+        guard core.isPoweredOn("updateValue") else { return false }
+        return core.updateValue(Array(value), for: characteristic, onSubscribedCentrals: centrals)
+    }
+}

@@ -1,0 +1,59 @@
+import BluetoothHost
+import GATT
+import HCI
+
+/// What a failure of the host is called in Apple's terms: what the peer answered is a ``CBATTError``, all else a
+/// ``CBError``.
+func appleError(_ error: HostError) -> any Error {
+    switch error {
+    case .gatt(let failure): appleError(failure)
+    case .disconnected(let reason): CBError(disconnection: reason)
+    case .connectionFailed(let reason): CBError(connectionFailure: reason)
+    case .unknownPeer: CBError(.unknownDevice)
+    case .notConnected: CBError(.notConnected)
+    case .noResources: CBError(.outOfSpace)
+    case .notPoweredOn, .unknownManager, .publishing: CBError(.invalidParameters)
+    case .pairing, .notBonded: CBATTError(.insufficientAuthentication)
+    case .encryptionFailed(.pinOrKeyMissing): CBError(.peerRemovedPairingInformation)
+    case .encryptionFailed: CBError(.encryptionTimedOut)
+    case .cannotSign: CBError(.operationNotSupported)
+    }
+}
+
+private func appleError(_ error: GATTClientError) -> any Error {
+    switch error {
+    case .refused(let code, _): CBATTError(code)
+    case .malformedAnswer: CBATTError(.invalidPdu)
+    case .invalidOperation: CBError(.invalidParameters)
+    case .queueFull: CBError(.outOfSpace)
+    case .bearerClosed: CBError(.notConnected)
+    }
+}
+
+extension CBError {
+    init(disconnection reason: HCIErrorCode) {
+        let code: Code =
+            switch reason {
+            case .connectionTimeout, .lmpOrLLResponseTimeout, .instantPassed: .connectionTimeout
+            case .remoteUserTerminatedConnection, .remoteDeviceTerminatedLowResources,
+                .remoteDeviceTerminatedPowerOff:
+                .peripheralDisconnected
+            case .pinOrKeyMissing: .peerRemovedPairingInformation
+            case .connectionFailedToBeEstablished: .connectionFailed
+            case .connectionTerminatedByLocalHost, .operationCancelledByHost: .operationCancelled
+            default: .unknown
+            }
+        self.init(code)
+    }
+
+    init(connectionFailure reason: HCIErrorCode) {
+        let code: Code =
+            switch reason {
+            case .connectionLimitExceeded, .connectionRejectedLimitedResources: .connectionLimitReached
+            case .connectionTimeout: .connectionTimeout
+            case .pinOrKeyMissing: .peerRemovedPairingInformation
+            default: .connectionFailed
+            }
+        self.init(code)
+    }
+}

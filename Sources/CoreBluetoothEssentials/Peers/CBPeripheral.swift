@@ -1,0 +1,166 @@
+import BluetoothCore
+import FoundationEssentials
+import Synchronization
+
+/// A peripheral: found by a scan, retrieved, or restored.
+///
+/// Calls never block. Each ends in exactly one call of the delegate, but `writeValue` without response, which says
+/// nothing. What the properties say changes right before the delegate hears of it.
+public final class CBPeripheral: CBPeer, @unchecked Sendable {
+    struct State: Sendable {
+        var delegate = Delegate<any CBPeripheralDelegate>()
+        var name: String?
+        var state = CBPeripheralState.disconnected
+        var services: [CBService]?
+        /// Every service that was ever discovered here and stands, whether or not ``services`` shows it: the same handles
+        /// stay the same object.
+        var tree = RemoteTree()
+        /// Octets of a Write Command's value.
+        var writeLength = CBPeripheral.writeLengthMinimumOctets
+        var commands = CommandBudget()
+    }
+
+    /// A Write Command's value at the default ATT_MTU of 23.
+    static let writeLengthMinimumOctets = 20
+    /// Core 5.4, Vol 3, Part F, 3.2.9 (Long attribute values)
+    static let valueLengthMaximumOctets = 512
+
+    let core: CentralCore
+    let content: Mutex<State>
+
+    init(_ peer: PeerIdentifier, name: String?, core: CentralCore) {
+        self.core = core
+        content = Mutex(State(name: name))
+        super.init(peer)
+    }
+
+    /// Who hears of this peripheral; not retained.
+    public weak var delegate: (any CBPeripheralDelegate)? {
+        get { content.withLock { $0.delegate }.value }
+        set {
+            let delegate = Delegate(newValue)
+            content.withLock { $0.delegate = delegate }
+        }
+    }
+
+    /// The name that the peripheral says it has.
+    public var name: String? { content.withLock { $0.name } }
+
+    /// Where the connection stands.
+    public var state: CBPeripheralState { content.withLock { $0.state } }
+
+    /// The services that were discovered or restored; nil before.
+    public var services: [CBService]? { content.withLock { $0.services } }
+
+    /// Whether a write without response would be sent: false while too many wait, and then
+    /// `peripheralIsReady(toSendWriteWithoutResponse:)` says when it would. A write while it is false is dropped.
+    public var canSendWriteWithoutResponse: Bool { content.withLock { $0.commands.hasRoom } }
+
+    /// Octets of a value that one write carries: up to 512 with response, where the host writes long values in parts; the
+    /// ATT_MTU less three without.
+    public func maximumWriteValueLength(for type: CBCharacteristicWriteType) -> Int {
+        switch type {
+        case .withResponse: Self.valueLengthMaximumOctets
+        case .withoutResponse: content.withLock { $0.writeLength }
+        }
+    }
+}
+
+/// Writes without response on their way to the controller, bounded.
+struct CommandBudget: Sendable {
+    static let maximumWaiting = 32
+
+    private var waiting = 0
+    private var wasRefused = false
+
+    var hasRoom: Bool { waiting < Self.maximumWaiting }
+
+    /// False when the write is to be dropped.
+    mutating func take() -> Bool {
+        guard hasRoom else {
+            wasRefused = true
+            return false
+        }
+        waiting += 1
+        // The app that fills the budget is told when there is room, whether or not it tries once more.
+        if !hasRoom { wasRefused = true }
+        return true
+    }
+
+    /// Whether the app is to be told that there is room again.
+    mutating func giveBack() -> Bool {
+        waiting = max(waiting - 1, 0)
+        guard wasRefused, waiting <= Self.maximumWaiting / 2 else { return false }
+        wasRefused = false
+        return true
+    }
+}
+
+// MARK: Discovery
+
+extension CBPeripheral {
+    /// Discovers the services of these types, or all. A peripheral whose tree is kept and still valid is not asked again.
+    public func discoverServices(_ serviceUUIDs: [CBUUID]?) {
+        let wanted = serviceUUIDs.map { Set($0.map(\.bluetoothUUID)) }
+        core.submit(for: self) { $0.discoverServices(self, wanted) }
+    }
+
+    /// Discovers the services of these types, or all, that `service` includes.
+    public func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
+        let wanted = includedServiceUUIDs.map { Set($0.map(\.bluetoothUUID)) }
+        core.submit(for: self) { $0.discoverIncludedServices(self, service, wanted) }
+    }
+
+    /// Discovers the characteristics of these types, or all, of `service`.
+    public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
+        let wanted = characteristicUUIDs.map { Set($0.map(\.bluetoothUUID)) }
+        core.submit(for: self) { $0.discoverCharacteristics(self, service, wanted) }
+    }
+
+    /// Discovers the descriptors of `characteristic`.
+    public func discoverDescriptors(for characteristic: CBCharacteristic) {
+        core.submit(for: self) { $0.discoverDescriptors(self, characteristic) }
+    }
+}
+
+// MARK: Values
+
+extension CBPeripheral {
+    /// Reads a value, long ones whole.
+    public func readValue(for characteristic: CBCharacteristic) {
+        core.submit(for: self) { $0.read(self, characteristic) }
+    }
+
+    /// Reads a descriptor's value.
+    public func readValue(for descriptor: CBDescriptor) {
+        core.submit(for: self) { $0.read(self, descriptor) }
+    }
+
+    /// Writes a value. See ``canSendWriteWithoutResponse`` for writes without response.
+    public func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
+        let octets = Array(data)
+        switch type {
+        case .withResponse: core.submit(for: self) { $0.write(self, characteristic, octets) }
+        case .withoutResponse:
+            guard content.withLock({ $0.commands.take() }) else { return }
+            core.submit(for: self) { $0.writeWithoutResponse(self, characteristic, octets) }
+        }
+    }
+
+    /// Writes a descriptor's value. The Client Characteristic Configuration is ``setNotifyValue(_:for:)``'s.
+    public func writeValue(_ data: Data, for descriptor: CBDescriptor) {
+        let octets = Array(data)
+        core.submit(for: self) { $0.write(self, descriptor, octets) }
+    }
+
+    /// Subscribes to a characteristic's notifications, or indications when it has no notifications, or unsubscribes. Kept
+    /// under the manager's restore identifier.
+    public func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
+        core.submit(for: self) { $0.setNotify(self, characteristic, enabled) }
+    }
+
+    /// Reads the link's signal strength.
+    public func readRSSI() {
+        core.submit(for: self) { $0.readRSSI(self) }
+    }
+}

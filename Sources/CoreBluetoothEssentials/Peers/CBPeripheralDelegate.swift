@@ -1,0 +1,85 @@
+import FoundationEssentials
+
+/// What an app hears of a peripheral. Every method is optional.
+///
+/// A delegate that is a subclass must find the methods that it overrides declared in its base class: a default
+/// implementation makes a method optional, and is what a base class without the method calls.
+public protocol CBPeripheralDelegate: AnyObject {
+    /// The peripheral's name changed.
+    func peripheralDidUpdateName(_ peripheral: CBPeripheral)
+    /// These services are gone from ``CBPeripheral/services``, with everything in them. Discover what took their place.
+    func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
+    /// The link's signal strength, in dBm. (Apple has a number object here.)
+    func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: Int, error: (any Error)?)
+    /// Ends ``CBPeripheral/discoverServices(_:)``.
+    func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?)
+    /// Ends ``CBPeripheral/discoverIncludedServices(_:for:)``.
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?)
+    /// Ends ``CBPeripheral/discoverCharacteristics(_:for:)``.
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?)
+    /// Ends ``CBPeripheral/readValue(for:)-(CBCharacteristic)``, and comes with each notification and indication.
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?)
+    /// Ends ``CBPeripheral/writeValue(_:for:type:)`` with a response. With an error the write may still have taken effect.
+    func peripheral(
+        _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?)
+    /// Ends ``CBPeripheral/setNotifyValue(_:for:)``.
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+        error: (any Error)?)
+    /// Ends ``CBPeripheral/discoverDescriptors(for:)``.
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic, error: (any Error)?)
+    /// Ends ``CBPeripheral/readValue(for:)-(CBDescriptor)``.
+    func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?)
+    /// Ends ``CBPeripheral/writeValue(_:for:)``.
+    func peripheral(_ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?)
+    /// There is room again after ``CBPeripheral/canSendWriteWithoutResponse`` was false.
+    func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral)
+}
+
+extension CBPeripheralDelegate {
+    /// Does nothing.
+    public func peripheralDidUpdateName(_ peripheral: CBPeripheral) {}
+    /// Does nothing.
+    public func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {}
+    /// Does nothing.
+    public func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: Int, error: (any Error)?) {}
+    /// Does nothing.
+    public func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverIncludedServicesFor service: CBService, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+        error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverDescriptorsFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?)
+    {}
+    /// Does nothing.
+    public func peripheral(_ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?) {
+    }
+    /// Does nothing.
+    public func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {}
+}

@@ -1,0 +1,166 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import GATT
+import Synchronization
+
+// MARK: Calls of the manager
+
+extension PeripheralCore {
+    func add(_ service: CBMutableService) {
+        submit { host, id in
+            let error = self.publish(service, host, id)
+            self.tell { $1.peripheralManager($0, didAdd: service, error: error) }
+        }
+    }
+
+    private func publish(_ service: CBMutableService, _ host: Host, _ id: ManagerID) -> (any Error)? {
+        guard service.range == nil else { return CBError(.invalidParameters) }
+        do {
+            adopt(service, try host.publish(id, try ServiceDefinition(service)), host)
+            return nil
+        } catch let error as CBError {
+            return error
+        } catch HostError.publishing(.outOfHandles) {
+            return CBError(.outOfSpace)
+        } catch let error as HostError {
+            return appleError(error)
+        } catch {
+            return error
+        }
+    }
+
+    /// A service that was restored and is added again by the app keeps its handles; the app's objects take over.
+    func adopt(_ service: CBMutableService, _ published: PublishedService, _ host: Host) {
+        services[published.declaration]?.release()
+        service.take(published)
+        services[published.declaration] = service
+        for case let characteristic as CBMutableCharacteristic in service.characteristics ?? [] {
+            guard let handle = characteristic.handles?.value else { continue }
+            characteristics[handle] = characteristic
+            let subscribed = host.subscribers(of: handle).map { subscriber in
+                let central = self.central(subscriber)
+                standing[subscriber.peer] = central
+                return central
+            }
+            characteristic.state.withLock { $0.subscribedCentrals = subscribed }
+        }
+    }
+
+    private func central(_ subscriber: Subscriber) -> CBCentral {
+        if let link = subscriber.link { return central(link) }
+        let central = central(subscriber.peer)
+        central.state.withLock { $0.maximumUpdateValueLength = subscriber.maximumUpdateLength }
+        return central
+    }
+
+    func remove(_ service: CBMutableService) {
+        submit { host, id in
+            guard let range = service.range, self.services[range.lowerBound] === service else { return }
+            host.unpublish(id, service: range.lowerBound)
+            self.forget(service, at: range)
+        }
+    }
+
+    func removeAllServices() {
+        submit { host, id in
+            host.unpublishAll(id)
+            for service in self.services.values {
+                if let range = service.range { self.forget(service, at: range) }
+            }
+        }
+    }
+
+    private func forget(_ service: CBMutableService, at range: CBService.Range) {
+        services[range.lowerBound] = nil
+        characteristics = characteristics.filter { !range.contains($0.key) }
+        waiting.removeAll { update in
+            guard range.contains(update.handle) else { return false }
+            shared.withLock { $0.updates.giveBack() }
+            return true
+        }
+        service.release()
+    }
+
+    func startAdvertising(_ record: AdvertisingRecord) {
+        submit { host, id in
+            guard !self.isStartingAdvertising, !host.isAdvertising(id) else {
+                return self.tell {
+                    $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
+                }
+            }
+            self.isStartingAdvertising = true
+            host.startAdvertising(id, record)
+        }
+    }
+
+    func stopAdvertising() {
+        submit { host, id in
+            host.stopAdvertising(id)
+            // Every start ends in one callback, this one too.
+            guard self.isStartingAdvertising else { return }
+            self.isStartingAdvertising = false
+            self.tell { $1.peripheralManagerDidStartAdvertising($0, error: CBError(.operationCancelled)) }
+        }
+    }
+
+    func respond(to request: CBATTRequest, _ result: CBATTError.Code) {
+        let answered = request.answer.take { handle.misuse("respond: the request was answered before") }
+        guard let id = answered else { return }
+        let value = request.path == nil ? Array(request.value ?? Data()) : []
+        submit { host, _ in
+            if let error = ATTErrorCode(result) {
+                host.refuse(id, error: error)
+            } else {
+                host.respond(to: id, value: value)
+            }
+        }
+    }
+
+    /// On the loop the host's own queues decide; from elsewhere what is on its way there is bounded here.
+    func updateValue(
+        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
+    ) -> Bool {
+        guard let handle = characteristic.handles?.value else { return false }
+        let links = centrals.map { $0.compactMap { central in central.state.withLock { $0.link?.link } } }
+        let update = Update(
+            handle: handle, value: value, links: links,
+            keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })
+        if self.handle.executor.isOnLoop, let host, let id, waiting.isEmpty {
+            if send(update, host, id) { return true }
+            shared.withLock { $0.updates.refuse() }
+            return false
+        }
+        guard shared.withLock({ $0.updates.take() }) else { return false }
+        submit { host, id in
+            if self.waiting.isEmpty, self.send(update, host, id) {
+                self.shared.withLock { $0.updates.giveBack() }
+                self.tellReadiness()
+            } else {
+                self.waiting.append(update)
+            }
+        }
+        return true
+    }
+
+    private func send(_ update: Update, _ host: Host, _ id: ManagerID) -> Bool {
+        host.updateValue(id, update.handle, update.value, to: update.links, keepForAbsent: update.keepForAbsent)
+    }
+
+    /// The host has room: what waits goes first, and the app hears of it once nothing does.
+    func sendWaiting() {
+        guard let host, let id else { return }
+        while let next = waiting.first {
+            guard send(next, host, id) else { return }
+            waiting.removeFirst()
+            shared.withLock { $0.updates.giveBack() }
+        }
+        tellReadiness()
+    }
+
+    private func tellReadiness() {
+        guard waiting.isEmpty, shared.withLock({ $0.updates.takeReadiness() }) else { return }
+        tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+    }
+}

@@ -1,0 +1,177 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import GATT
+import HCI
+import SecurityManager
+import Synchronization
+
+// MARK: What the host says
+
+extension PeripheralCore: PeripheralRoleDelegate {
+    func hostStateChanged(_ state: HostState) {
+        let state = CBManagerState(state)
+        tell {
+            self.shared.withLock { $0.state = state }
+        } _: {
+            $1.peripheralManagerDidUpdateState($0)
+        }
+    }
+
+    func centralConnected(_ link: LinkInfo) {
+        let central = central(link)
+        standing[link.peer] = central
+        tellLink { $1.peripheralManager($0, centralDidConnect: central, link: link) }
+    }
+
+    func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
+        let central = central(link.peer)
+        central.state.withLock { $0.link = nil }
+        // A bonded central stays subscribed while it is away; what another one was told of ends with its link.
+        var isStillSubscribed = false
+        for (handle, characteristic) in characteristics {
+            guard characteristic.state.withLock({ $0.subscribedCentrals.contains(central) }) else { continue }
+            if host?.subscribers(of: handle).contains(where: { $0.peer == link.peer }) == true {
+                isStillSubscribed = true
+            } else {
+                setSubscribed(central, to: characteristic, false)
+            }
+        }
+        if !isStillSubscribed { standing[link.peer] = nil }
+        tellLink { $1.peripheralManager($0, centralDidDisconnect: central, link: link, reason: reason) }
+    }
+
+    func securityChanged(_ link: LinkInfo, error: HostError?) {
+        let central = central(link)
+        tellLink { $1.peripheralManager($0, central: central, didChangeSecurity: link, error: error) }
+    }
+
+    func readRequested(_ request: ServerReadRequest) {
+        guard let characteristic = characteristics[request.handle] else {
+            host?.refuse(request.id, error: .unlikelyError)
+            return
+        }
+        let asked = CBATTRequest(
+            central: central(request.link), characteristic: characteristic, offset: request.offset, value: nil,
+            path: nil, answer: CBATTRequest.Answer(request.id))
+        ask([asked]) { $1.peripheralManager($0, didReceiveRead: asked) }
+    }
+
+    func writesRequested(_ request: ServerWriteRequest) {
+        let answer = CBATTRequest.Answer(request.id)
+        let central = central(request.link)
+        let asked = request.writes.compactMap { write in
+            characteristics[write.handle].map {
+                CBATTRequest(
+                    central: central, characteristic: $0, offset: write.offset, value: Data(write.value),
+                    path: request.path, answer: answer)
+            }
+        }
+        guard asked.count == request.writes.count, !asked.isEmpty else {
+            if let id = request.id { host?.refuse(id, error: .unlikelyError) }
+            return
+        }
+        ask(asked) { $1.peripheralManager($0, didReceiveWrite: asked) }
+    }
+
+    /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
+    private func ask(
+        _ requests: [CBATTRequest],
+        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
+    ) {
+        delivery.deliver(host) {
+            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else {
+                if let first = requests.first { self.respond(to: first, .unlikelyError) }
+                return
+            }
+            call(manager, delegate)
+        }
+    }
+
+    func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
+        guard let characteristic = characteristics[handle] else { return }
+        let central = central(link)
+        standing[link.peer] = central
+        setSubscribed(central, to: characteristic, notify || indicate)
+    }
+
+    private func setSubscribed(_ central: CBCentral, to characteristic: CBMutableCharacteristic, _ isSubscribed: Bool) {
+        // Changing from notifications to indications is no news to an app, nor is a bonded central that comes back.
+        let isNews = characteristic.state.withLock { state in
+            guard state.subscribedCentrals.contains(central) != isSubscribed else { return false }
+            if isSubscribed {
+                state.subscribedCentrals.append(central)
+            } else {
+                state.subscribedCentrals.removeAll { $0 === central }
+            }
+            return true
+        }
+        guard isNews else { return }
+        tell { manager, delegate in
+            if isSubscribed {
+                delegate.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
+            } else {
+                delegate.peripheralManager(manager, central: central, didUnsubscribeFrom: characteristic)
+            }
+        }
+    }
+
+    func readyToUpdate() { sendWaiting() }
+
+    func advertisingStarted(error: HostError?) {
+        // The host says it too when it starts again by itself.
+        guard isStartingAdvertising else { return }
+        isStartingAdvertising = false
+        tell {
+            if error != nil { self.shared.withLock { $0.isAdvertising = false } }
+        } _: {
+            $1.peripheralManagerDidStartAdvertising($0, error: error.map { appleError($0) })
+        }
+    }
+
+    func displayPasskey(_ link: LinkInfo, passkey: UInt32) {
+        let central = central(link)
+        tellLink { $1.peripheralManager($0, displayPasskey: passkey, to: central, link: link) }
+    }
+
+    func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {
+        let central = central(link)
+        tellLink { $1.peripheralManager($0, central: central, didPair: result, link: link) }
+    }
+}
+
+// MARK: What stands when an app comes back
+
+extension PeripheralCore {
+    /// Rebuilds what the app had, and tells it before it hears anything else. The host runs all of it already.
+    func restore(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) {
+        var restored: [CBMutableService] = []
+        for published in host.publishedServices(of: id) {
+            let service = CBMutableService(restoring: published)
+            adopt(service, published, host)
+            restored.append(service)
+        }
+        for (service, published) in zip(restored, host.publishedServices(of: id)) {
+            let included = published.definition.includedServices.compactMap { services[$0] }
+            if !included.isEmpty { service.includedServices = included }
+        }
+        let advertising = record.advertising
+        delivery.deliver(self.host) { [restored] in
+            if advertising != nil { self.shared.withLock { $0.isAdvertising = true } }
+            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+            delegate.peripheralManager(
+                manager, willRestoreState: Self.restorationState(services: restored, advertising: advertising))
+        }
+    }
+
+    /// Apple's dictionary: absent keys say that nothing of the kind stands.
+    static func restorationState(services: [CBMutableService], advertising: AdvertisingRecord?) -> [String: Any] {
+        var state: [String: Any] = [:]
+        if !services.isEmpty { state[CBPeripheralManagerRestoredStateServicesKey] = services }
+        if let advertising {
+            state[CBPeripheralManagerRestoredStateAdvertisementDataKey] = advertising.advertisementData
+        }
+        return state
+    }
+}

@@ -1,0 +1,92 @@
+import ATT
+import FoundationEssentials
+
+/// The domain of ``CBATTError``.
+public let CBATTErrorDomain = "CBATTErrorDomain"
+
+/// What a server answered instead of doing what it was asked.
+public struct CBATTError: LocalizedError, Hashable, Sendable {
+    /// The codes of the Attribute Protocol. Open, since profiles and apps define their own: 0x80–0x9F and 0xE0–0xFF.
+    public struct Code: RawRepresentable, Hashable, Sendable {
+        /// The octet of the Error Response; 0 for success.
+        public let rawValue: Int
+
+        /// The code with this number.
+        public init(rawValue: Int) { self.rawValue = rawValue }
+
+        /// The request was carried out.
+        public static let success = Self(rawValue: 0x00)
+        /// The attribute does not exist.
+        public static let invalidHandle = Self(rawValue: 0x01)
+        /// The attribute cannot be read.
+        public static let readNotPermitted = Self(rawValue: 0x02)
+        /// The attribute cannot be written.
+        public static let writeNotPermitted = Self(rawValue: 0x03)
+        /// The request was malformed.
+        public static let invalidPdu = Self(rawValue: 0x04)
+        /// The link must be authenticated first.
+        public static let insufficientAuthentication = Self(rawValue: 0x05)
+        /// The server does not support the request.
+        public static let requestNotSupported = Self(rawValue: 0x06)
+        /// The offset is past the value's end.
+        public static let invalidOffset = Self(rawValue: 0x07)
+        /// The peer must be authorised first.
+        public static let insufficientAuthorization = Self(rawValue: 0x08)
+        /// Too many prepared writes wait.
+        public static let prepareQueueFull = Self(rawValue: 0x09)
+        /// No attribute of that type is in that range.
+        public static let attributeNotFound = Self(rawValue: 0x0A)
+        /// The attribute cannot be read in parts.
+        public static let attributeNotLong = Self(rawValue: 0x0B)
+        /// The key in use is too short.
+        public static let insufficientEncryptionKeySize = Self(rawValue: 0x0C)
+        /// The value's length is wrong for the attribute.
+        public static let invalidAttributeValueLength = Self(rawValue: 0x0D)
+        /// Something unlikely went wrong.
+        public static let unlikelyError = Self(rawValue: 0x0E)
+        /// The link must be encrypted first.
+        public static let insufficientEncryption = Self(rawValue: 0x0F)
+        /// The type is not a grouping attribute.
+        public static let unsupportedGroupType = Self(rawValue: 0x10)
+        /// The server has no room for the request.
+        public static let insufficientResources = Self(rawValue: 0x11)
+    }
+
+    /// What the server said.
+    public let code: Code
+
+    /// The error with this code.
+    public init(_ code: Code) { self.code = code }
+
+    /// ``CBATTErrorDomain``.
+    public static var errorDomain: String { CBATTErrorDomain }
+    /// The code's number.
+    public var errorCode: Int { code.rawValue }
+
+    /// The domain, for `as NSError` where Foundation is linked.
+    public var _domain: String { CBATTErrorDomain }
+    /// The code's number, for `as NSError` where Foundation is linked.
+    public var _code: Int { code.rawValue }
+
+    /// A sentence for people.
+    public var errorDescription: String? {
+        code == .success ? "Success." : ATTErrorCode(rawValue: UInt8(clamping: code.rawValue)).description + "."
+    }
+}
+
+extension CBATTError.Code {
+    /// Matches an error with this code in a `catch`.
+    public static func ~= (code: Self, error: any Error) -> Bool { (error as? CBATTError)?.code == code }
+}
+
+extension CBATTError {
+    package init(_ code: ATTErrorCode) { self.init(Code(rawValue: Int(code.rawValue))) }
+}
+
+extension ATTErrorCode {
+    /// nil for success. What does not fit an octet is an Unlikely Error.
+    package init?(_ code: CBATTError.Code) {
+        guard code != .success else { return nil }
+        self = UInt8(exactly: code.rawValue).map { Self(rawValue: $0) } ?? .unlikelyError
+    }
+}

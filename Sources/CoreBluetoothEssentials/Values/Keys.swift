@@ -1,0 +1,51 @@
+// Apple's names and Apple's string values: dictionaries written by code that spells the strings out work too.
+
+/// `Bool`. Accepted and ignored: there is nobody to show an alert to.
+public let CBCentralManagerOptionShowPowerAlertKey = "kCBInitOptionShowPowerAlert"
+/// `String`: the name under which everything that the manager is asked for is kept across launches.
+public let CBCentralManagerOptionRestoreIdentifierKey = "kCBInitOptionRestoreIdentifier"
+
+/// `Bool`: every advertising report is a discovery, instead of one for each peripheral.
+public let CBCentralManagerScanOptionAllowDuplicatesKey = "kCBScanOptionAllowDuplicates"
+/// `[CBUUID]`. Accepted and ignored.
+public let CBCentralManagerScanOptionSolicitedServiceUUIDsKey = "kCBScanOptionSolicitedServiceUUIDs"
+
+/// `Bool`. Kept with the connection and given back; nothing is shown to anybody.
+public let CBConnectPeripheralOptionNotifyOnConnectionKey = "kCBConnectOptionNotifyOnConnection"
+/// `Bool`. Kept with the connection and given back; nothing is shown to anybody.
+public let CBConnectPeripheralOptionNotifyOnDisconnectionKey = "kCBConnectOptionNotifyOnDisconnection"
+/// `Bool`. Kept with the connection and given back; nothing is shown to anybody.
+public let CBConnectPeripheralOptionNotifyOnNotificationKey = "kCBConnectOptionNotifyOnNotification"
+
+/// `[CBPeripheral]`: connected, or with a pending connection.
+public let CBCentralManagerRestoredStatePeripheralsKey = "kCBRestoredPeripherals"
+/// `[CBUUID]`: what a scan that is running looks for; absent when it looks for everything.
+public let CBCentralManagerRestoredStateScanServicesKey = "kCBRestoredScanServices"
+/// `[String: Any]`: the options of a scan that is running.
+public let CBCentralManagerRestoredStateScanOptionsKey = "kCBRestoredScanOptions"
+
+/// `Bool`. Accepted and ignored: there is nobody to show an alert to.
+public let CBPeripheralManagerOptionShowPowerAlertKey = "kCBInitOptionShowPowerAlert"
+/// `String`: the name under which everything that the manager is asked for is kept across launches.
+public let CBPeripheralManagerOptionRestoreIdentifierKey = "kCBInitOptionRestoreIdentifier"
+/// `[CBMutableService]`: what is published, with its subscribers.
+public let CBPeripheralManagerRestoredStateServicesKey = "kCBRestoredServices"
+/// `[String: Any]`: what is being advertised.
+public let CBPeripheralManagerRestoredStateAdvertisementDataKey = "kCBRestoredAdvertisement"
+
+/// `String`.
+public let CBAdvertisementDataLocalNameKey = "kCBAdvDataLocalName"
+/// `Data`: the company identifier, least significant octet first, and what follows it.
+public let CBAdvertisementDataManufacturerDataKey = "kCBAdvDataManufacturerData"
+/// `[CBUUID: Data]`. Not reported.
+public let CBAdvertisementDataServiceDataKey = "kCBAdvDataServiceData"
+/// `[CBUUID]`.
+public let CBAdvertisementDataServiceUUIDsKey = "kCBAdvDataServiceUUIDs"
+/// `[CBUUID]`. Apple's devices only; not reported.
+public let CBAdvertisementDataOverflowServiceUUIDsKey = "kCBAdvDataHashedServiceUUIDs"
+/// `Int`, dBm. Not reported.
+public let CBAdvertisementDataTxPowerLevelKey = "kCBAdvDataTxPowerLevel"
+/// `Bool`.
+public let CBAdvertisementDataIsConnectable = "kCBAdvDataIsConnectable"
+/// `[CBUUID]`. Not reported.
+public let CBAdvertisementDataSolicitedServiceUUIDsKey = "kCBAdvDataSolicitedServiceUUIDs"
