@@ -60,10 +60,6 @@ struct ServiceLayout {
         append(
             type: characteristic.uuid, access: characteristic.access, content: try content(characteristic.value))
         attributes[place + 1].properties = characteristic.properties
-        if characteristic.properties.contains(.extendedProperties) {
-            let value = octets { $0.write(characteristic.extendedProperties.rawValue) }
-            append(type: .characteristicExtendedProperties, content: .static(value))
-        }
         if characteristic.isSubscribable {
             let requirement = characteristic.access.subscribe
             let access = AttributeAccess(
@@ -71,6 +67,10 @@ struct ServiceLayout {
                 requiresAuthorization: characteristic.access.requiresAuthorization)
             attributes[place + 1].configuration = append(
                 type: .clientCharacteristicConfiguration, access: access, content: .configuration(of: valueHandle))
+        }
+        if characteristic.properties.contains(.extendedProperties) {
+            let value = octets { $0.write(characteristic.extendedProperties.rawValue) }
+            append(type: .characteristicExtendedProperties, content: .static(value))
         }
         var descriptors: [AttributeHandle] = []
         for descriptor in characteristic.descriptors {
