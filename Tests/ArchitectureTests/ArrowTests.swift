@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+/// The arrows of docs/ARCHITECTURE.md, held against what each file imports.
+@Suite struct ArrowTests {
+    /// What each room may import. Nothing pure sees a shell, a store, Foundation or Dispatch; what a daemon links sees no
+    /// full Foundation.
+    static let allowed: [String: Set<String>] = [
+        "BluetoothCore": [],
+        "BluetoothCrypto": ["BluetoothCore", "COpenSSL"],
+        "HCI": ["BluetoothCore"],
+        "L2CAP": ["BluetoothCore"],
+        "ATT": ["BluetoothCore"],
+        "GATT": ["ATT", "BluetoothCore", "BluetoothCrypto"],
+        "SecurityManager": ["BluetoothCore", "BluetoothCrypto"],
+        "BluetoothHost": ["ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager"],
+        "CoreBluetoothEssentials": [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "Dispatch", "FoundationEssentials", "GATT",
+            "HCI",
+            "SecurityManager", "Synchronization",
+        ],
+        "CoreBluetooth": [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Foundation",
+            "HCITransport",
+            "StatePersistence", "Synchronization",
+        ],
+        "LockProtocol": ["BluetoothCore", "BluetoothCrypto"],
+        "LockPeripheral": [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials",
+            "FoundationEssentials", "GATT", "HCI", "LockProtocol", "SecurityManager",
+        ],
+        "LockCentral": [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials",
+            "FoundationEssentials", "GATT", "HCI", "LockProtocol", "SecurityManager",
+        ],
+        "StatePersistence": [
+            "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "Glibc",
+            "SecurityManager",
+        ],
+        "LockPersistence": [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "LockCentral", "LockPeripheral", "LockProtocol",
+            "StatePersistence",
+        ],
+        "HCITransport": ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "Glibc", "HCI", "Synchronization"],
+        "DaemonControl": ["BluetoothCore", "CLinux", "FoundationEssentials", "Glibc"],
+        "VirtualRadio": ["CLinux", "COpenSSL", "Glibc"],
+    ]
+
+    @Test("A room imports only what its arrows allow", arguments: allowed.keys.sorted())
+    func arrows(room: String) throws {
+        let files = try SourceTree.files(in: room)
+        #expect(!files.isEmpty, "the room is empty")
+        for file in files {
+            let foreign = try SourceTree.imports(of: file).subtracting(Self.allowed[room] ?? [])
+                .subtracting(Self.shells(of: file))
+            #expect(foreign.isEmpty, "\(file.lastPathComponent) imports \(foreign.sorted())")
+        }
+    }
+
+    /// The actuators are the lock's one way out to the world: a journal is a file.
+    static func shells(of file: URL) -> Set<String> {
+        file.path.contains("/LockPeripheral/Actuators/") ? ["CLinux", "Glibc"] : []
+    }
+
+    @Test("Every library room has its arrows written down")
+    func complete() throws {
+        let composed: Set<String> = ["latch", "Drills"]
+        let written = Set(Self.allowed.keys).union(composed)
+        let rooms = try SourceTree.rooms().filter { !$0.hasPrefix("C") || $0.hasPrefix("Core") }
+        #expect(Set(rooms).subtracting(written).isEmpty)
+    }
+
+    /// Where a process cannot go on: OpenSSL without AES or memory has no answer that a caller could use.
+    static let mayTrap: Set<String> = ["ConstantTime.swift"]
+
+    @Test("No file of a library traps on purpose", arguments: allowed.keys.sorted())
+    func noTraps(room: String) throws {
+        for file in try SourceTree.files(in: room) where !Self.mayTrap.contains(file.lastPathComponent) {
+            for (number, line) in try SourceTree.lines(of: file) {
+                let isTrap = ["fatalError(", "try!", "as!"].contains { line.contains($0) }
+                #expect(!isTrap, "\(file.lastPathComponent):\(number): \(line)")
+            }
+        }
+    }
+}
+
+/// The tree as it lies beside this file.
+enum SourceTree {
+    static let root = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+        .appendingPathComponent("Sources")
+
+    static func rooms() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: root.path).sorted()
+    }
+
+    static func files(in room: String) throws -> [URL] {
+        let folder = root.appendingPathComponent(room)
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
+        return paths.filter { $0.hasSuffix(".swift") }.sorted().map(folder.appendingPathComponent)
+    }
+
+    static func lines(of file: URL) throws -> [(Int, Substring)] {
+        let text = try String(contentsOf: file, encoding: .utf8)
+        return text.split(separator: "\n", omittingEmptySubsequences: false).enumerated()
+            .map { ($0.offset + 1, $0.element) }
+            .filter { !$0.1.drop(while: \.isWhitespace).hasPrefix("//") }
+    }
+
+    static func imports(of file: URL) throws -> Set<String> {
+        Set(
+            try lines(of: file).compactMap { _, line in
+                let words = line.split(separator: " ")
+                guard let index = words.firstIndex(of: "import"), index + 1 < words.count, index <= 1 else {
+                    return nil
+                }
+                return String(words[index + 1])
+            })
+    }
+}
