@@ -6,7 +6,7 @@ import LockProtocol
 /// each movement, added by a single write and never changed. A drill reads it from outside.
 ///
 /// `sequence boottime-ns pid intent command movement`, the command `-` when the lock moved by its own rules.
-package final class BoltJournal {
+package final class BoltJournal: MovementJournal {
     package struct Line: Hashable, Sendable {
         package var sequence: UInt64
         package var at: Instant
@@ -63,7 +63,6 @@ package final class BoltJournal {
 
     deinit { close(descriptor) }
 
-    /// Returns once the movement is on disk: only then may the bolt begin.
     package func append(_ order: ActuatorOrder, now: Instant) throws {
         let line = Line(
             sequence: (last?.sequence ?? 0) + 1, at: now, process: getpid(), intent: order.intent,

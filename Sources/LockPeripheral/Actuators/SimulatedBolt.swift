@@ -1,16 +1,23 @@
 import BluetoothCore
 import LockProtocol
 
+/// Where a simulated bolt's movements are written before they begin. ``BoltJournal`` keeps them in a file.
+package protocol MovementJournal: AnyObject {
+    var last: BoltJournal.Line? { get }
+    /// Returns once the movement is on disk: only then may the bolt begin.
+    func append(_ order: ActuatorOrder, now: Instant) throws
+}
+
 /// A bolt without a motor. Its journal stands for the metal: what is written there has moved, and is read back at launch
 /// as a lock reads its sensor. It takes its time, and nothing stops it on its way, a kill least of all.
 package final class SimulatedBolt: Actuator {
     package static let usualTravelMilliseconds: UInt64 = 500
 
-    private let journal: BoltJournal
+    private let journal: any MovementJournal
     private let travelMilliseconds: UInt64
     private var underWay: (order: BoltJournal.Line, arrival: Instant)?
 
-    package init(journal: BoltJournal, travelMilliseconds: UInt64 = usualTravelMilliseconds) {
+    package init(journal: any MovementJournal, travelMilliseconds: UInt64 = usualTravelMilliseconds) {
         self.journal = journal
         self.travelMilliseconds = travelMilliseconds
     }
