@@ -1,7 +1,5 @@
 /// What is heard of an advertiser, and the connections that come of it.
 extension Air {
-    static let maximumOctetsBeforeReportsAreDropped = 65536
-
     /// Core 5.4, Vol 6, Part B, 4.4.2 (Advertising state)
     mutating func advertisingEvent(_ advertiser: ControllerID) {
         guard let index = index(of: advertiser), let run = controllers[index].host.advertising.run else { return }
@@ -55,7 +53,7 @@ extension Air {
         _ type: AdvertisingReportType, _ address: RadioAddress, data: [UInt8], _ rssi: Int8, to scanner: Int
     ) {
         // A host that does not read misses reports, and then has not seen them.
-        guard controllers[scanner].outbox.octetCount < Self.maximumOctetsBeforeReportsAreDropped else { return }
+        guard !controllers[scanner].outbox.isFull else { return }
         let report = Scanning.Report(address: address, type: type)
         guard controllers[scanner].host.scanning.run?.admits(report) == true else { return }
         controllers[scanner].advertisingReport(type, address, data: data, rssi: rssi, at: now)

@@ -204,7 +204,14 @@ package struct Air: Sendable {
         guard let index = index(of: controller) else { return [] }
         var packets: [(instant: UInt64, octets: [UInt8])] = []
         controllers[index].outbox.forEachPacket { packets.append(($0, Array($1))) }
-        controllers[index].outbox.clear()
+        discardPackets(of: index)
         return packets
+    }
+
+    /// The packets of a controller have been taken.
+    mutating func discardPackets(of index: Int) {
+        let wasFull = controllers[index].outbox.isFull
+        controllers[index].outbox.clear()
+        if wasFull { wakeLinks(of: index) }
     }
 }

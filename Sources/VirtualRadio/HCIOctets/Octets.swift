@@ -47,10 +47,6 @@ struct OctetWriter: Sendable {
     mutating func patch(_ value: UInt8, at index: Int) { octets[index] = value }
     mutating func removeAll() { octets.removeAll(keepingCapacity: true) }
 
-    mutating func removeFirst(_ count: Int) {
-        count == octets.count ? removeAll() : octets.removeFirst(count)
-    }
-
     private mutating func little(_ value: UInt64, count: Int) {
         for index in 0..<count { octets.append(UInt8(truncatingIfNeeded: value >> (8 * UInt64(index)))) }
     }

@@ -11,8 +11,11 @@ struct Outbox: Sendable {
     private var writer = OctetWriter()
     private var marks: [Mark] = []
 
-    var octetCount: Int { writer.octets.count }
+    /// What a controller keeps for a host that does not read before it takes no more data and drops reports.
+    static let maximumOctets = 65536
+
     var isEmpty: Bool { writer.octets.isEmpty }
+    var isFull: Bool { writer.octets.count >= Self.maximumOctets }
 
     /// Core 5.4, Vol 4, Part E, 5.4.4 (HCI Event packet)
     mutating func event(_ code: EventCode, at instant: UInt64, _ parameters: (inout OctetWriter) -> Void) {
@@ -49,9 +52,6 @@ struct Outbox: Sendable {
         }
     }
 
-    /// Appends all that is here to `buffer` and forgets it.
-    mutating func drain(into buffer: inout [UInt8]) {
-        buffer.append(contentsOf: writer.octets)
-        clear()
-    }
+    /// Everything, for a driver that hands it on at once.
+    func withOctets<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R { writer.octets.withUnsafeBytes(body) }
 }

@@ -30,6 +30,7 @@ extension Air {
     private func isOpen(_ slot: Int, _ role: Role, _ count: Int) -> Bool {
         pacing == .immediate && links[slot].isConnected && links[slot].path.lossFraction == 0
             && links[slot][role].isIdle && count <= Int(links[slot][role].txOctets)
+            && !isFull(links[slot][role.other].controller)
     }
 
     /// Cuts a packet of the host into link layer payloads.

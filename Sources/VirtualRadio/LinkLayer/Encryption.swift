@@ -73,8 +73,8 @@ extension Air {
 
     mutating func rejectEncryption(_ slot: Int) {
         links[slot].encryption = .off
-        links[slot].peripheral.isPaused = false
-        links[slot].central.isPaused = false
+        links[slot].peripheral.resume()
+        links[slot].central.resume()
         notify(slot, .central) { $0.encryptionChange(.pinOrKeyMissing, handle: $1, isOn: false, at: $2) }
     }
 
@@ -91,7 +91,7 @@ extension Air {
         case .peripheral:
             links[slot].encryption = .on
             for side in [Role.peripheral, .central] {
-                links[slot][side].isPaused = false
+                links[slot][side].resume()
                 notify(slot, side) {
                     isRefresh
                         ? $0.encryptionKeyRefreshComplete(.success, handle: $1, at: $2)

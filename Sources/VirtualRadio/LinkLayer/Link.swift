@@ -88,7 +88,7 @@ struct LinkSide: Sendable {
     /// Control that overtakes data.
     private var urgent = FIFO<LinkPDU>()
     /// Only urgent control passes while encryption starts.
-    var isPaused = false
+    private(set) var isPaused = false
     /// The host's packets still in the controller's buffers.
     var packetsInBuffers = 0
     /// Packets gone that the host has not been told of.
@@ -111,6 +111,11 @@ struct LinkSide: Sendable {
     /// Whether a packet of data would be the next to go.
     var isIdle: Bool { urgent.isEmpty && queue.isEmpty && !isPaused }
 
+    /// Whether it is data that would go next.
+    var nextIsData: Bool {
+        urgent.isEmpty && !isPaused && queue.first?.isData == true
+    }
+
     /// The next PDU's time on the air in nanoseconds, an empty one's if there is none.
     ///
     /// Core 5.4, Vol 6, Part B, 2.1 (Packet format for the LE Uncoded PHYs)
@@ -127,6 +132,16 @@ struct LinkSide: Sendable {
 
     /// Before all data.
     mutating func enqueueUrgent(_ pdu: LinkPDU) { urgent.append(pdu) }
+
+    /// From now on data waits. Control that was behind it no longer does.
+    mutating func pause() {
+        isPaused = true
+        var data = FIFO<LinkPDU>()
+        while let pdu = queue.popFirst() { pdu.isData ? data.append(pdu) : urgent.append(pdu) }
+        queue = data
+    }
+
+    mutating func resume() { isPaused = false }
 
     mutating func takeNext() -> LinkPDU? {
         if let pdu = urgent.popFirst() { return pdu }
@@ -154,6 +169,10 @@ enum LinkPDU: Sendable {
     case lengthResponse(txOctets: UInt16)
     /// Each side's reason for its Disconnection Complete.
     case terminate(remote: Status, local: Status)
+
+    var isData: Bool {
+        if case .data = self { true } else { false }
+    }
 
     var payloadOctets: Int {
         switch self {

@@ -122,8 +122,7 @@ extension Air {
         let number = links[slot].number
         links[slot].isPumping = true
         while links[slot].number == number, links[slot].isConnected {
-            let role: Role = links[slot].central.hasTransmittable ? .central : .peripheral
-            guard links[slot][role].hasTransmittable else { break }
+            guard let role = [Role.central, .peripheral].first(where: { canTransmit(slot, $0) }) else { break }
             if random.happens(links[slot].path.lossFraction) {
                 schedule(slot, links[slot].nextAnchor(after: now))
                 break
@@ -139,7 +138,9 @@ extension Air {
         var left = links[slot].parameters.intervalNanoseconds
         var isFirst = true
         links[slot].isPumping = true
-        while links[slot].number == number, links[slot].isConnected, links[slot].hasTransmittable {
+        while links[slot].number == number, links[slot].isConnected,
+            canTransmit(slot, .central) || canTransmit(slot, .peripheral)
+        {
             let isEncrypted = links[slot].encryption.isOn
             let interframeSpace: UInt64 = 150_000
             let cost =
@@ -149,11 +150,31 @@ extension Air {
             left -= min(cost, left)
             isFirst = false
             // Whether the peripheral speaks is settled when the central's packet has ended.
-            if links[slot].central.hasTransmittable { transmit(slot, .central) }
-            if links[slot].number == number, links[slot].isConnected, links[slot].peripheral.hasTransmittable {
+            if canTransmit(slot, .central) { transmit(slot, .central) }
+            if links[slot].number == number, links[slot].isConnected, canTransmit(slot, .peripheral) {
                 transmit(slot, .peripheral)
             }
         }
         links[slot].isPumping = false
+    }
+
+    /// A controller whose host does not read acknowledges no data: it waits at the sender.
+    ///
+    /// Core 5.4, Vol 6, Part B, 4.5.9 (Acknowledgment and flow control)
+    private func canTransmit(_ slot: Int, _ role: Role) -> Bool {
+        guard links[slot][role].hasTransmittable else { return false }
+        return !links[slot][role].nextIsData || !isFull(links[slot][role.other].controller)
+    }
+
+    func isFull(_ controller: ControllerID) -> Bool {
+        index(of: controller).map { controllers[$0].outbox.isFull } ?? false
+    }
+
+    /// A host has read: what waited for that goes on.
+    mutating func wakeLinks(of index: Int) {
+        for connection in controllers[index].connections {
+            if let slot = slot(of: connection.link) { wake(slot) }
+        }
+        settle()
     }
 }

@@ -9,9 +9,9 @@ extension Air {
             if completes { releaseBuffer(slot, role) }
 
         case .encryptionRequest(let random, let diversifier):
-            links[slot][role].isPaused = true
+            links[slot][role].pause()
             requestKey(slot, random: random, diversifier: diversifier)
-        case .encryptionResponse: links[slot][role].isPaused = true
+        case .encryptionResponse: links[slot][role].pause()
         case .startEncryptionRequest: links[slot][role.other].enqueueControl(.startEncryptionResponse)
         case .startEncryptionResponse: startEncryption(slot, from: role)
         case .rejectEncryption: rejectEncryption(slot)
