@@ -2,9 +2,9 @@ import BluetoothCore
 import LockProtocol
 
 /// The bolt and the door as far as the lock knows: at rest somewhere, or on its way for exactly one intent.
-struct BoltMachine {
+package struct BoltMachine {
     /// An actuator that has said nothing for this long has failed.
-    static let travelMaximumMilliseconds: UInt64 = 10_000
+    package static let travelMaximumMilliseconds: UInt64 = 10_000
 
     private enum State {
         case resting(BoltPosition)
@@ -12,7 +12,7 @@ struct BoltMachine {
     }
 
     /// What a report amounts to.
-    enum Change: Equatable {
+    package enum Change: Equatable {
         case nothing
         case began(Intent)
         case ended(Intent, Outcome, BoltPosition)
@@ -22,14 +22,14 @@ struct BoltMachine {
     }
 
     private var state: State
-    private(set) var door: DoorCode
+    package private(set) var door: DoorCode
 
-    init(_ record: BoltRecord) {
+    package init(_ record: BoltRecord) {
         state = .resting(record.position)
         door = record.door
     }
 
-    var code: BoltCode {
+    package var code: BoltCode {
         switch state {
         case .resting(let position): position.code
         case .moving(let intent, _, _):
@@ -41,33 +41,33 @@ struct BoltMachine {
         }
     }
 
-    var isMoving: Bool {
+    package var isMoving: Bool {
         if case .moving = state { true } else { false }
     }
 
     /// nil while it moves.
-    var position: BoltPosition? {
+    package var position: BoltPosition? {
         if case .resting(let position) = state { position } else { nil }
     }
 
-    var deadline: Instant? {
+    package var deadline: Instant? {
         if case .moving(_, _, let failedAt) = state { failedAt } else { nil }
     }
 
     /// Whether `movement` takes the bolt anywhere that it is not.
-    func wouldMove(_ movement: Movement) -> Bool {
+    package func wouldMove(_ movement: Movement) -> Bool {
         switch state {
         case .resting(let position): movement == .unlatch || position != movement.target
         case .moving: true
         }
     }
 
-    mutating func begin(_ intent: Intent, now: Instant) {
+    package mutating func begin(_ intent: Intent, now: Instant) {
         let failedAt = now.advanced(byMilliseconds: Self.travelMaximumMilliseconds)
         state = .moving(intent, from: position ?? .unknown, failedAt: failedAt)
     }
 
-    mutating func handle(_ report: ActuatorReport) -> Change {
+    package mutating func handle(_ report: ActuatorReport) -> Change {
         switch (state, report) {
         case (.moving(var intent, let from, let failedAt), .began(let id))
         where intent.id == id && intent.phase == .decided:
@@ -95,7 +95,7 @@ struct BoltMachine {
     }
 
     /// The actuator's time is up: nobody knows where the bolt is.
-    mutating func timerFired(now: Instant) -> Change {
+    package mutating func timerFired(now: Instant) -> Change {
         guard case .moving(let intent, _, let failedAt) = state, now >= failedAt else { return .nothing }
         state = .resting(.unknown)
         return .ended(intent, .unknown, .unknown)

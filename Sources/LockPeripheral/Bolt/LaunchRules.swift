@@ -2,8 +2,8 @@ import BluetoothCore
 import LockProtocol
 
 /// What becomes of a movement that the last process did not see the end of. docs/RESTORATION.md has the matrix.
-enum LaunchRules {
-    enum Settlement: Equatable {
+package enum LaunchRules {
+    package enum Settlement: Equatable {
         case ended(Outcome)
         /// The actuator is still at it and will report.
         case awaited
@@ -11,7 +11,7 @@ enum LaunchRules {
         case driven
     }
 
-    static func settle(_ intent: Intent, reading: BoltReading, boot: BootID, now: Instant) -> Settlement {
+    package static func settle(_ intent: Intent, reading: BoltReading, boot: BootID, now: Instant) -> Settlement {
         if reading.moving == intent.id { return .awaited }
         if reading.performed == true { return .ended(ofPerformed(at: reading.position)) }
         if intent.movement.isSecuring { return reading.position == .locked ? .ended(.done) : .driven }

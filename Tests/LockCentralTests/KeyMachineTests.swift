@@ -1,0 +1,371 @@
+import BluetoothCore
+import LockCentral
+import LockProtocol
+import Testing
+
+@Suite("The key's exchange with a lock")
+struct KeyExchangeTests {
+    @Test("Ask, connect, challenge, signed command, receipt: on disk before on the air, one packet each way")
+    func exchange() throws {
+        var bench = KeyBench()
+        bench.ask()
+        let id = KeyRequestID(rawValue: 1)
+        #expect(bench.acts == [.took(door, id), .connect(door)])
+        #expect(bench.known?.request?.sent == nil)
+        bench.connect()
+        #expect(bench.acts.isEmpty)
+        bench.challenge(5)
+        #expect(
+            bench.acts == [.writeSigned(door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 5)).encoded)]
+        )
+        guard case .persist = bench.outputs.first else {
+            Issue.record("sent before it was written down")
+            return
+        }
+        #expect(bench.known?.request?.sent == ChallengeID(bits: 5))
+        bench.receipt(.accepted, 5, counter: 0)
+        #expect(bench.verdicts == [.accepted])
+        #expect(bench.known?.receiptCounter == 0 && bench.known?.request == nil)
+        bench.receipt(.done, 5, counter: 1)
+        #expect(bench.acts == [.stateKnown(door, .unlocking, .closed), .outcome(door, id, .done), .disconnect(door)])
+    }
+
+    @Test("No challenge within 300 ms: encrypt, and command over encryption")
+    func noChallenge() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.run(milliseconds: 299)
+        #expect(bench.acts.isEmpty)
+        bench.run(milliseconds: 1)
+        #expect(bench.acts == [.encrypt(door)])
+        bench.put(.encrypted(door))
+        bench.run(milliseconds: 300)
+        #expect(bench.acts == [.readChallenge(door)])
+        bench.challenge(6, [])
+        #expect(
+            bench.acts == [
+                .writeEncrypted(door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 6)).encoded)
+            ])
+        let state = LockState(bolt: .unlocking, door: .closed, result: .accepted, answered: ChallengeID(bits: 6).prefix)
+        bench.put(.lockState(door, state.encoded))
+        #expect(bench.verdicts == [.accepted])
+    }
+
+    @Test("A lock that wants encryption, and a key that cannot sign, encrypt")
+    func encryptionRequired() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5, .encryptionRequired)
+        #expect(bench.acts == [.encrypt(door)])
+        var unsigned = KeyBench()
+        unsigned.ask()
+        unsigned.connect(signed: false)
+        #expect(unsigned.acts == [.encrypt(door)])
+    }
+
+    @Test("An expired challenge is not answered")
+    func expiredChallenge() {
+        var bench = KeyBench()
+        bench.connect()
+        bench.challenge(5, life: 1)
+        bench.run(milliseconds: 100)
+        bench.ask()
+        #expect(bench.writes.isEmpty)
+        bench.challenge(6)
+        #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 6)])
+    }
+
+    @Test(
+        "No receipt: the lock is asked over encryption, and nothing is sent again",
+        arguments: [
+            (CommandPhase.accepted, LockResult.accepted, KeyVerdict.accepted), (.done, .done, .done),
+            (.aborted, .aborted, .aborted), (.unknown, .accepted, .unknown),
+            (.refused, .notPermitted, .refused(.notPermitted)),
+        ])
+    func noReceipt(phase: CommandPhase, result: LockResult, verdict: KeyVerdict) {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        bench.challenge(6)
+        #expect(bench.writes.isEmpty)
+        bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+        #expect(bench.acts == [.encrypt(door)])
+        bench.challenge(7)
+        bench.put(.encrypted(door))
+        #expect(bench.acts == [.writeControlPoint(door, [0x01])])
+        bench.status(5, result, phase)
+        #expect(bench.verdicts == [verdict] && bench.writes.isEmpty)
+        #expect(bench.known?.request == nil)
+    }
+
+    @Test("The lock never took it: asked anew, with another challenge, while there is time")
+    func neverTaken() {
+        for inTime in [true, false] {
+            var bench = KeyBench()
+            bench.ask(lifeMilliseconds: 5_000)
+            bench.connect()
+            bench.challenge(5)
+            bench.put(.disconnected(door))
+            #expect(bench.acts == [.connect(door)])
+            if !inTime { bench.run(milliseconds: 5_000) }
+            bench.connect()
+            #expect(bench.acts == [.encrypt(door)])
+            bench.put(.encrypted(door))
+            bench.status(4, .done, .done)
+            if inTime {
+                #expect(bench.verdicts.isEmpty && bench.known?.request?.sent == nil)
+                bench.challenge(8, [])
+                #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 8)])
+            } else {
+                #expect(bench.verdicts == [.expired] && bench.writes.isEmpty)
+            }
+        }
+    }
+
+    @Test("A dead challenge resyncs in one round trip, and not for ever")
+    func deadChallenge() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        bench.receipt(.challengeDead, 5, counter: 1)
+        #expect(bench.verdicts.isEmpty)
+        bench.challenge(6)
+        #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 6)])
+        bench.receipt(.challengeDead, 6, counter: 2)
+        bench.challenge(7)
+        bench.receipt(.challengeDead, 7, counter: 3)
+        #expect(bench.verdicts == [.refused(.challengeDead)])
+    }
+
+    @Test("A request ends once: expired, cancelled, replaced, declined")
+    func ends() {
+        var bench = KeyBench()
+        bench.ask(lifeMilliseconds: 1_000)
+        bench.run(milliseconds: 999)
+        #expect(bench.verdicts.isEmpty)
+        bench.run(milliseconds: 1)
+        #expect(bench.verdicts == [.expired])
+        bench.ask()
+        bench.put(.cancel(door))
+        #expect(bench.verdicts == [.cancelled])
+        bench.ask()
+        bench.ask(.lock)
+        #expect(bench.verdicts == [.cancelled])
+        bench.connect()
+        bench.challenge(5)
+        bench.ask()
+        #expect(bench.verdicts == [.declined])
+        bench.put(.cancel(door))
+        #expect(bench.verdicts == [.unknown])
+        bench.put(.ask(PeerIdentifier(bits: 1), .unlock, .setting, lifeMilliseconds: 1))
+        #expect(bench.verdicts == [.declined])
+    }
+
+    @Test("A lock that cannot encrypt has not proven itself: nothing was sent, or it is unknown")
+    func unproven() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect(signed: false)
+        bench.put(.encryptionFailed(door))
+        #expect(bench.verdicts == [.unproven])
+        bench.put(.disconnected(door))
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+        bench.put(.encryptionFailed(door))
+        #expect(bench.verdicts == [.unknown])
+    }
+}
+
+@Suite("Attacks on the key")
+struct KeyAttackTests {
+    private func sent() -> KeyBench {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        return bench
+    }
+
+    @Test("Replayed receipt: a counter that is not strictly greater counts for nothing")
+    func replayedCounter() {
+        for (last, next) in [(0, 0), (7, 7), (7, 6), (UInt32.max, UInt32.max)] as [(UInt32, UInt32)] {
+            var bench = sent()
+            bench.receipt(.challengeDead, 5, counter: last)
+            bench.challenge(6)
+            bench.receipt(.accepted, 6, counter: next)
+            #expect(bench.outputs.isEmpty)
+            #expect(bench.known?.receiptCounter == last)
+        }
+    }
+
+    @Test("Replayed receipt after a restart of the key: the counter was on disk")
+    func replayedAfterRestart() {
+        var bench = sent()
+        bench.receipt(.accepted, 5, counter: 7)
+        var restarted = KeyBench(bench.store.committed)
+        restarted.ask()
+        restarted.connect()
+        restarted.challenge(5)
+        restarted.receipt(.accepted, 5, counter: 7)
+        #expect(restarted.verdicts.isEmpty)
+        restarted.receipt(.accepted, 5, counter: 8)
+        #expect(restarted.verdicts == [.accepted])
+    }
+
+    @Test("A flip of any bit of a receipt changes nothing that is remembered", arguments: 0..<Receipt.octets * 8)
+    func bitFlips(bit: Int) {
+        var bench = sent()
+        let id = ChallengeID(bits: 5)
+        let state = LockState(bolt: .unlocking, door: .closed, result: .accepted, answered: id.prefix)
+        var octets = lockKey.seal(state, lockCounter: 3, answering: id, handle: receiptHandle).encoded
+        octets[bit / 8] ^= 1 << UInt8(bit % 8)
+        #expect(bench.put(.receipt(door, octets)).isEmpty)
+    }
+
+    @Test("A receipt for another challenge or another handle is no answer")
+    func strangers() {
+        var bench = sent()
+        bench.receipt(.accepted, 6, counter: 1)
+        #expect(bench.outputs.isEmpty)
+        bench.receipt(.accepted, 5, counter: 1, handle: AttributeHandle(0x1D))
+        #expect(bench.outputs.isEmpty)
+    }
+
+    @Test("In clear, Lock State and Key Status count for nothing")
+    func clearAnswers() {
+        var bench = sent()
+        let state = LockState(bolt: .unlocked, door: .closed, result: .done, answered: ChallengeID(bits: 5).prefix)
+        #expect(bench.put(.lockState(door, state.encoded)).isEmpty)
+        bench.status(5, .done, .done)
+        #expect(bench.outputs.isEmpty)
+    }
+
+    @Test("A jammer that eats every receipt gets one command and one question, not a second movement")
+    func eatenReceipts() {
+        var bench = sent()
+        var writes = bench.writes.count
+        for _ in 0..<5 {
+            bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+            writes += bench.writes.count
+            bench.put(.disconnected(door))
+            bench.connect()
+            bench.challenge(9)
+            writes += bench.writes.count
+        }
+        #expect(writes == 1 && bench.known?.request?.sent == ChallengeID(bits: 5))
+    }
+}
+
+@Suite("The key across a kill")
+struct KeyRestorationTests {
+    @Test("Killed before it was sent: sent in the same boot and in time, else it has expired")
+    func unsent() {
+        var bench = KeyBench()
+        bench.ask()
+        let kept = bench.store.committed
+        var again = KeyBench(kept)
+        #expect(again.acts == [.connect(door)])
+        again.connect()
+        again.challenge(5)
+        #expect(again.writes.count == 1)
+        #expect(KeyBench(kept, boot: BootID(bits: 2)).verdicts == [.expired])
+        #expect(KeyBench(kept, now: bench.now.advanced(byMilliseconds: 30_000)).verdicts == [.expired])
+    }
+
+    @Test("Killed when it may have been sent: asked, even in another boot and long after, never repeated")
+    func sent() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        var again = KeyBench(bench.store.committed, boot: BootID(bits: 2), now: Instant(nanoseconds: 1))
+        #expect(again.acts == [.connect(door)])
+        again.connect()
+        again.challenge(6)
+        #expect(again.writes.isEmpty)
+        again.put(.encrypted(door))
+        again.status(nil)
+        #expect(again.verdicts == [.expired] && again.writes.isEmpty)
+    }
+
+    @Test("Request numbers are never used twice")
+    func requestNumbers() {
+        var bench = KeyBench()
+        bench.ask()
+        var again = KeyBench(bench.store.committed)
+        again.ask()
+        #expect(again.acts.first == .took(door, KeyRequestID(rawValue: 65)))
+    }
+
+    @Test("A new pairing begins the lock's counters anew; a forgotten lock is forgotten")
+    func bonds() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        bench.receipt(.accepted, 5, counter: 7)
+        bench.put(.bonded(door))
+        #expect(bench.known?.receiptCounter == nil)
+        bench.put(.forget(door))
+        #expect(bench.known == nil)
+        #expect(bench.put(.rssi(door, -30)).isEmpty)
+    }
+}
+
+@Suite("Proximity")
+struct ProximityTests {
+    /// One sample each 100 ms.
+    private func feed(_ bench: inout KeyBench, _ rssi: Int8, _ samples: Int) -> [KeyOutput] {
+        var all: [KeyOutput] = []
+        for _ in 0..<samples {
+            all += bench.put(.rssi(door, rssi))
+            all += bench.run(milliseconds: 100)
+        }
+        return all
+    }
+
+    private func operations(_ bench: KeyBench) -> LockOperation? { bench.known?.request?.operation }
+
+    @Test("Coming near asks once to unlock, leaving asks once to lock; both survive a kill")
+    func comingAndGoing() {
+        var bench = KeyBench()
+        _ = feed(&bench, -50, 15)
+        #expect(bench.known?.request == nil)
+        _ = feed(&bench, -50, 3)
+        #expect(operations(bench) == .unlock && bench.known?.proximity == .near)
+        bench.put(.cancel(door))
+        var again = KeyBench(bench.store.committed)
+        _ = feed(&again, -50, 100)
+        #expect(again.known?.request == nil)
+        _ = feed(&again, -95, 30)
+        #expect(operations(again) == .lock && again.known?.proximity == .away)
+    }
+
+    @Test("Between the thresholds nothing changes; a moment near is not near; 127 says nothing")
+    func hysteresis() {
+        var bench = KeyBench()
+        #expect(feed(&bench, -70, 100).isEmpty)
+        #expect(feed(&bench, 127, 100).isEmpty)
+        for _ in 0..<10 {
+            #expect(feed(&bench, -40, 5).isEmpty)
+            #expect(feed(&bench, -90, 20).isEmpty)
+        }
+    }
+
+    @Test("Silence is leaving")
+    func silence() {
+        var bench = KeyBench()
+        _ = feed(&bench, -50, 20)
+        bench.put(.cancel(door))
+        bench.run(milliseconds: 19_000)
+        #expect(bench.known?.proximity == .near)
+        bench.run(milliseconds: 1_000)
+        #expect(bench.known?.proximity == .away && operations(bench) == .lock)
+    }
+}
