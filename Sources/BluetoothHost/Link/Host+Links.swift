@@ -132,7 +132,13 @@ extension Host {
 extension Host {
     func received(_ header: ACLDataHeader, _ data: RawSpan) {
         guard let link = link(at: header.handle), !link.isDisconnecting else { return }
-        let fragment: Fragment = header.boundary == .continuing ? .continuation : .start
+        let fragment: Fragment
+        switch header.boundary {
+        case .first, .firstNonFlushable: fragment = .start
+        case .continuing: fragment = .continuation
+        // Core 5.4, Vol 4, Part E, 5.4.2: no complete PDUs on LE-U.
+        case .complete: return disconnect(link, reason: .remoteUserTerminatedConnection)
+        }
         do {
             guard let frame = try link.recombiner.receive(fragment, data) else { return }
             received(frame, on: link)

@@ -1,0 +1,279 @@
+import BluetoothCore
+import BluetoothHost
+import HCI
+import Testing
+
+@Suite struct AdvertiserTests {
+    let payload = Advertiser.Payload(data: [2, 1, 6], scanResponse: [2, 9, 0x41])
+
+    /// Takes every command that is named, and lets the controller accept it.
+    func drain(_ advertiser: inout Advertiser) -> [Advertiser.Action] {
+        var actions: [Advertiser.Action] = []
+        while let action = advertiser.next() {
+            actions.append(action)
+            advertiser.completed(.success)
+        }
+        return actions
+    }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.5-7.8.9: parameters, data, scan response, enable; one at a time")
+    func start() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        #expect(advertiser.next() == .setParameters)
+        #expect(advertiser.next() == nil, "one command is outstanding")
+        advertiser.completed(.success)
+        #expect(drain(&advertiser) == [.setData(payload.data), .setScanResponse(payload.scanResponse), .enable])
+        #expect(advertiser.isEnabled)
+        #expect(advertiser.next() == nil)
+    }
+
+    @Test("A connection stops advertising in the controller: only enabling is asked again")
+    func afterConnection() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = drain(&advertiser)
+        advertiser.connectionMade()
+        #expect(drain(&advertiser) == [.enable])
+    }
+
+    @Test("Without a free slot nothing is advertised, and with one it is again")
+    func held() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = drain(&advertiser)
+        advertiser.isHeld = true
+        #expect(drain(&advertiser) == [.disable])
+        advertiser.isHeld = false
+        #expect(drain(&advertiser) == [.enable])
+    }
+
+    @Test("A refused command is not repeated until the wish changes")
+    func refused() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = advertiser.next()
+        advertiser.completed(.commandDisallowed)
+        #expect(advertiser.failure == .commandDisallowed)
+        #expect(advertiser.next() == nil)
+        advertiser.wanted = Advertiser.Payload(data: [], scanResponse: [])
+        #expect(advertiser.next() == .setParameters)
+    }
+
+    @Test("A controller that was reset is told everything again")
+    func reset() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = drain(&advertiser)
+        advertiser.reset()
+        #expect(drain(&advertiser).count == 4)
+    }
+
+    @Test("A wish that changes while a command is outstanding is met by the next ones")
+    func changedMeanwhile() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = advertiser.next()
+        advertiser.wanted = nil
+        advertiser.completed(.success)
+        #expect(advertiser.next() == nil)
+        #expect(!advertiser.isEnabled)
+    }
+}
+
+@Suite struct ScannerTests {
+    @Test("Parameters once, and a change of them only between disable and enable")
+    func changes() {
+        var scanner = Scanner()
+        scanner.wanted = .init(reportsDuplicates: false)
+        #expect(scanner.next() == .setParameters)
+        scanner.completed(.success)
+        #expect(scanner.next() == .enable(filterDuplicates: true))
+        scanner.completed(.success)
+        #expect(scanner.isEnabled)
+        scanner.wanted = .init(reportsDuplicates: true)
+        #expect(scanner.next() == .disable)
+        scanner.completed(.success)
+        #expect(scanner.next() == .enable(filterDuplicates: false))
+        scanner.completed(.success)
+        scanner.wanted = nil
+        #expect(scanner.next() == .disable)
+        scanner.completed(.success)
+        #expect(scanner.next() == nil)
+    }
+
+    @Test("What was asked for is what runs, though the wish changed before the controller answered")
+    func race() {
+        var scanner = Scanner()
+        scanner.wanted = .init(reportsDuplicates: false)
+        _ = scanner.next()
+        scanner.completed(.success)
+        _ = scanner.next()
+        scanner.wanted = .init(reportsDuplicates: true)
+        scanner.completed(.success)
+        #expect(scanner.next() == .disable)
+    }
+}
+
+@Suite struct InitiatorTests {
+    let alice = DeviceAddress(kind: .random, bits: 0xC000_0000_0001)
+    let bob = DeviceAddress(kind: .random, bits: 0xC000_0000_0002)
+    let carol = DeviceAddress(kind: .random, bits: 0xC000_0000_0003)
+
+    func accept(_ initiator: inout Initiator, limit: Int = 20) -> [Initiator.Action] {
+        var actions: [Initiator.Action] = []
+        while actions.count < limit, let action = initiator.next() {
+            actions.append(action)
+            initiator.completed(.success)
+        }
+        return actions
+    }
+
+    @Test("One peer is connected by its address")
+    func single() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        #expect(accept(&initiator) == [.connect(alice)])
+    }
+
+    @Test("Several are connected by the filter accept list")
+    func several() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob])
+        #expect(accept(&initiator) == [.addToAcceptList(alice), .addToAcceptList(bob), .connectByAcceptList])
+    }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.16: the list is changed only while nobody is initiating")
+    func change() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob])
+        _ = accept(&initiator)
+        initiator.want([bob, carol])
+        #expect(accept(&initiator) == [.cancel])
+        #expect(initiator.next() == nil, "the cancelled attempt has not ended")
+        initiator.connectionComplete()
+        #expect(
+            accept(&initiator) == [.removeFromAcceptList(alice), .addToAcceptList(carol), .connectByAcceptList])
+    }
+
+    @Test("The longest asked come first when the list is too short for all")
+    func overflow() {
+        var initiator = Initiator(acceptListCapacity: 2)
+        initiator.want([alice, bob, carol])
+        #expect(accept(&initiator) == [.addToAcceptList(alice), .addToAcceptList(bob), .connectByAcceptList])
+        initiator.connectionComplete()
+        initiator.want([bob, carol])
+        #expect(
+            accept(&initiator) == [.removeFromAcceptList(alice), .addToAcceptList(carol), .connectByAcceptList])
+    }
+
+    @Test("A link that was made before the cancel arrived ends the attempt all the same")
+    func cancelTooLate() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        _ = accept(&initiator)
+        initiator.want([])
+        #expect(initiator.next() == .cancel)
+        initiator.connectionComplete()
+        initiator.completed(.commandDisallowed)
+        #expect(initiator.next() == nil)
+        initiator.want([bob])
+        #expect(initiator.next() == .connect(bob))
+    }
+
+    @Test("A refused attempt waits for another wish or a link")
+    func refused() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        _ = initiator.next()
+        initiator.completed(.connectionLimitExceeded)
+        #expect(initiator.next() == nil)
+        initiator.connectionComplete()
+        #expect(initiator.next() == .connect(alice))
+    }
+
+    @Test("No order of wishes and answers leaves two attempts, or a list changed under one", arguments: 0..<200)
+    func orders(seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed) + 1)
+        var initiator = Initiator(acceptListCapacity: 2)
+        var isInitiating = false
+        var outstanding: Initiator.Action?
+        for _ in 0..<200 {
+            switch random.uint64() % 4 {
+            case 0:
+                let all = [alice, bob, carol]
+                initiator.want(all.filter { _ in random.uint64().isMultiple(of: 2) })
+            case 1:
+                guard outstanding == nil, let action = initiator.next() else { continue }
+                outstanding = action
+                switch action {
+                case .connect, .connectByAcceptList: #expect(!isInitiating)
+                case .addToAcceptList, .removeFromAcceptList: #expect(!isInitiating)
+                case .cancel: break
+                }
+            case 2:
+                guard let action = outstanding else { continue }
+                outstanding = nil
+                switch action {
+                case .connect, .connectByAcceptList: isInitiating = true
+                case .cancel where !isInitiating:
+                    initiator.completed(.commandDisallowed)
+                    continue
+                case .cancel, .addToAcceptList, .removeFromAcceptList: break
+                }
+                initiator.completed(.success)
+                if action == .cancel {
+                    isInitiating = false
+                    initiator.connectionComplete()
+                }
+            default:
+                guard isInitiating else { continue }
+                isInitiating = false
+                initiator.connectionComplete()
+            }
+        }
+    }
+}
+
+@Suite struct AdvertisingDataTests {
+    @Test("Core 5.4, Vol 3, Part C, 11: flags and services are advertised, the name is in the scan response")
+    func payload() {
+        let record = AdvertisingRecord(localName: "Door", services: [0x180A])
+        let payload = AdvertisingData.payload(for: record)
+        #expect(payload.data == [2, 1, 6, 3, 3, 0x0A, 0x18])
+        #expect(payload.scanResponse == [5, 9] + Array("Door".utf8))
+    }
+
+    @Test("What does not fit is left out and said to be incomplete")
+    func overflow() {
+        let services = (0..<20).map { BluetoothUUID(UInt16($0)) }
+        let payload = AdvertisingData.payload(
+            for: AdvertisingRecord(localName: String(repeating: "é", count: 20), services: services))
+        #expect(payload.data.count <= AdvertisingData.maximumOctets)
+        #expect(payload.data[4] == 2)
+        #expect(payload.scanResponse.count <= AdvertisingData.maximumOctets)
+        #expect(payload.scanResponse[1] == 8)
+        #expect(String(decoding: payload.scanResponse.dropFirst(2), as: UTF8.self) == String(repeating: "é", count: 14))
+    }
+
+    @Test("What is written is read")
+    func roundTrip() {
+        let uuid = BluetoothUUID(bits: 0xFD51_0000_D1DB_463D_86FD_15EF_B821_60A8)
+        let payload = AdvertisingData.payload(for: AdvertisingRecord(localName: "A", services: [uuid]))
+        let read = AdvertisingData(parsing: payload.data)
+        #expect(read.services == [uuid])
+        #expect(read.flags == 6)
+        #expect(AdvertisingData(parsing: payload.scanResponse).localName == "A")
+    }
+
+    @Test(
+        "Structures that reach beyond the end, are empty or nonsense end the reading",
+        arguments: [
+            [], [0], [5], [5, 9], [2, 1], [3, 9, 0x41], [0xFF, 0xFF], [1, 9, 0xFF, 9],
+        ] as [[UInt8]])
+    func malformed(octets: [UInt8]) {
+        let data = AdvertisingData(parsing: octets)
+        #expect(data.services.isEmpty)
+        #expect(data.flags == nil)
+    }
+}
