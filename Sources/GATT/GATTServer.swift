@@ -64,7 +64,7 @@ package struct GATTServer: Sendable {
 
     /// Removes a service; its handles stay a hole until no others are left. The returned mutation is to be persisted, and
     /// ``GATTEndpoint/databaseChanged(_:now:server:outputs:)`` to be called for every link. nil when nothing was there, or
-    /// when it is GAP's or GATT's own service.
+    /// when it is GAP's or GATT's own service. Services that include it keep pointing there: remove those first.
     package mutating func remove(serviceAt declaration: AttributeHandle) -> GATTMutation? {
         guard declaration > serviceChanged, let range = database.remove(serviceAt: declaration) else { return nil }
         databaseHash = database.hash

@@ -15,6 +15,12 @@ struct Bench {
         endpoint = GATTEndpoint(maximumMTU: maximumMTU)
     }
 
+    /// Another link to the same server.
+    init(server: GATTServer, endpoint: GATTEndpoint) {
+        self.server = server
+        self.endpoint = endpoint
+    }
+
     mutating func receive(_ bytes: [UInt8]) -> [GATTOutput] {
         var outputs: [GATTOutput] = []
         endpoint.receive(bytes, now: now, security: security, server: &server, outputs: &outputs)
