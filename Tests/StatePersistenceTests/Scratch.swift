@@ -41,6 +41,14 @@ final class Scratch {
         return digests
     }
 
+    /// Leaves the database alone in its file, as a copy of it would be.
+    func dropLog() throws {
+        let connection = try Connection(path: database, access: .readWrite)
+        _ = try MigrationHistory(of: connection)
+        guard try connection.checkpoint(truncating: true) else { throw StoreError.busy(path: database) }
+        for suffix in ["-wal", "-shm"] { unlink(database + suffix) }
+    }
+
     static func read(_ path: String) -> [UInt8] {
         guard let file = fopen(path, "r") else { return [] }
         defer { fclose(file) }

@@ -120,6 +120,9 @@ package final class Database {
         if try connection.checkpoint(truncating: false) { try beginLog() }
     }
 
+    /// What SQLite finds wrong with the file, a line each; none when it is sound. Reads all of it.
+    package func integrityCheck() throws(StoreError) -> [String] { try DatabaseFile.integrityFaults(connection) }
+
     /// Commits something that means nothing, so that the flush of a new log's header is not paid by the next commit.
     /// `user_version` counts these.
     private func beginLog() throws(StoreError) {

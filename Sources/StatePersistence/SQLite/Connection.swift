@@ -98,7 +98,8 @@ final class Connection {
         // A reader that still needs the log is no fault: its pages are moved next time.
         if status & 0xFF == SQLITE_BUSY { return false }
         try check(status)
-        return logged == moved
+        // -1: there is no log, because nothing was read yet or the file is in another mode.
+        return logged >= 0 && logged == moved
     }
 
     func check(_ status: Int32) throws(StoreError) {

@@ -1,0 +1,117 @@
+import BluetoothCore
+
+/// One table as people and programs may read it: keys and other secrets are left out before they reach this.
+package struct StateTable: Equatable, Sendable {
+    package enum Cell: Equatable, Sendable {
+        case null
+        case integer(Int64)
+        case text(String)
+        /// Octets that are no secret, in hexadecimal.
+        case octets(String)
+        /// A wrapped secret: that it is there, and nothing else.
+        case secret
+    }
+
+    package var name: String
+    package var columns: [String]
+    package var rows: [[Cell]]
+}
+
+/// What is true of the file as a whole.
+package struct StateSummary: Equatable, Sendable {
+    package struct Step: Equatable, Sendable {
+        package var component: String
+        package var name: String
+    }
+
+    package var path: String
+    /// Octets of the file and of its log.
+    package var fileOctets: Int
+    package var logOctets: Int
+    package var migrations: [Step]
+    /// Each fault in a line; none for a sound file.
+    package var faults: [String]
+}
+
+/// Reads the database of a daemon, running or not, and changes nothing: `latch state inspect` and `latch state check`.
+/// It knows no machine key, so it could not show a secret if it wanted to.
+package final class StateInspector {
+    private let path: String
+    private let connection: Connection
+    /// Held while no log shows that a daemon is there: none may start and write meanwhile.
+    private let lock: FileLock?
+
+    /// Columns that hold secrets, by their table. A test looks for wrapped values anywhere else.
+    static let secretColumns: Set<String> = ["host_identity.irk", "host_bond.keys", "store_fact.value"]
+
+    package init(path: String) throws(StoreError) {
+        guard try StateFile.size(path) != nil else { throw .unreadable(path: path, reason: "no such file") }
+        try StateFile.check(path)
+        guard try DatabaseFile.exists(path) else { throw .unreadable(path: path, reason: "no such file") }
+        self.path = path
+        if try StateFile.size(path + "-wal") ?? 0 > 0 {
+            lock = nil
+        } else {
+            let lock = try? FileLock(beside: path)
+            try lock?.acquire(waiting: DatabaseLimits().openWaitMilliseconds)
+            self.lock = lock
+        }
+        connection = try DatabaseFile.lookingConnection(path)
+        connection.setBusyTimeout(milliseconds: Int32(DatabaseLimits().openWaitMilliseconds))
+        try DatabaseFile.requireOurs(connection)
+    }
+
+    deinit { lock?.release() }
+
+    /// Whether the file is sound, in every way that SQLite can check and one more: that it is of no newer version, for
+    /// the components named.
+    package func check(components: [SchemaComponent]) throws(StoreError) -> StateSummary {
+        var migrations: [StateSummary.Step] = []
+        try connection.statement("SELECT component, name FROM schema_migration ORDER BY component, ordinal")
+            .forEachRow { (row) throws(StoreError) in
+                migrations.append(StateSummary.Step(component: row.text(0), name: row.text(1)))
+            }
+        let history = try MigrationHistory(of: connection)
+        for component in [SchemaComponent.store] + components { _ = try history.missing(of: component, path: path) }
+        return StateSummary(
+            path: path, fileOctets: try StateFile.size(path) ?? 0, logOctets: try StateFile.size(path + "-wal") ?? 0,
+            migrations: migrations, faults: try DatabaseFile.integrityFaults(connection))
+    }
+
+    /// Every table with its rows, in the order of their names; at most `rowLimit` of each.
+    package func tables(rowLimit: Int = 10_000) throws(StoreError) -> [StateTable] {
+        var names: [String] = []
+        try connection.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+            .forEachRow { (row) throws(StoreError) in names.append(row.text(0)) }
+        var tables: [StateTable] = []
+        for name in names where !name.hasPrefix("sqlite_") { tables.append(try table(name, rowLimit: rowLimit)) }
+        return tables
+    }
+
+    /// Writes what is kept at this moment into an empty file, in one piece and without its gaps.
+    func vacuum(into path: String) throws(StoreError) {
+        try connection.dynamicStatement("VACUUM INTO ?").run([.text(path)])
+    }
+
+    private func table(_ name: String, rowLimit: Int) throws(StoreError) -> StateTable {
+        let quoted =
+            "\"" + name.split(separator: "\"", omittingEmptySubsequences: false).joined(separator: "\"\"") + "\""
+        let statement = try connection.dynamicStatement("SELECT * FROM \(quoted) LIMIT \(max(0, rowLimit))")
+        let columns = statement.columnNames
+        let isSecret = columns.map { Self.secretColumns.contains("\(name).\($0)") }
+        var rows: [[StateTable.Cell]] = []
+        try statement.forEachRow { (row) throws(StoreError) in
+            rows.append(
+                columns.indices.map { column in
+                    switch row.value(Int32(column)) {
+                    case .null: .null
+                    case _ where isSecret[column]: .secret
+                    case .integer(let integer): .integer(integer)
+                    case .text(let text): .text(text)
+                    case .blob(let octets): .octets(HexText.encode(octets))
+                    }
+                })
+        }
+        return StateTable(name: name, columns: columns, rows: rows)
+    }
+}
