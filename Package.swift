@@ -64,12 +64,14 @@ let package = Package(
         room(
             "LockPeripheral",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "GATT", "HCI",
+                "LockProtocol", "SecurityManager",
             ]),
         room(
             "LockCentral",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "LockProtocol",
+                "SecurityManager",
             ]),
 
         // Shells: disk and descriptors.
@@ -97,8 +99,7 @@ let package = Package(
             dependencies: [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
                 "DaemonControl", "Drills", "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence",
-                "LockProtocol",
-                "StatePersistence", "VirtualRadio",
+                "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),
         .executableTarget(

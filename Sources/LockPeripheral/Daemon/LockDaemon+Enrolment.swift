@@ -1,0 +1,128 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockProtocol
+import SecurityManager
+
+/// The time in which one named credential may enrol, one attempt at a time. In memory only: it dies with the process,
+/// and its code with it.
+struct EnrolmentWindow {
+    /// So many attempts in vain close it; only the operator opens it again.
+    static let failuresMaximum = 3
+
+    let request: EnrolmentRequest
+    let timer: TimerToken
+    let report: (EnrolmentProgress) -> Void
+    var failures = 0
+    /// The bond that has yet to prove itself.
+    var paired: BondID?
+}
+
+extension LockDaemon {
+    /// Opens the window. The credential is on disk, without a bond, before anybody can pair for it.
+    package func openEnrolment(
+        _ request: EnrolmentRequest, report: @escaping (EnrolmentProgress) -> Void
+    ) throws(EnrolmentRefusal) {
+        if let window { throw .windowIsOpen(credential: window.request.credential) }
+        guard let manager, manager.state == .poweredOn, let machine else { throw .notPoweredOn }
+        guard !request.credential.isEmpty, request.credential.utf8.count <= Credential.nameOctetsMaximum else {
+            throw .badName
+        }
+        var credential =
+            machine.credentials.values.first { $0.name == request.credential }
+            ?? Credential(
+                id: CredentialID(rawValue: surroundings.random() >> 1), name: request.credential, role: request.role)
+        credential.role = request.role
+        credential.isEnabled = true
+        feed(.administration(.credential(credential)))
+        let timer = host.makeTimer()
+        window = EnrolmentWindow(request: request, timer: timer, report: report)
+        let end = host.now.advanced(byMilliseconds: request.seconds * 1_000)
+        host.setTimer(timer, at: end) { [weak self] _ in self?.closeWindow(.expired) }
+        let (method, code) = offer(request.method)
+        let replaces = credential.bond.map { BondID(Int64(bitPattern: $0)) }
+        manager.setPairingWindow(
+            PairingWindow(method: method, credential: request.credential, replaces: replaces))
+        progress(.opened(code))
+    }
+
+    /// The key pair and the random value of an out-of-band offer are made for this window and kept nowhere.
+    private func offer(_ method: EnrolmentRequest.Method) -> (PairingWindow.Method, SetupCode?) {
+        switch method {
+        case .passkey: return (.passkeyDisplay, nil)
+        case .outOfBand:
+            let keyPair = P256KeyPair.generate()
+            let random = SystemRandom.secret(SetupCode.randomOctets)
+            let data = OutOfBandOffer(random: random).data(
+                address: host.identity.address.address, publicKey: keyPair.publicKey)
+            let code = SetupCode(lock: host.identity.address, confirm: data.confirm.octets, random: random)
+            return (.outOfBand(keyPair: keyPair, random: random), code)
+        }
+    }
+
+    package func cancelEnrolment() { closeWindow(.cancelled) }
+
+    private func progress(_ progress: EnrolmentProgress) {
+        guard let report = window?.report else { return }
+        host.afterCommit { report(progress) }
+    }
+
+    private func closeWindow(_ end: EnrolmentEnd) {
+        guard let window else { return }
+        progress(.ended(end))
+        self.window = nil
+        host.setTimer(window.timer, at: nil) { _ in }
+        manager?.setPairingWindow(nil)
+    }
+
+    package func peripheralManager(
+        _ peripheral: CBPeripheralManager, displayPasskey passkey: UInt32, to central: CBCentral, link: LinkInfo
+    ) {
+        feed(.pairing(LockLink(link), isUnderWay: true))
+        progress(.passkey(passkey))
+    }
+
+    package func peripheralManager(
+        _ peripheral: CBPeripheralManager, central: CBCentral, didPair result: Result<BondID, HostError>,
+        link: LinkInfo
+    ) {
+        feed(.pairing(LockLink(link), isUnderWay: false))
+        switch result {
+        case .success(let bond):
+            pairedLinks.insert(LockLink(link))
+            window?.paired = bond
+            progress(.paired(bond))
+            // One credential, one enrolment: nobody else gets in through what is left of the window.
+            peripheral.setPairingWindow(nil)
+        case .failure(let error): attemptFailed(error)
+        }
+    }
+
+    private func attemptFailed(_ error: HostError) {
+        guard window != nil, window?.paired == nil else { return }
+        progress(.attemptFailed(String(describing: error)))
+        window?.failures += 1
+        guard let window else { return }
+        if window.request.method == .outOfBand { return closeWindow(.burnt) }
+        if window.failures >= EnrolmentWindow.failuresMaximum { closeWindow(.tooManyFailures) }
+    }
+
+    /// Whether this bond may use the control point. One that is new is confirmed here, by Key Status in a reconnection
+    /// that was encrypted with it: only now does the credential change hands, in one transaction.
+    func confirm(_ bond: Bond, on link: LockLink, _ octets: [UInt8]) -> Bool {
+        if bond.state == .confirmed { return true }
+        guard bond.state == .unconfirmed, !pairedLinks.contains(link),
+            let request = try? ControlPointRequest(exactly: octets), request.opcode == .keyStatus,
+            var credential = machine?.credentials.values.first(where: { $0.name == bond.credential })
+        else { return false }
+        let former = credential.bond
+        host.promoteBond(bond.id)
+        credential.bond = UInt64(bitPattern: bond.id.rawValue)
+        feed(.administration(.credential(credential)))
+        if let former, former != credential.bond { feed(.administration(.bondForgotten(former))) }
+        tell(.enrolled(credential: credential.name, bond.id))
+        if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
+        return true
+    }
+}

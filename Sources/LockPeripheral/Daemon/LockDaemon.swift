@@ -1,0 +1,197 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import FoundationEssentials
+import LockProtocol
+
+/// The lock's shell: hands what Core Bluetooth tells to ``LockMachine``, and what the machine wants to Core Bluetooth, the
+/// store and the actuator. Confined to its host's loop, inline in its iterations: what a command persists and what it
+/// sends are one commit.
+package final class LockDaemon {
+    package struct Configuration {
+        package var restoreIdentifier: String
+        package var name: String
+        package var settings: LockSettings
+        package var boot: BootID
+
+        package init(restoreIdentifier: String, name: String, settings: LockSettings, boot: BootID) {
+            self.restoreIdentifier = restoreIdentifier
+            self.name = name
+            self.settings = settings
+            self.boot = boot
+        }
+    }
+
+    /// What the shell cannot know by itself.
+    package struct Surroundings {
+        /// 64 bits from the CSPRNG.
+        package var random: () -> UInt64
+        /// nil while the clock cannot be trusted.
+        package var wallClockSeconds: () -> Int64?
+        package var observe: (LockEvent) -> Void
+        /// What nothing more can be promised after: the process ends.
+        package var fail: (any Error) -> Void
+
+        package init(
+            random: @escaping () -> UInt64, wallClockSeconds: @escaping () -> Int64?,
+            observe: @escaping (LockEvent) -> Void, fail: @escaping (any Error) -> Void
+        ) {
+            self.random = random
+            self.wallClockSeconds = wallClockSeconds
+            self.observe = observe
+            self.fail = fail
+        }
+    }
+
+    /// Updates that wait for room in the controller; one more displaces the oldest, which nobody is owed.
+    static let waitingUpdatesMaximum = 32
+
+    let configuration: Configuration
+    let surroundings: Surroundings
+    let host: Host
+    private let store: any LockStore
+    private let actuator: any Actuator
+    private let snapshot: LockSnapshot
+    private let reading: BoltReading
+    private let machineTimer: TimerToken
+    private let actuatorTimer: TimerToken
+    var manager: CBPeripheralManager?
+    var tree: LockServiceTree?
+    /// On its way to the host.
+    var published: LockServiceTree?
+    /// Restored, and not what this program publishes.
+    var outdated: [CBMutableService] = []
+    var advertisedName: String?
+    /// nil until the service has its handles.
+    private(set) var machine: LockMachine?
+    var centrals: [LockLink: CBCentral] = [:]
+    /// Links on which a pairing has completed: what they prove, they prove by the pairing and not by a reconnection.
+    var pairedLinks: Set<LockLink> = []
+    var window: EnrolmentWindow?
+    var challengeRead: CBATTRequest?
+    private var waitingUpdates: [(CBMutableCharacteristic, [UInt8], LockLink)] = []
+
+    /// Reads what is kept, and the bolt. The machine begins, and settles what was owed, as soon as the service has its
+    /// handles: restored before the radio is on, or published when it is for the first time.
+    package init(
+        _ configuration: Configuration, host: Host, bluetooth: CBHost, store: any LockStore, actuator: any Actuator,
+        surroundings: Surroundings
+    ) throws {
+        self.configuration = configuration
+        self.surroundings = surroundings
+        self.host = host
+        self.store = store
+        self.actuator = actuator
+        snapshot = try store.load()
+        reading = try actuator.reading(asking: snapshot.intent, now: host.now)
+        machineTimer = host.makeTimer()
+        actuatorTimer = host.makeTimer()
+        host.join(store)
+        manager = CBPeripheralManager(
+            delegate: self, delivery: .inline,
+            options: [CBPeripheralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
+    }
+
+    /// The service is published under these handles: the lock begins.
+    func begin(_ tree: LockServiceTree) {
+        self.tree = tree
+        guard machine == nil, let receipt = tree.receipt.valueHandle else { return }
+        var outputs: [LockOutput] = []
+        var machine = LockMachine(
+            restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt, at: moment,
+            into: &outputs)
+        if snapshot.settings != configuration.settings {
+            machine.handle(
+                .administration(.settings(configuration.settings)), at: moment, random: surroundings.random(),
+                into: &outputs)
+        }
+        self.machine = machine
+        carryOut(outputs)
+        armTimers()
+        tell(.bolt(machine.state.bolt, machine.state.door))
+    }
+
+    private var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
+
+    /// One input of the machine, and everything that it wants done.
+    func feed(_ input: LockInput) {
+        guard machine != nil else { return }
+        var outputs: [LockOutput] = []
+        machine?.handle(input, at: moment, random: surroundings.random(), into: &outputs)
+        carryOut(outputs)
+        armTimers()
+    }
+
+    func tell(_ event: LockEvent) { host.afterCommit { [surroundings] in surroundings.observe(event) } }
+
+    private func armTimers() {
+        host.setTimer(machineTimer, at: machine?.deadline) { [weak self] _ in self?.feed(.timerFired) }
+        host.setTimer(actuatorTimer, at: actuator.deadline) { [weak self] now in self?.pollActuator(now) }
+    }
+
+    private func pollActuator(_ now: Instant) {
+        if let report = actuator.poll(now: now) { feed(.actuator(report)) } else { armTimers() }
+    }
+}
+
+// MARK: What the machine wants done
+
+extension LockDaemon {
+    private func carryOut(_ outputs: [LockOutput]) {
+        guard let tree else { return }
+        for output in outputs {
+            switch output {
+            case .persist(let mutation):
+                store.append(mutation)
+                if case .audit(let record) = mutation { tell(.audit(record)) }
+            case .actuate(let order): host.afterCommit { [weak self] in self?.perform(order) }
+            case .notifyChallenge(let link, let value): update(tree.challenge, value, link)
+            case .notifyReceipt(let link, let value): update(tree.receipt, value, link)
+            case .notifyLockState(let link, let value): update(tree.lockState, value, link)
+            case .indicateControlPoint(let link, let value): update(tree.controlPoint, value, link)
+            case .challengeValue(_, let value): answerChallengeRead(value)
+            case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
+            case .disconnect(let link): if let central = centrals[link] { manager?.disconnect(central) }
+            }
+        }
+    }
+
+    /// The intent is on disk: the bolt may move. An actuator that cannot say whether it moved ends the process, and the
+    /// next launch reads the bolt.
+    private func perform(_ order: ActuatorOrder) {
+        do {
+            surroundings.observe(.actuator(order))
+            if let report = try actuator.perform(order, now: host.now) { feed(.actuator(report)) } else { armTimers() }
+        } catch {
+            surroundings.fail(error)
+        }
+    }
+
+    private func answerChallengeRead(_ value: [UInt8]) {
+        guard let request = challengeRead else { return }
+        challengeRead = nil
+        request.value = Data(value)
+        manager?.respond(to: request, withResult: .success)
+    }
+
+    private func update(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) {
+        if waitingUpdates.isEmpty, send(characteristic, value, link) { return }
+        if waitingUpdates.count == Self.waitingUpdatesMaximum { waitingUpdates.removeFirst() }
+        waitingUpdates.append((characteristic, value, link))
+    }
+
+    private func send(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) -> Bool {
+        guard let central = centrals[link], let manager else { return true }
+        return manager.updateValue(Data(value), for: characteristic, onSubscribedCentrals: [central])
+    }
+
+    func sendWaiting() {
+        while let (characteristic, value, link) = waitingUpdates.first {
+            guard send(characteristic, value, link) else { return }
+            waitingUpdates.removeFirst()
+        }
+    }
+
+    func dropWaiting(for link: LockLink) { waitingUpdates.removeAll { $0.2 == link } }
+}
