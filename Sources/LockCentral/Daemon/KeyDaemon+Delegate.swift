@@ -1,0 +1,178 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import FoundationEssentials
+import LockProtocol
+import SecurityManager
+
+// MARK: The manager
+
+extension KeyDaemon: CBCentralLinkDelegate {
+    package func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+        let restored = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
+        let isScanning = dict[CBCentralManagerRestoredStateScanOptionsKey] != nil
+        tell(.restored(peripherals: restored.count, isScanning: isScanning))
+        for peripheral in restored { keep(peripheral) }
+    }
+
+    package func centralManagerDidUpdateState(_ central: CBCentralManager) {
+        tell(.radio(central.state))
+        guard central.state == .poweredOn else { return }
+        resumeUnconfirmed()
+        connectWanted()
+        if configuration.unlocksWhenNear, !central.isScanning {
+            central.scanForPeripherals(
+                withServices: [CBUUID(LockUUID.lockService)],
+                options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
+        } else if !configuration.unlocksWhenNear, central.isScanning {
+            central.stopScan()
+        }
+    }
+
+    package func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int
+    ) {
+        feed(.rssi(peripheral.peer, Int8(clamping: RSSI)))
+    }
+
+    package func centralManager(
+        _ central: CBCentralManager, willConnect peripheral: CBPeripheral, link: LinkInfo
+    ) {
+        keep(peripheral)
+        tell(.connected(peripheral.peer, link.bond))
+    }
+
+    package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+        let peer = peripheral.peer
+        if enrolmentConnected(peripheral) { return }
+        if unconfirmed.contains(peer) { return peripheral.encrypt() }
+        if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
+        feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
+    }
+
+    /// nil unless everything is there that a signed command and its receipt need.
+    private func signedPath(_ link: LinkInfo?, _ handles: LockHandles?) -> SignedPath? {
+        guard let bond = link?.bond.flatMap({ host.bond($0) }), bond.state == .confirmed, bond.localCSRK != nil,
+            let csrk = bond.remoteCSRK, let receipt = handles?.receipt.valueHandle
+        else { return nil }
+        return SignedPath(receiptKey: ReceiptKey(lockCSRK: csrk), receiptHandle: receipt)
+    }
+
+    package func centralManager(
+        _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        tell(.disconnected(peripheral.peer, reason: error.map { String(describing: $0) }))
+        if enrolment?.peer == peripheral.peer { return endEnrolment(.failed(.linkLost)) }
+        feed(.disconnected(peripheral.peer))
+    }
+
+    package func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        let peer = peripheral.peer
+        awaited[peer] = nil
+        tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
+        if enrolmentDisconnected(peer) { return }
+        if unconfirmed.contains(peer) { return connect(peer) }
+        feed(.disconnected(peer))
+    }
+}
+
+// MARK: One lock
+
+extension KeyDaemon: CBPeripheralLinkDelegate {
+    package func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {
+        let peer = peripheral.peer
+        if let error {
+            if confirmationFailed(peer, String(describing: error)) { return }
+            return feed(.encryptionFailed(peer))
+        }
+        guard link.isProven, let bond = link.bond else { return }
+        tell(.proven(peer, bond))
+        // While a pairing runs, its own end says so.
+        if enrolment?.peer == peer, enrolment?.phase != .returning { return }
+        prepare(peripheral)
+    }
+
+    package func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {
+        enrolmentPaired(peripheral, result)
+    }
+
+    /// Makes sure that the tree is known and that the key is subscribed to all that it listens to.
+    func prepare(_ peripheral: CBPeripheral) {
+        let peer = peripheral.peer
+        if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
+        guard let known = handles[peer] else {
+            return peripheral.discoverServices([CBUUID(LockUUID.lockService)])
+        }
+        let missing = known.subscriptions.filter { !$0.isNotifying }
+        guard !missing.isEmpty else { return prepared(peer) }
+        awaited[peer] = missing
+        for characteristic in missing { peripheral.setNotifyValue(true, for: characteristic) }
+    }
+
+    private func prepared(_ peer: PeerIdentifier) {
+        if enrolmentPrepared(peer) { return }
+        feed(.encrypted(peer))
+    }
+
+    private func unprepared(_ peripheral: CBPeripheral) {
+        if enrolment?.peer == peripheral.peer { return endEnrolment(.failed(.notALock)) }
+        feed(.encryptionFailed(peripheral.peer))
+    }
+
+    package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        let service = peripheral.services?.first { $0.uuid.bluetoothUUID == LockUUID.lockService }
+        guard error == nil, let service else { return unprepared(peripheral) }
+        peripheral.discoverCharacteristics(nil, for: service)
+    }
+
+    package func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
+    ) {
+        handles[peripheral.peer] = LockHandles(peripheral)
+        guard error == nil, handles[peripheral.peer] != nil else { return unprepared(peripheral) }
+        prepare(peripheral)
+    }
+
+    package func peripheral(
+        _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
+        error: (any Error)?
+    ) {
+        let peer = peripheral.peer
+        guard awaited[peer]?.contains(characteristic) == true else { return }
+        guard error == nil else {
+            awaited[peer] = nil
+            return unprepared(peripheral)
+        }
+        awaited[peer]?.removeAll { $0 === characteristic }
+        guard awaited[peer]?.isEmpty == true else { return }
+        awaited[peer] = nil
+        prepared(peer)
+    }
+
+    package func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
+        guard invalidatedServices.contains(where: { $0.uuid.bluetoothUUID == LockUUID.lockService }) else { return }
+        handles[peripheral.peer] = nil
+        if manager?.link(of: peripheral)?.isProven == true { prepare(peripheral) }
+    }
+
+    package func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        let peer = peripheral.peer
+        guard error == nil, let known = handles[peer], let value = characteristic.value else { return }
+        let octets = Array(value)
+        if characteristic === known.challenge {
+            feed(.challenge(peer, octets))
+        } else if characteristic === known.receipt {
+            feed(.receipt(peer, octets))
+        } else if characteristic === known.lockState {
+            feed(.lockState(peer, octets))
+        } else if characteristic === known.controlPoint {
+            if enrolmentAnswered(peer, octets) { return }
+            feed(.controlPoint(peer, octets))
+        }
+    }
+}

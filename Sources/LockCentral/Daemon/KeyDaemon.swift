@@ -1,0 +1,211 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import FoundationEssentials
+import LockProtocol
+import SecurityManager
+
+/// The key's shell: hands what Core Bluetooth tells to ``KeyMachine``, and what the machine wants to Core Bluetooth and the
+/// store. Confined to its host's loop, inline in its iterations.
+package final class KeyDaemon {
+    package struct Configuration {
+        package var restoreIdentifier: String
+        package var boot: BootID
+        /// For every lock: ask for an unlock on coming near.
+        package var unlocksWhenNear: Bool
+
+        package init(restoreIdentifier: String, boot: BootID, unlocksWhenNear: Bool) {
+            self.restoreIdentifier = restoreIdentifier
+            self.boot = boot
+            self.unlocksWhenNear = unlocksWhenNear
+        }
+    }
+
+    /// How long an accepted command's outcome is waited for on behalf of whoever asked.
+    static let outcomeWaitMilliseconds = KeyMachine.outcomeWaitMilliseconds + 1_000
+
+    let configuration: Configuration
+    let host: Host
+    private let store: any KeyStore
+    private let observe: (KeyEvent) -> Void
+    private let machineTimer: TimerToken
+    private(set) var machine: KeyMachine
+    var manager: CBCentralManager?
+    /// Held, so that their delegate is called.
+    var peripherals: [PeerIdentifier: CBPeripheral] = [:]
+    var handles: [PeerIdentifier: LockHandles] = [:]
+    /// Subscriptions that are asked for and not yet answered.
+    var awaited: [PeerIdentifier: [CBCharacteristic]] = [:]
+    /// Connections to be asked for as soon as the radio is on.
+    private var wanted: Set<PeerIdentifier> = []
+    var enrolment: KeyEnrolment?
+    /// Bonds that an earlier process made and did not confirm.
+    var unconfirmed: Set<PeerIdentifier> = []
+    private var asking: ((KeyCommandProgress) -> Void)?
+    private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
+
+    package init(
+        _ configuration: Configuration, host: Host, bluetooth: CBHost, store: any KeyStore,
+        observe: @escaping (KeyEvent) -> Void
+    ) throws {
+        self.configuration = configuration
+        self.host = host
+        self.store = store
+        self.observe = observe
+        machineTimer = host.makeTimer()
+        var outputs: [KeyOutput] = []
+        machine = KeyMachine(
+            restoring: try store.load(), boot: configuration.boot, now: host.now, into: &outputs)
+        host.join(store)
+        carryOut(outputs)
+        for record in machine.locks.values.map(\.record) where record.unlocksWhenNear != configuration.unlocksWhenNear {
+            var changed = record
+            changed.unlocksWhenNear = configuration.unlocksWhenNear
+            feed(.lock(changed))
+        }
+        armTimer()
+        manager = CBCentralManager(
+            delegate: self, delivery: .inline,
+            options: [CBCentralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
+    }
+
+    /// One input of the machine, and everything that it wants done.
+    func feed(_ input: KeyInput) {
+        var outputs: [KeyOutput] = []
+        machine.handle(input, now: host.now, into: &outputs)
+        carryOut(outputs)
+        armTimer()
+    }
+
+    func tell(_ event: KeyEvent) { host.afterCommit { [observe] in observe(event) } }
+
+    private func armTimer() {
+        host.setTimer(machineTimer, at: machine.deadline) { [weak self] _ in self?.feed(.timerFired) }
+    }
+
+    // MARK: What the machine wants done
+
+    private func carryOut(_ outputs: [KeyOutput]) {
+        for output in outputs {
+            switch output {
+            case .persist(let mutation): store.append(mutation)
+            case .connect(let peer): connect(peer)
+            case .disconnect(let peer): disconnect(peer)
+            case .encrypt(let peer): peripherals[peer]?.encrypt()
+            case .readChallenge(let peer): withHandles(peer) { $0.readValue(for: $1.challenge) }
+            case .writeSigned(let peer, let value):
+                withHandles(peer) { $0.writeSignedValue(Data(value), for: $1.command) }
+            case .writeEncrypted(let peer, let value):
+                withHandles(peer) { $0.writeValue(Data(value), for: $1.command, type: .withoutResponse) }
+            case .writeControlPoint(let peer, let value):
+                withHandles(peer) { $0.writeValue(Data(value), for: $1.controlPoint, type: .withResponse) }
+            case .took(let peer, let id): took(peer, id)
+            case .ended(let peer, let id, let verdict): ended(peer, id, verdict)
+            case .outcome(let peer, let id, let result):
+                tell(.outcome(peer, id, result))
+                finish(id, .outcome(result))
+            case .stateKnown(let peer, let bolt, let door): tell(.lockState(peer, bolt, door))
+            }
+        }
+    }
+
+    private func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {
+        if let peripheral = peripherals[peer], let handles = handles[peer] { body(peripheral, handles) }
+    }
+
+    // MARK: Connections
+
+    /// Asked for as soon as the radio is on; it never times out, and outlives this process.
+    func connect(_ peer: PeerIdentifier) {
+        guard let manager, manager.state == .poweredOn, let peripheral = peripheral(peer) else {
+            wanted.insert(peer)
+            return
+        }
+        wanted.remove(peer)
+        guard peripheral.state == .disconnected || peripheral.state == .disconnecting else { return }
+        tell(.connecting(peer))
+        manager.connect(peripheral, options: nil)
+    }
+
+    func connectWanted() {
+        for peer in wanted.sorted(by: { $0.bits < $1.bits }) { connect(peer) }
+    }
+
+    func disconnect(_ peer: PeerIdentifier) {
+        wanted.remove(peer)
+        if let peripheral = peripherals[peer] { manager?.cancelPeripheralConnection(peripheral) }
+    }
+
+    private func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
+        if let known = peripherals[peer] { return known }
+        return manager?.peripheral(peer).map { keep($0) }
+    }
+
+    @discardableResult
+    func keep(_ peripheral: CBPeripheral) -> CBPeripheral {
+        peripherals[peripheral.peer] = peripheral
+        peripheral.delegate = self
+        return peripheral
+    }
+}
+
+// MARK: Commands
+
+extension KeyDaemon {
+    /// Asks a lock, named or the only one, for something within this time.
+    package func command(
+        _ operation: LockOperation, lock name: String?, waitMilliseconds: UInt64,
+        report: @escaping (KeyCommandProgress) -> Void
+    ) {
+        switch choose(name) {
+        case .success(let peer):
+            asking = report
+            feed(.ask(peer, operation, .setting, lifeMilliseconds: waitMilliseconds))
+            asking = nil
+        case .failure(let choice): report(.unknownLock(choice.choice))
+        }
+    }
+
+    private struct NoChoice: Error { var choice: KeyLockChoice }
+
+    private func choose(_ name: String?) -> Result<PeerIdentifier, NoChoice> {
+        let records = machine.locks.values.map(\.record).sorted { $0.name < $1.name }
+        guard let name else {
+            guard let first = records.first else { return .failure(NoChoice(choice: .none)) }
+            guard records.count == 1 else { return .failure(NoChoice(choice: .several(records.map(\.name)))) }
+            return .success(first.peer)
+        }
+        let matching = records.filter { $0.name == name || $0.peer == PeerIdentifier(name.uppercased()) }
+        guard let first = matching.first, matching.count == 1 else {
+            let choice: KeyLockChoice =
+                matching.isEmpty
+                ? .noneNamed(name, known: records.map(\.name)) : .several(matching.map(\.peer.description))
+            return .failure(NoChoice(choice: choice))
+        }
+        return .success(first.peer)
+    }
+
+    private func took(_ peer: PeerIdentifier, _ id: KeyRequestID) {
+        tell(.took(peer, id))
+        guard let report = asking else { return }
+        asking = nil
+        commands[id] = (report, host.makeTimer())
+        host.afterCommit { report(.took(id, peer)) }
+    }
+
+    private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
+        tell(.ended(peer, id, verdict))
+        // Nothing waits for this connection any more.
+        if verdict == .expired, peripherals[peer]?.state == .connecting { disconnect(peer) }
+        guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
+        host.afterCommit { command.report(.accepted) }
+        let until = host.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds)
+        host.setTimer(command.timer, at: until) { [weak self] _ in self?.finish(id, .ended(.accepted)) }
+    }
+
+    private func finish(_ id: KeyRequestID, _ progress: KeyCommandProgress) {
+        guard let command = commands.removeValue(forKey: id) else { return }
+        host.setTimer(command.timer, at: nil) { _ in }
+        host.afterCommit { command.report(progress) }
+    }
+}

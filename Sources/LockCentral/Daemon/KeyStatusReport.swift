@@ -1,0 +1,38 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import SecurityManager
+
+/// What a key's daemon says of itself.
+package struct KeyDaemonStatus: Sendable {
+    package struct Lock: Sendable {
+        package var record: LockRecord
+        package var connection: CBPeripheralState
+        package var request: KeyRequest?
+        package var proximity: Proximity
+    }
+
+    package var radio: CBManagerState
+    package var isScanning: Bool
+    package var address: IdentityAddress
+    package var locks: [Lock]
+    package var isEnrolling: Bool
+    /// Bonds that wait for their lock to come back.
+    package var unconfirmed: Int
+}
+
+extension KeyDaemon {
+    package var status: KeyDaemonStatus {
+        let locks = machine.locks.values.sorted {
+            ($0.record.name, $0.record.peer.bits) < ($1.record.name, $1.record.peer.bits)
+        }
+        return KeyDaemonStatus(
+            radio: manager?.state ?? .unknown, isScanning: manager?.isScanning ?? false,
+            address: host.identity.address,
+            locks: locks.map { slot in
+                KeyDaemonStatus.Lock(
+                    record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
+                    request: slot.request, proximity: slot.filter.proximity)
+            }, isEnrolling: enrolment != nil, unconfirmed: unconfirmed.count)
+    }
+}
