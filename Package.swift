@@ -104,7 +104,9 @@ let package = Package(
             swiftSettings: swift),
         .executableTarget(
             name: "Benchmarks",
-            dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "StatePersistence"],
+            dependencies: [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "SecurityManager", "StatePersistence",
+            ],
             path: "Benchmarks", swiftSettings: swift),
 
         tests("BluetoothCore"),

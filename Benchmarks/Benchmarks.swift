@@ -1,4 +1,82 @@
+import Glibc
+
+/// Figures that anyone can take again. Each benchmark prints its floor from the same run: these machines are noisy, and
+/// a ratio says more than a time.
 @main
 struct Benchmarks {
-    static func main() {}
+    static let usage = """
+        usage: Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
+
+        startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
+                  store (1000), over N runs (41); its floor is exec to exit of `latch --version`
+
+        The product is looked for beside this program; build both with `swift build -c release`.
+        """
+
+    static func main() {
+        var words = Array(CommandLine.arguments.dropFirst())
+        guard let name = words.first, name != "--help" else {
+            print(usage)
+            exit(words.isEmpty ? 2 : 0)
+        }
+        words.removeFirst()
+        do {
+            switch name {
+            case "startup": try StartupBenchmark(Options(words)).run()
+            default: throw BenchmarkError("there is no benchmark '\(name)': `Benchmarks --help` lists them")
+            }
+        } catch {
+            let line = Array("Benchmarks: \(error)\n".utf8)
+            _ = write(STDERR_FILENO, line, line.count)
+            exit(1)
+        }
+    }
+}
+
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+    init(system what: String) { self.init("\(what): \(String(cString: strerror(errno)))") }
+}
+
+/// `--name value` pairs.
+struct Options {
+    private var values: [String: String] = [:]
+
+    init(_ words: [String]) throws {
+        var words = words[...]
+        while let name = words.popFirst() {
+            guard name.hasPrefix("--"), let value = words.popFirst() else {
+                throw BenchmarkError("'\(name)' is no option with a value")
+            }
+            values[String(name.dropFirst(2))] = value
+        }
+    }
+
+    func integer(_ name: String, default number: Int) throws -> Int {
+        guard let text = values[name] else { return number }
+        guard let value = Int(text), value > 0 else { throw BenchmarkError("--\(name) takes a positive number") }
+        return value
+    }
+
+    func text(_ name: String) -> String? { values[name] }
+}
+
+/// Milliseconds of repeated runs.
+struct Sample {
+    private var sorted: [Double]
+
+    init(_ values: [Double]) { sorted = values.sorted() }
+
+    func percentile(_ percent: Int) -> Double { sorted[min(sorted.count - 1, sorted.count * percent / 100)] }
+
+    var row: String {
+        "min \(Self.text(sorted[0]))  p50 \(Self.text(percentile(50)))  p99 \(Self.text(percentile(99)))  max "
+            + Self.text(sorted[sorted.count - 1]) + " ms"
+    }
+
+    static func text(_ value: Double) -> String {
+        let hundredths = Int((value * 100).rounded())
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
 }

@@ -1,0 +1,83 @@
+import CLinux
+import Glibc
+
+/// A child process, ended by its pid when it is let go.
+final class Child {
+    let pid: pid_t
+    private var isEnded = false
+
+    /// Output goes to `output`, a path, or nowhere.
+    init(_ words: [String], output: String = "/dev/null") throws {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
+        arguments.append(nil)
+        defer { for argument in arguments { free(argument) } }
+        var child: pid_t = 0
+        let status = posix_spawn(&child, words[0], &actions, nil, arguments, environ)
+        guard status == 0 else { throw BenchmarkError("\(words[0]): \(String(cString: strerror(status)))") }
+        pid = child
+    }
+
+    /// The exit status, once it has ended by itself.
+    func wait() -> Int32 {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        isEnded = true
+        return status
+    }
+
+    func end() {
+        guard !isEnded else { return }
+        kill(pid, SIGKILL)
+        _ = wait()
+    }
+
+    deinit { end() }
+}
+
+enum Clock {
+    static var milliseconds: Double { Double(latch_clock_nanoseconds(CLOCK_MONOTONIC)) / 1e6 }
+}
+
+/// A unix stream socket by its path.
+enum UnixSocket {
+    static func listen(_ path: String) throws -> Int32 {
+        unlink(path)
+        let socket = try open()
+        var address = sockaddr_un()
+        guard latch_unix_address(&address, path) == 0 else { throw BenchmarkError(system: path) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard bound == 0, Glibc.listen(socket, 4) == 0 else { throw BenchmarkError(system: path) }
+        return socket
+    }
+
+    /// nil while nobody listens there.
+    static func connect(_ path: String) throws -> Int32? {
+        let socket = try open()
+        var address = sockaddr_un()
+        guard latch_unix_address(&address, path) == 0 else { throw BenchmarkError(system: path) }
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                Glibc.connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if connected == 0 { return socket }
+        close(socket)
+        return nil
+    }
+
+    private static func open() throws -> Int32 {
+        let socket = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        guard socket >= 0 else { throw BenchmarkError(system: "socket") }
+        return socket
+    }
+}

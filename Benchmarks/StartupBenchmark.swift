@@ -1,0 +1,177 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CLinux
+import Glibc
+import SecurityManager
+import StatePersistence
+
+/// How long an owner waits in the rain after a kill: from exec of the lock's daemon until its controller has answered
+/// LE Set Advertising Enable. A relay between daemon and radio reads the answer off the wire, so the figure has the relay's
+/// own cost in it.
+struct StartupBenchmark {
+    private let bonds: Int
+    private let runs: Int
+    private let latch: String
+
+    init(_ options: Options) throws {
+        bonds = try options.integer("bonds", default: 1000)
+        runs = try options.integer("runs", default: 41)
+        latch = try options.text("latch") ?? Self.beside()
+        guard access(latch, X_OK) == 0 else {
+            throw BenchmarkError(system: "\(latch) (build it, or name it by --latch)")
+        }
+    }
+
+    private static func beside() throws -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        guard count > 0 else { throw BenchmarkError(system: "/proc/self/exe") }
+        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        guard let slash = path.lastIndex(of: "/") else { return "latch" }
+        return path[..<slash] + "/latch"
+    }
+
+    func run() throws {
+        var template = Array("/tmp/latch-startup-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw BenchmarkError(system: "a temporary directory") }
+        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { removeTree(directory) }
+
+        let state = directory + "/lock"
+        let air = directory + "/air"
+        let radio = try Child([latch, "radio", "--socket", air, "--control", directory + "/control"])
+        defer { radio.end() }
+        try waitFor(air)
+
+        // The first launch makes the identity and the tables that the bonds belong to.
+        _ = try launch(air: air, directory: directory, state: state)
+        try fill(state)
+        var floor: [Double] = []
+        var times: [Double] = []
+        for _ in 0..<runs {
+            let begin = Clock.milliseconds
+            _ = try Child([latch, "--version"]).wait()
+            floor.append(Clock.milliseconds - begin)
+            times.append(try launch(air: air, directory: directory, state: state))
+        }
+        print("exec to exit of `latch --version`               \(Sample(floor).row)")
+        print("exec to advertising enabled, \(bonds) bonds         \(Sample(times).row)")
+        let ratio = Sample(times).percentile(50) / Sample(floor).percentile(50)
+        print("ratio of the medians                            \(Sample.text(ratio))")
+    }
+
+    /// Milliseconds from exec until the controller has answered that it advertises; the daemon is killed then.
+    private func launch(air: String, directory: String, state: String) throws -> Double {
+        let relay = directory + "/relay"
+        let listener = try UnixSocket.listen(relay)
+        defer { close(listener) }
+        let begin = Clock.milliseconds
+        let daemon = try Child(
+            [
+                latch, "peripheral", "run", "--transport", "unix:" + relay, "--state", state, "--journal",
+                directory + "/journal",
+            ], output: directory + "/log")
+        defer { daemon.end() }
+        var waiting = pollfd(fd: listener, events: Int16(POLLIN), revents: 0)
+        guard poll(&waiting, 1, Self.patienceMilliseconds) > 0 else { throw Self.silent(directory) }
+        let host = accept(listener, nil, nil)
+        guard host >= 0, let controller = try UnixSocket.connect(air) else { throw BenchmarkError(system: relay) }
+        defer {
+            close(host)
+            close(controller)
+        }
+        try relayUntilAdvertising(host, controller, directory)
+        return Clock.milliseconds - begin
+    }
+
+    private static let patienceMilliseconds: Int32 = 10_000
+
+    private static func silent(_ directory: String) -> BenchmarkError {
+        let log = try? String(decoding: contents(directory + "/log"), as: UTF8.self)
+        return BenchmarkError("the daemon does not advertise: \(log ?? "")")
+    }
+
+    /// Command Complete with one command allowed, for LE Set Advertising Enable, with success.
+    private static let advertisingAnswered: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x0A, 0x20, 0x00]
+
+    private func relayUntilAdvertising(_ host: Int32, _ controller: Int32, _ directory: String) throws {
+        var ends = [
+            pollfd(fd: host, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: controller, events: Int16(POLLIN), revents: 0),
+        ]
+        var answers: [UInt8] = []
+        while poll(&ends, 2, Self.patienceMilliseconds) > 0 {
+            for (from, to) in [(0, controller), (1, host)] where ends[from].revents != 0 {
+                var buffer = [UInt8](repeating: 0, count: 4096)
+                let count = read(ends[from].fd, &buffer, buffer.count)
+                guard count > 0, write(to, buffer, count) == count else { throw Self.silent(directory) }
+                guard from == 1 else { continue }
+                answers.append(contentsOf: buffer[..<count])
+                if answers.ends(with: Self.advertisingAnswered) { return }
+            }
+        }
+        throw Self.silent(directory)
+    }
+
+    /// Writes bonds as pairings would have left them.
+    private func fill(_ state: String) throws {
+        let store = try StateStore(
+            path: state + "/latch.sqlite", machineKeyFile: state + "/machine.key", credentialsDirectory: nil,
+            components: [.host])
+        let host = SQLiteHostStore(store, name: "lock")
+        for index in 0..<bonds {
+            let address = DeviceAddress(kind: .random, bits: 0xC000_0000_0000 | UInt64(index))
+            host.append(
+                .bond(
+                    .upsert(
+                        Bond(
+                            id: BondID(Int64(index + 1)), identity: IdentityAddress(address),
+                            peerIRK: SystemRandom.secret(),
+                            ltk: SystemRandom.secret(), localCSRK: SystemRandom.secret(),
+                            remoteCSRK: SystemRandom.secret(), model: .outOfBand,
+                            state: .confirmed, credential: "user \(index)"))))
+        }
+        try store.database.commit([host])
+    }
+
+    private func waitFor(_ path: String) throws {
+        let end = Clock.milliseconds + Double(Self.patienceMilliseconds)
+        while Clock.milliseconds < end {
+            if let socket = try UnixSocket.connect(path) {
+                close(socket)
+                return
+            }
+            sched_yield()
+        }
+        throw BenchmarkError("\(path): the radio does not answer")
+    }
+}
+
+extension [UInt8] {
+    fileprivate func ends(with suffix: [UInt8]) -> Bool { self.suffix(suffix.count).elementsEqual(suffix) }
+}
+
+private func contents(_ path: String) throws -> [UInt8] {
+    let file = latch_open(path, O_RDONLY, 0)
+    guard file >= 0 else { throw BenchmarkError(system: path) }
+    defer { close(file) }
+    var octets = [UInt8](repeating: 0, count: 8192)
+    let count = read(file, &octets, octets.count)
+    return Array(octets.prefix(max(0, count)))
+}
+
+/// Removes a directory that this program made, two levels deep.
+private func removeTree(_ path: String) {
+    guard let directory = opendir(path) else { return }
+    while let entry = readdir(directory) {
+        let name = withUnsafePointer(to: &entry.pointee.d_name) {
+            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        }
+        guard name != ".", name != ".." else { continue }
+        let child = path + "/" + name
+        if unlink(child) != 0 { removeTree(child) }
+    }
+    closedir(directory)
+    rmdir(path)
+}
