@@ -16,15 +16,3 @@ package enum ConstantTime {
         }
     }
 }
-
-/// OpenSSL refused what it cannot refuse for any input of the right size: no memory, or a library without the
-/// algorithm. No peer can cause it, and nothing secure can go on without it.
-func required<T>(_ value: T?) -> T {
-    guard let value else { fatalError("OpenSSL cannot provide what Bluetooth needs of it") }
-    return value
-}
-
-/// See ``required(_:)``.
-func required(success status: Int32) {
-    if status != 1 { fatalError("OpenSSL cannot provide what Bluetooth needs of it") }
-}

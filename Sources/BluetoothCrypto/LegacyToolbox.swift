@@ -1,7 +1,7 @@
 import BluetoothCore
 
-/// The functions of LE legacy pairing, which policy leaves off; they are here because a responder must be able to say no
-/// by name, and sample data keeps them honest.
+/// The functions of LE legacy pairing. No machine here uses them, because policy is Secure Connections only; a tool that
+/// reads other people's captures may.
 ///
 /// Core 5.4, Vol 3, Part H, 2.2.3 (c1), 2.2.4 (s1)
 package enum LegacyToolbox {

@@ -108,6 +108,20 @@ struct PairingTranscriptTests {
         #expect(rig.responder.completed?.model == .outOfBand)
     }
 
+    @Test("2.3.5.6.4: data that was offered and not received counts as 0 in the other's check")
+    func offeredInVain() throws {
+        var rig = try Rig()
+        var initiator = try Fixture.parameters(.initiator, .outOfBand)
+        guard case .outOfBand(_, let theirs) = initiator.policy.method else { return }
+        initiator.policy.method = .outOfBand(
+            offered: OutOfBandOffer(random: Fixture.strangerIRK), received: theirs)
+        rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
+        rig.post(.initiator, .begin(initiator))
+        rig.run()
+        #expect(rig.initiator.error == nil && rig.initiator.completed != nil && rig.responder.completed != nil)
+        #expect(rig.transcript == Transcripts.outOfBand.split(separator: "\n").map(String.init))
+    }
+
     @Test("2.3.5.6.2: the initiator's check may come before the responder's user has compared")
     func checkBeforeComparison() throws {
         var rig = try Rig(.numericComparison)
