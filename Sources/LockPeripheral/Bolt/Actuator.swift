@@ -58,7 +58,8 @@ package struct BoltReading: Hashable, Sendable {
 package protocol Actuator: AnyObject {
     /// Read once per launch, before anything is ordered.
     func reading(asking intent: Intent?, now: Instant) throws -> BoltReading
-    /// Begins a movement, unless it was made before or is too late. What is known at once is returned.
+    /// Begins a movement, unless it was made before or is too late. What is known at once is returned. `now` is read from
+    /// the clock for this call: the commit in front of it may have taken any time.
     func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport?
     /// When it wants to be asked again.
     var deadline: Instant? { get }

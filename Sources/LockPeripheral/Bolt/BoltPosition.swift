@@ -40,6 +40,7 @@ package struct RelockDeadline: Hashable, Sendable {
         self.at = at
     }
 
-    /// Boot time starts over with the machine, so that a deadline of another boot says nothing but "due".
-    package func isDue(boot: BootID, now: Instant) -> Bool { boot != self.boot || now >= at }
+    /// When it is due in this boot. Boot time starts over with the machine, so that a deadline of another boot says nothing
+    /// but "now".
+    package func due(in boot: BootID) -> Instant { boot == self.boot ? at : Instant(nanoseconds: 0) }
 }

@@ -106,7 +106,7 @@ extension LockMachine {
     var isFreeToSecure: Bool { !bolt.isMoving && !bolt.door.standsOpen }
 
     mutating func secureIfDue(_ turn: inout LockTurn) {
-        guard isFreeToSecure, let relock, relock.isDue(boot: boot, now: turn.now) else { return }
+        guard isFreeToSecure, let relock, turn.now >= relock.due(in: boot) else { return }
         guard bolt.wouldMove(.lock) else { return setRelock(nil, &turn) }
         secure(.relock, &turn)
     }

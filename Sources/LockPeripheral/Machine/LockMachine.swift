@@ -72,7 +72,7 @@ package struct LockMachine {
         func consider(_ instant: Instant?) {
             if let instant { earliest = min(earliest ?? instant, instant) }
         }
-        if isFreeToSecure, let relock { consider(relock.boot == boot ? relock.at : Instant(nanoseconds: 0)) }
+        if isFreeToSecure { consider(relock?.due(in: boot)) }
         for state in links.values {
             consider(state.dropAt)
             consider(state.renewalDue)
