@@ -78,6 +78,13 @@ extension Host {
     }
 }
 
+extension GATTSendOutcome {
+    /// Sent, or in the link's own queue of indications.
+    fileprivate var isOnItsWay: Bool { self == .sent || self == .queued }
+    /// Nobody waits for it any more.
+    fileprivate var isUnwanted: Bool { self == .notSubscribed || self == .invalidCharacteristic }
+}
+
 extension PublishedService {
     fileprivate func contains(_ handle: AttributeHandle) -> Bool { declaration <= handle && handle <= end }
 }
@@ -98,18 +105,17 @@ extension Host {
             return false
         }
         var reached: Set<BondID> = []
-        for link in chosen where update(link, handle, value, token: nil) {
+        for link in chosen where update(link, handle, value, token: makeToken().rawValue).isOnItsWay {
             if let bond = link.bond { reached.insert(bond) }
         }
         if keepForAbsent, recipients == nil { keep(owner, handle, value, without: reached) }
         return true
     }
 
-    /// Whether it was sent or stands in the link's own queue of indications.
-    private func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64?) -> Bool {
+    /// As the client wants it on this link; `token` comes back when an indication has ended.
+    private func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64) -> GATTSendOutcome {
         let wanted = link.endpoint.subscription(to: handle, server: server)
-        let token = token ?? makeToken().rawValue
-        let outcome = withEndpoint(link) { endpoint, outputs -> GATTSendOutcome in
+        return withEndpoint(link) { endpoint, outputs in
             if wanted.contains(.notification) {
                 return endpoint.notify(handle, value, security: link.security, server: server, outputs: &outputs)
             }
@@ -117,7 +123,6 @@ extension Host {
             return endpoint.indicate(
                 handle, value, token: token, now: now, security: link.security, server: server, outputs: &outputs)
         }
-        return outcome == .sent || outcome == .queued
     }
 
     private func keep(
@@ -149,13 +154,12 @@ extension Host {
                 } else {
                     sendPurpose = .queuedUpdate(owner, sequence: waiting.sequence)
                 }
-                let isOnItsWay = update(link, waiting.valueHandle, waiting.value, token: token)
+                let outcome = update(link, waiting.valueHandle, waiting.value, token: token)
                 sendPurpose = nil
-                if !isOnItsWay {
-                    link.queuedIndications[token] = nil
-                    // No longer subscribed: nobody waits for it.
-                    withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) }
-                }
+                guard !outcome.isOnItsWay else { continue }
+                link.queuedIndications[token] = nil
+                // Anything else means later: the next time that this central proves itself.
+                if outcome.isUnwanted { withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) } }
             }
         }
     }
