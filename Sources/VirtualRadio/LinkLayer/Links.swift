@@ -19,7 +19,7 @@ extension Air {
         let link = Link(
             number: id.number, central: side(central, centralHandle, isAlive: true),
             peripheral: side(peripheral, peripheralHandle, isAlive: isHeardByPeripheral), parameters: parameters,
-            anchor: first, establishedAt: first, path: path)
+            anchor: first, establishedAt: pacing == .paced ? first : now, path: path)
         if id.slot == links.count { links.append(link) } else { links[id.slot] = link }
 
         controllers[central.index].connectionComplete(

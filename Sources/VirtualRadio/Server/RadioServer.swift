@@ -121,12 +121,21 @@ package struct RadioServer: ~Copyable {
                 try handle(latch_epoll_token(&events[index]), latch_epoll_events(&events[index]))
             }
             air.settle()
-            for host in hosts { deliver(to: host) }
+            deliverAll()
             armTimer()
         }
     }
 
     // MARK: One iteration
+
+    /// Until nothing moves: what one host takes can make room for what another is then told.
+    private mutating func deliverAll() {
+        var hasMoved = true
+        while hasMoved {
+            hasMoved = false
+            for host in hosts where deliver(to: host) { hasMoved = true }
+        }
+    }
 
     private mutating func handle(_ token: UInt64, _ ready: UInt32) throws(RadioServerError) {
         switch token {
@@ -242,11 +251,13 @@ package struct RadioServer: ~Copyable {
         if host.capture?.append(packet, .hostToController, at: air.now) == false { host.capture = nil }
     }
 
-    /// What a controller has to say goes to its host, unless that still has to read what was said before.
-    private mutating func deliver(to host: Host) {
+    /// What a controller has to say goes to its host, unless that still has to read what was said before. True when
+    /// something went.
+    @discardableResult
+    private mutating func deliver(to host: Host) -> Bool {
         guard !host.peer.hasUnsent, let index = air.index(of: host.controller),
             !air.controllers[index].outbox.isEmpty
-        else { return }
+        else { return false }
         if host.capture != nil {
             var isKept = true
             air.controllers[index].outbox.forEachPacket { instant, packet in
@@ -256,10 +267,12 @@ package struct RadioServer: ~Copyable {
         }
         guard air.controllers[index].outbox.withOctets(host.peer.send) else {
             report("controller \(host.controller): its host does not read")
-            return unplug(host)
+            unplug(host)
+            return true
         }
         air.discardPackets(of: index)
         if host.peer.hasUnsent { watchForRoom(host.peer) }
+        return true
     }
 
     private mutating func unplug(_ host: Host) {
