@@ -126,8 +126,12 @@ let package = Package(
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         .executableTarget(
-            name: "StoreHammer", dependencies: ["CLinux", "StatePersistence"], path: "Tests/StoreHammer",
-            swiftSettings: swift),
+            name: "StoreHammer",
+            dependencies: [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "GATT", "SecurityManager",
+                "StatePersistence",
+            ],
+            path: "Tests/StoreHammer", swiftSettings: swift),
         tests(
             "StatePersistence",
             [

@@ -1,12 +1,20 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
 import CLinux
+import GATT
 import Glibc
+import SecurityManager
 import StatePersistence
 
 /// What the store's tests need a process of its own for: one that commits until it is killed, one of two that share a
 /// file, one without root's rights.
 ///
-///     StoreHammer [--uid N] open DATABASE [NEWER]
+///     StoreHammer [--uid N] open DATABASE
 ///     StoreHammer [--uid N] commit DATABASE FIRST COUNT CHECKPOINT-EVERY
+///     StoreHammer launch DATABASE BONDS
+///
+/// `launch` fills the database with bonds at its first run and then says how long opening and loading took.
 @main
 enum StoreHammer {
     static let schema = SchemaComponent(
@@ -20,6 +28,10 @@ enum StoreHammer {
         }
         guard arguments.count >= 2 else { exit(64) }
         do {
+            if arguments[0] == "launch" {
+                guard arguments.count == 3, let bonds = Int(arguments[2]) else { exit(64) }
+                return try launch(arguments[1], bonds: bonds)
+            }
             let database = try Database(path: arguments[1], components: [schema])
             switch arguments[0] {
             case "open": say("ok")
@@ -51,6 +63,43 @@ enum StoreHammer {
             say("\(value)")
             if (value + 1) % checkpointEvery == 0 { try database.checkpoint() }
         }
+    }
+
+    private static func launch(_ path: String, bonds: Int) throws {
+        func milliseconds(since start: UInt64) -> Double {
+            Double(latch_clock_nanoseconds(CLOCK_MONOTONIC) - start) / 1_000_000
+        }
+        let start = latch_clock_nanoseconds(CLOCK_MONOTONIC)
+        let state = try StateStore(
+            path: path, machineKeyFile: path + ".key", credentialsDirectory: nil, components: [.host])
+        let opened = milliseconds(since: start)
+        let store = SQLiteHostStore(state, name: "lock")
+        let snapshot = try store.load()
+        let loaded = milliseconds(since: start)
+        say("\(snapshot.bonds.count) bonds: opened in \(opened) ms, loaded in \(loaded - opened) ms")
+        guard snapshot.bonds.isEmpty else { return }
+        for number in 1...Int64(max(1, bonds)) {
+            let address = DeviceAddress(kind: .random, bits: 0xC000_0000_0000 | UInt64(number))
+            store.append(
+                .bond(
+                    .upsert(
+                        Bond(
+                            id: BondID(number), identity: IdentityAddress(address), peerIRK: SystemRandom.secret(),
+                            ltk: SystemRandom.secret(), localCSRK: SystemRandom.secret(),
+                            remoteCSRK: SystemRandom.secret(), model: .outOfBand, state: .confirmed,
+                            credential: "credential \(number)", lastRemoteSignCounter: 7))))
+            store.append(
+                .gatt(
+                    .clientCharacteristicConfiguration(
+                        bond: UInt64(number), handle: AttributeHandle(9), value: .notification)))
+            store.append(.gatt(.changeAware(bond: UInt64(number), databaseHash: SystemRandom.bytes(16))))
+            store.append(
+                .peer(
+                    PeerRecord(
+                        identifier: PeerIdentifier(bits: SystemRandom.uint128()), address: address, name: "\(number)")))
+        }
+        try state.database.commit([store])
+        try state.database.checkpoint()
     }
 
     private static func say(_ line: String) {

@@ -1,0 +1,18 @@
+import BluetoothCore
+import BluetoothCrypto
+import StatePersistence
+import Testing
+
+@testable import LockPersistence
+
+@Suite("Schemas")
+struct SchemaTests {
+    /// Files in the field have gone through these. A step that changes is a different step: add one instead.
+    @Test("are frozen")
+    func frozen() {
+        let digests = [SchemaComponent.lock, .key].map { component in
+            component.migrations.map { HexText.encode(SHA256.digest(Array(($0.name + $0.sql).utf8)).prefix(8)) }
+        }
+        #expect(digests == [["978A0D2BD393E56D"], ["372D90DFE15E4392"]])
+    }
+}

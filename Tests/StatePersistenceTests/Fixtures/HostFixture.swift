@@ -1,0 +1,4 @@
+/// Databases as past versions left them.
+enum HostFixture {
+    static let all = [schema1]
+}
