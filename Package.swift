@@ -121,7 +121,12 @@ let package = Package(
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
             ]),
-        tests("CoreBluetoothEssentials", ["BluetoothCore", "BluetoothHost"]),
+        tests(
+            "CoreBluetoothEssentials",
+            [
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "SecurityManager",
+                "VirtualRadio",
+            ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),

@@ -9,7 +9,7 @@ import Synchronization
 
 extension CentralCore: CentralRoleDelegate {
     func hostStateChanged(_ state: HostState) {
-        let state = CBManagerState(state)
+        guard let state = lastTold.news(state) else { return }
         delivery.deliver(host) {
             let manager = self.shared.withLock { shared in
                 shared.state = state
@@ -165,6 +165,10 @@ extension CentralCore {
     func connect(_ peripheral: CBPeripheral, _ options: ConnectionOptions) {
         submit { host, id in
             self.standing[peripheral.peer] = peripheral
+            // A disconnection that the app had not heard of when it asked is told before this.
+            self.delivery.deliver(host) {
+                peripheral.content.withLock { if $0.state == .disconnected { $0.state = .connecting } }
+            }
             host.connect(
                 id, peripheral.peer, options: options.rawValue, askedAtSeconds: self.handle.wallClockSeconds())
         }

@@ -10,7 +10,9 @@ extension CentralCore {
     /// Rebuilds what the app had, and tells it before it hears anything else. The host runs all of it already.
     func restore(_ record: RestorationRecord, _ host: Host) {
         scan = record.scan
-        for subscription in record.subscriptions {
+        // A peer without a bond forgot its subscribers with the link.
+        let known = shared.withLock { $0.known }
+        for subscription in record.subscriptions where known.contains(subscription.peer) {
             subscriptions[subscription.peer, default: []].insert(subscription.valueHandle)
         }
         let restored = record.pendingConnections.map { pending in restore(pending.peer, host) }

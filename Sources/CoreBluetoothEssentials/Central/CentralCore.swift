@@ -15,7 +15,7 @@ final class CentralCore: @unchecked Sendable {
         var state = CBManagerState.unknown
         var isScanning = false
         var peripherals = Registry<CBPeripheral>()
-        /// Peers that an app may retrieve though nobody holds an object for them.
+        /// Bonded peers: an app may retrieve them though nobody holds an object for them.
         var known: Set<PeerIdentifier> = []
     }
 
@@ -25,6 +25,8 @@ final class CentralCore: @unchecked Sendable {
 
     private(set) weak var host: Host?
     private(set) var id: ManagerID?
+    /// The state that the app was last told of, or is about to be.
+    var lastTold = CBManagerState.unknown
     var operations: [OperationToken: CentralOperation] = [:]
     /// Procedures that the host is being asked for right now, and has not given a token yet.
     var starting: [CentralOperation] = []
@@ -57,8 +59,7 @@ final class CentralCore: @unchecked Sendable {
             let bonded = host.bonds.compactMap(\.identity).map { host.peer(at: $0.address) }
             self.shared.withLock { $0.known.formUnion(bonded) }
             if let record { self.restore(record, host) }
-            let state = host.hostState
-            if state != .unknown { self.hostStateChanged(state) }
+            self.hostStateChanged(host.hostState)
         }
     }
 
@@ -163,6 +164,9 @@ struct Registry<Object: AnyObject & Sendable>: Sendable {
         entries[peer] = Entry(object: object)
         return object
     }
+
+    /// Entries, dead ones among them.
+    var count: Int { entries.count }
 
     var all: [Object] { entries.values.compactMap(\.object) }
 }

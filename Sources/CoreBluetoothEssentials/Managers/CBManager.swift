@@ -29,4 +29,13 @@ extension CBManagerState {
             case .poweredOn: .poweredOn
             }
     }
+
+    /// What an app is to be told when the host's state becomes `state`; nil for nothing. A controller that is starting for
+    /// the first time is still unknown to the app.
+    mutating func news(_ state: HostState) -> CBManagerState? {
+        let new = CBManagerState(state)
+        guard new != self, self != .unknown || new != .resetting else { return nil }
+        self = new
+        return new
+    }
 }

@@ -46,13 +46,12 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 
     public override var state: CBManagerState { core.shared.withLock { $0.state } }
 
-    /// Whether advertising was asked for, or restored, and not stopped.
+    /// Whether advertising started, or was restored, and was not stopped.
     public var isAdvertising: Bool { core.shared.withLock { $0.isAdvertising } }
 
     /// Advertises the local name and the services of this dictionary. Ends in `peripheralManagerDidStartAdvertising`.
     public func startAdvertising(_ advertisementData: [String: Any]?) {
         guard core.isPoweredOn("startAdvertising") else { return }
-        core.shared.withLock { $0.isAdvertising = true }
         core.startAdvertising(AdvertisingRecord(advertisementData))
     }
 

@@ -22,7 +22,7 @@ func appleError(_ error: HostError) -> any Error {
 
 private func appleError(_ error: GATTClientError) -> any Error {
     switch error {
-    case .refused(let code, _): CBATTError(code)
+    case .refused(let code, _): CBATTError(answered: code)
     case .malformedAnswer: CBATTError(.invalidPdu)
     case .invalidOperation: CBError(.invalidParameters)
     case .queueFull: CBError(.outOfSpace)

@@ -127,8 +127,10 @@ extension PeripheralCore {
         let update = Update(
             handle: handle, value: value, links: links,
             keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })
-        if self.handle.executor.isOnLoop, let host, let id, waiting.isEmpty {
-            if send(update, host, id) { return true }
+        if self.handle.executor.isOnLoop, waiting.isEmpty {
+            let isSent = Mutex(false)
+            submit { host, id in isSent.withLock { $0 = self.send(update, host, id) } }
+            if isSent.withLock({ $0 }) { return true }
             shared.withLock { $0.updates.refuse() }
             return false
         }

@@ -11,7 +11,7 @@ import Synchronization
 
 extension PeripheralCore: PeripheralRoleDelegate {
     func hostStateChanged(_ state: HostState) {
-        let state = CBManagerState(state)
+        guard let state = lastTold.news(state) else { return }
         tell {
             self.shared.withLock { $0.state = state }
         } _: {
@@ -124,7 +124,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
         guard isStartingAdvertising else { return }
         isStartingAdvertising = false
         tell {
-            if error != nil { self.shared.withLock { $0.isAdvertising = false } }
+            self.shared.withLock { $0.isAdvertising = error == nil }
         } _: {
             $1.peripheralManagerDidStartAdvertising($0, error: error.map { appleError($0) })
         }

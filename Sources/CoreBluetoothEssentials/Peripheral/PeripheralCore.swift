@@ -22,6 +22,8 @@ final class PeripheralCore: @unchecked Sendable {
 
     private(set) weak var host: Host?
     private(set) var id: ManagerID?
+    /// The state that the app was last told of, or is about to be.
+    var lastTold = CBManagerState.unknown
     /// By the handle of the declaration.
     var services: [AttributeHandle: CBMutableService] = [:]
     /// By value handle.
@@ -51,8 +53,7 @@ final class PeripheralCore: @unchecked Sendable {
             let (id, record) = host.registerPeripheral(restoreIdentifier: restoreIdentifier, delegate: self)
             self.id = id
             if let record { self.restore(record, host, id) }
-            let state = host.hostState
-            if state != .unknown { self.hostStateChanged(state) }
+            self.hostStateChanged(host.hostState)
         }
     }
 

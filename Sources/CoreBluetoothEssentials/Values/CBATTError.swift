@@ -75,12 +75,14 @@ public struct CBATTError: LocalizedError, Hashable, Sendable {
 }
 
 extension CBATTError.Code {
-    /// Matches an error with this code in a `catch`.
+    /// Matches an error with this code in a `catch`. It gives way to every other match: a `switch` over some other error
+    /// that has a name like a code's must not end up here.
+    @_disfavoredOverload
     public static func ~= (code: Self, error: any Error) -> Bool { (error as? CBATTError)?.code == code }
 }
 
 extension CBATTError {
-    package init(_ code: ATTErrorCode) { self.init(Code(rawValue: Int(code.rawValue))) }
+    package init(answered code: ATTErrorCode) { self.init(Code(rawValue: Int(code.rawValue))) }
 }
 
 extension ATTErrorCode {

@@ -90,7 +90,9 @@ public struct CBError: LocalizedError, Hashable, Sendable {
 }
 
 extension CBError.Code {
-    /// Matches an error with this code in a `catch`.
+    /// Matches an error with this code in a `catch`. It gives way to every other match: a `switch` over some other error
+    /// that has a name like a code's must not end up here.
+    @_disfavoredOverload
     public static func ~= (code: Self, error: any Error) -> Bool { (error as? CBError)?.code == code }
 }
 

@@ -1,0 +1,80 @@
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import Testing
+
+@testable import CoreBluetoothEssentials
+
+@Suite("Advertisements and scans")
+struct AdvertisementMappingTests {
+    static func report(
+        peer: UInt128 = 1, name: String? = nil, services: [BluetoothUUID] = [], manufacturer: [UInt8]? = nil
+    ) -> AdvertisementReport {
+        AdvertisementReport(
+            peer: PeerIdentifier(bits: peer), address: DeviceAddress(kind: .random, bits: 0xC000_0000_0001), rssi: -40,
+            isConnectable: true, localName: name, services: services, manufacturerData: manufacturer)
+    }
+
+    @Test("A report says what was heard under Apple's keys, and nothing else")
+    func dictionary() {
+        let full = Self.report(name: "Door", services: [0x180D], manufacturer: [0x4C, 0, 1]).advertisementData
+        #expect(full[CBAdvertisementDataLocalNameKey] as? String == "Door")
+        #expect(full[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [CBUUID(string: "180D")])
+        #expect(full[CBAdvertisementDataManufacturerDataKey] as? Data == Data([0x4C, 0, 1]))
+        #expect(full[CBAdvertisementDataIsConnectable] as? Bool == true)
+        #expect(Self.report().advertisementData.keys.sorted() == [CBAdvertisementDataIsConnectable])
+    }
+
+    @Test("A peripheral advertises its name and its services, and gets the same dictionary back")
+    func advertising() {
+        let record = AdvertisingRecord([
+            CBAdvertisementDataLocalNameKey: "Door", CBAdvertisementDataServiceUUIDsKey: [CBUUID(string: "FFF0")],
+            CBAdvertisementDataTxPowerLevelKey: 4,
+        ])
+        #expect(record == AdvertisingRecord(localName: "Door", services: [0xFFF0]))
+        #expect(AdvertisingRecord(record.advertisementData) == record)
+        #expect(AdvertisingRecord(nil) == AdvertisingRecord(localName: nil, services: []))
+    }
+
+    @Test("A scan's options survive")
+    func scan() {
+        let record = ScanRecord([CBUUID(string: "FFF0")], [CBCentralManagerScanOptionAllowDuplicatesKey: true])
+        #expect(record == ScanRecord(services: [0xFFF0], allowDuplicates: true))
+        #expect(ScanRecord(nil, record.options) == ScanRecord(services: [], allowDuplicates: true))
+        #expect(ScanRecord(nil, nil) == ScanRecord(services: [], allowDuplicates: false))
+    }
+
+    @Test("A peer is reported once, and again with everything when it says something new")
+    func discoveries() {
+        var discoveries = Discoveries()
+        func merge(_ report: AdvertisementReport) -> AdvertisementReport? { discoveries.merge(report) }
+        #expect(merge(Self.report(services: [0xFFF0])) != nil)
+        #expect(merge(Self.report(services: [0xFFF0])) == nil)
+        let second = discoveries.merge(Self.report(name: "Door"))
+        #expect(second?.localName == "Door")
+        #expect(second?.services == [0xFFF0])
+        #expect(merge(Self.report(services: [0xFFF0])) == nil)
+        #expect(merge(Self.report(peer: 2)) != nil)
+    }
+
+    @Test("Flood of advertisers: one past the bound everybody counts as unheard")
+    func bound() {
+        var discoveries = Discoveries()
+        func merge(_ report: AdvertisementReport) -> AdvertisementReport? { discoveries.merge(report) }
+        for peer in 1...UInt128(Discoveries.maximumPeers) { _ = discoveries.merge(Self.report(peer: peer)) }
+        #expect(merge(Self.report(peer: 1)) == nil)
+        #expect(merge(Self.report(peer: UInt128(Discoveries.maximumPeers) + 1)) != nil)
+        #expect(merge(Self.report(peer: 1)) != nil)
+    }
+
+    @Test("Connection options are kept as bits")
+    func connectionOptions() {
+        #expect(ConnectionOptions(nil) == [])
+        let all: [String: Any] = [
+            CBConnectPeripheralOptionNotifyOnConnectionKey: true,
+            CBConnectPeripheralOptionNotifyOnDisconnectionKey: true,
+            CBConnectPeripheralOptionNotifyOnNotificationKey: true,
+        ]
+        #expect(ConnectionOptions(all).rawValue == 7)
+    }
+}

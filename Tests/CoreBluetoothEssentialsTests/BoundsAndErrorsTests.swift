@@ -1,0 +1,133 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import FoundationEssentials
+import GATT
+import HCI
+import Testing
+
+@testable import CoreBluetoothEssentials
+
+@Suite("Bounds")
+struct BoundsTests {
+    @Test("Writes without response: one past the bound is dropped, and room is told once, at half")
+    func commands() {
+        var budget = CommandBudget()
+        for _ in 0..<CommandBudget.maximumWaiting {
+            let isTaken = budget.take()
+            #expect(isTaken)
+        }
+        #expect(!budget.hasRoom)
+        do {
+            let answer = budget.take()
+            #expect(!answer)
+        }
+        var told = 0
+        for _ in 0..<CommandBudget.maximumWaiting { told += budget.giveBack() ? 1 : 0 }
+        #expect(told == 1)
+        #expect(budget.hasRoom)
+    }
+
+    @Test("Updates: one past the bound is refused, and room is told once")
+    func updates() {
+        var budget = UpdateBudget()
+        for _ in 0..<UpdateBudget.maximumWaiting {
+            let isTaken = budget.take()
+            #expect(isTaken)
+        }
+        do {
+            let answer = budget.take()
+            #expect(!answer)
+        }
+        do {
+            let answer = budget.takeReadiness()
+            #expect(!answer)
+        }
+        budget.giveBack()
+        do {
+            let answer = budget.takeReadiness()
+            #expect(answer)
+        }
+        do {
+            let answer = budget.takeReadiness()
+            #expect(!answer)
+        }
+    }
+
+    private final class Thing: Sendable {}
+
+    @Test("One object for a name while anybody holds it, and no growth with names that nobody holds")
+    func registry() {
+        var registry = Registry<Thing>()
+        let name = PeerIdentifier(bits: 1)
+        let held = registry.object(name) { Thing() }
+        for bits in 2...UInt128(2_000) { _ = registry.object(PeerIdentifier(bits: bits)) { Thing() } }
+        let again = registry.object(name) { Thing() }
+        #expect(again === held)
+        #expect(registry.count <= 130)
+        #expect(registry[PeerIdentifier(bits: 2)] == nil)
+    }
+
+    @Test("A request is answered once; a command never")
+    func answers() {
+        let id = ServerRequestID(link: LinkID(rawValue: 1), number: 1)
+        let answer = CBATTRequest.Answer(id)
+        var misused = 0
+        #expect(answer.take { misused += 1 } == id)
+        #expect(answer.take { misused += 1 } == nil)
+        #expect(misused == 1)
+        let silent = CBATTRequest.Answer(nil)
+        #expect(silent.take { misused += 1 } == nil)
+        #expect(silent.take { misused += 1 } == nil)
+        #expect(misused == 1)
+    }
+}
+
+@Suite("Errors")
+struct ErrorMappingTests {
+    @Test("Why a link ended, in Apple's codes")
+    func disconnections() {
+        #expect(CBError(disconnection: .connectionTimeout).code == .connectionTimeout)
+        #expect(CBError(disconnection: .remoteUserTerminatedConnection).code == .peripheralDisconnected)
+        #expect(CBError(disconnection: .pinOrKeyMissing).code == .peerRemovedPairingInformation)
+        #expect(CBError(disconnection: HCIErrorCode(rawValue: 0xEE)).code == .unknown)
+        #expect(CBError(connectionFailure: .connectionLimitExceeded).code == .connectionLimitReached)
+    }
+
+    @Test("A switch over another error is not answered by Apple's match of the same name")
+    func switches() {
+        func isTimeout(_ code: HCIErrorCode) -> Bool {
+            switch code {
+            case .connectionTimeout: true
+            default: false
+            }
+        }
+        #expect(isTimeout(.connectionTimeout))
+    }
+
+    @Test("What a peer answered is a CBATTError, with the peer's code even when Apple has no name for it")
+    func attErrors() {
+        let refused = appleError(.gatt(.refused(.insufficientEncryption, handle: .first)))
+        #expect(refused as? CBATTError == CBATTError(.insufficientEncryption))
+        let own = appleError(.gatt(.refused(ATTErrorCode(rawValue: 0x80), handle: .first)))
+        #expect((own as? CBATTError)?.code.rawValue == 0x80)
+        #expect(ATTErrorCode(CBATTError.Code.success) == nil)
+        #expect(ATTErrorCode(CBATTError.Code(rawValue: 0x81)) == ATTErrorCode(rawValue: 0x81))
+        #expect(ATTErrorCode(CBATTError.Code(rawValue: 0x181)) == .unlikelyError)
+    }
+
+    @Test("Errors have Apple's domains and codes, and match in a catch")
+    func bridging() {
+        let error: any Error = CBError(.connectionTimeout)
+        #expect(error._domain == "CBErrorDomain" && error._code == 6)
+        #expect((CBATTError(.invalidOffset) as any Error)._domain == "CBATTErrorDomain")
+        do {
+            throw error
+        } catch CBError.connectionTimeout {
+        } catch {
+            Issue.record("not caught by its code")
+        }
+        #expect(!(CBError.connectionFailed ~= error))
+        #expect(CBError(.unknown).errorDescription == "Unknown error.")
+    }
+}

@@ -1,0 +1,233 @@
+import BluetoothHost
+import Dispatch
+import FoundationEssentials
+import GATT
+import Synchronization
+import Testing
+
+@testable import CoreBluetoothEssentials
+
+@Suite("Two apps on one air")
+struct EndToEndTests {
+    @Test("Publish, advertise, scan, connect, discover: every call ends in one callback, in Apple's order")
+    func discovery() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        #expect(door.log == ["state poweredOn", "added FFF0", "advertising"])
+        #expect(
+            key.log.filter { $0 != "discovered" } == ["state poweredOn", "connected", "services", "characteristics"])
+        #expect(key.advertisement[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [Door.service])
+        #expect(key.manager?.isScanning == false)
+        #expect(door.manager?.isAdvertising == true)
+        let peripheral = try #require(key.door)
+        #expect(peripheral.state == .connected)
+        let service = try #require(peripheral.services?.first)
+        #expect(peripheral.services?.count == 1 && service.peripheral === peripheral && service.isPrimary)
+        #expect(
+            service.characteristics?.map(\.uuid) == [
+                Door.readable, Door.writable, Door.notifying, Door.fixed, Door.guarded,
+            ])
+        #expect(key.manager?.retrievePeripherals(withIdentifiers: [peripheral.identifier]).first === peripheral)
+        #expect(key.manager?.retrievePeripherals(withIdentifiers: [UUID()]).isEmpty == true)
+        #expect(key.manager?.retrieveConnectedPeripherals(withServices: [Door.service]).first === peripheral)
+        // Discovered again, the same attributes are the same objects.
+        peripheral.discoverServices(nil)
+        #expect(scene.world.run { key.count("services") == 2 })
+        #expect(peripheral.services?.first { $0.uuid == Door.service } === service)
+        #expect((peripheral.services?.count ?? 0) > 1)
+    }
+
+    @Test("Read, write, long and refused, descriptors, signal strength")
+    func values() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        let readable = try #require(key.characteristic(Door.readable))
+        door.value = Data(0..<60)
+        peripheral.readValue(for: readable)
+        #expect(scene.world.run { key.values.count == 1 })
+        #expect(key.values.last == door.value && readable.value == door.value)
+
+        peripheral.readValue(for: try #require(key.characteristic(Door.fixed)))
+        #expect(scene.world.run { key.values.count == 2 })
+        #expect(key.values.last == Data([7]))
+
+        let writable = try #require(key.characteristic(Door.writable))
+        let long = Data((0..<100).map { UInt8($0) })
+        peripheral.writeValue(long, for: writable, type: .withResponse)
+        #expect(scene.world.run { key.has("written") })
+        #expect(door.requests.reduce(Data()) { $0 + ($1.value ?? Data()) } == long)
+        #expect(door.requests.allSatisfy { $0.writePath == .request })
+
+        peripheral.writeValue(Data([5]), for: writable, type: .withoutResponse)
+        #expect(scene.world.run { door.requests.last?.value == Data([5]) })
+        #expect(door.requests.last?.writePath == .command)
+        #expect(key.count("written") == 1)
+
+        peripheral.writeValue(Data(count: 300), for: writable, type: .withResponse)
+        #expect(scene.world.run { key.has("written failed") })
+        #expect((key.errors.last ?? nil) as? CBATTError == CBATTError(.invalidAttributeValueLength))
+
+        peripheral.readValue(for: try #require(key.characteristic(Door.guarded)))
+        #expect(scene.world.run { key.has("value FFF5 failed") })
+        #expect((key.errors.last ?? nil) as? CBATTError == CBATTError(.insufficientAuthentication))
+
+        peripheral.discoverDescriptors(for: readable)
+        #expect(scene.world.run { key.has("descriptors") })
+        let description = try #require(readable.descriptors?.first)
+        peripheral.readValue(for: description)
+        #expect(scene.world.run { key.has("descriptor") })
+        #expect(description.value as? String == "State")
+
+        peripheral.readRSSI()
+        #expect(scene.world.run { key.has("rssi") })
+    }
+
+    @Test("Notify: subscribers are told, named, and forgotten with their link when they are not bonded")
+    func notifications() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.subscribe()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        let notifying = try #require(door.characteristic(Door.notifying))
+        #expect(door.log.last == "subscribed FFF3")
+        let central = try #require(notifying.subscribedCentrals?.first)
+        #expect(door.centrals.first === central)
+        #expect(central.maximumUpdateValueLength >= 20)
+        #expect(key.characteristic(Door.notifying)?.isNotifying == true)
+
+        #expect(door.manager?.updateValue(Data([1]), for: notifying, onSubscribedCentrals: nil) == true)
+        #expect(door.manager?.updateValue(Data([2]), for: notifying, onSubscribedCentrals: [central]) == true)
+        #expect(scene.world.run { key.values.count == 2 })
+        #expect(key.values == [Data([1]), Data([2])])
+
+        let manager = try #require(key.manager)
+        manager.cancelPeripheralConnection(try #require(key.door))
+        #expect(scene.world.run { door.links == 0 })
+        #expect(key.log.last == "disconnected" && key.door?.state == .disconnected)
+        #expect(door.log.last == "unsubscribed FFF3")
+        #expect(notifying.subscribedCentrals == [])
+        #expect(key.characteristic(Door.notifying)?.isNotifying == false)
+    }
+
+    @Test("Calls before poweredOn are misuse and ignored, as with Apple")
+    func misuse() throws {
+        let world = World()
+        let machine = world.add("key", seed: 5)
+        let heard = Misuses()
+        var key: Key?
+        machine.launch({ host in
+            let app = Key(host)
+            app.manager?.scanForPeripherals(withServices: nil)
+            key = app
+        }) { heard.add($0) }
+        #expect(key?.manager?.isScanning == false)
+        #expect(heard.all.count == 1)
+        #expect(heard.all.first?.hasPrefix("API MISUSE: scanForPeripherals") == true)
+    }
+
+    @Test("Didn't answer, answered twice: the second answer is misuse, and nothing is sent")
+    func answeredTwice() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        let writable = try #require(key.characteristic(Door.writable))
+        key.door?.writeValue(Data([1]), for: writable, type: .withResponse)
+        #expect(scene.world.run { key.has("written") })
+        door.manager?.respond(to: try #require(door.requests.first), withResult: .unlikelyError)
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(key.count("written") == 1 && !key.has("written failed"))
+    }
+
+    @Test("A lost link ends what was running, each operation once, and then the connection, with Apple's reason")
+    func lostLink() throws {
+        let scene = Scene()
+        try scene.start()
+        let key = try #require(scene.key)
+        let readable = try #require(key.characteristic(Door.readable))
+        scene.killDoor()
+        key.door?.readValue(for: readable)
+        #expect(scene.world.run { key.door?.state == .disconnected })
+        #expect(key.count("value FFF1 failed") == 1)
+        #expect(key.log.last == "disconnected failed")
+        #expect((key.errors.last ?? nil) as? CBError == CBError(.connectionTimeout))
+        key.door?.readValue(for: readable)
+        scene.world.settle()
+        #expect(key.count("value FFF1 failed") == 2)
+    }
+
+    @Test("Services that changed are taken from the tree, with what is in them, and discovered anew")
+    func modifiedServices() throws {
+        let scene = Scene()
+        try scene.start()
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        let service = try #require(peripheral.services?.first)
+        let readable = try #require(key.characteristic(Door.readable))
+        let range = try #require(service.range)
+        peripheral.core.servicesInvalidated(peripheral.peer, first: range.lowerBound, last: range.upperBound)
+        #expect(key.log.last == "modified [\"FFF0\"]")
+        #expect(peripheral.services == [])
+        peripheral.readValue(for: readable)
+        #expect((key.errors.last ?? nil) as? CBError == CBError(.invalidHandle))
+        peripheral.discoverServices([Door.service])
+        #expect(scene.world.run { key.count("characteristics") == 2 })
+        #expect(peripheral.services?.first.map { $0 !== service } == true)
+    }
+
+    @Test("On queues: callbacks come on the queue that was asked for, calls from there are posted, nothing blocks")
+    func queues() throws {
+        let world = World()
+        let lock = world.add("lock", seed: 31)
+        let pocket = world.add("key", seed: 32)
+        let doorQueue = DispatchQueue(label: "door")
+        let keyQueue = DispatchQueue(label: "key")
+        var door: Door?
+        var key: Key?
+        lock.launch { host in door = Door(host, queue: doorQueue) }
+        pocket.launch { host in key = Key(host, queue: keyQueue) }
+        let theDoor = try #require(door)
+        let theKey = try #require(key)
+        /// Lets the queues come to rest between steps of the virtual clock.
+        func run(until condition: () -> Bool) -> Bool {
+            for _ in 0..<2_000 {
+                world.run(forMilliseconds: 10)
+                doorQueue.sync {}
+                keyQueue.sync {}
+                if condition() { return true }
+            }
+            return false
+        }
+        #expect(run { theKey.has("characteristics") })
+        #expect(theDoor.log == ["state poweredOn", "added FFF0", "advertising"])
+        // `sync` would run these on the loop's own thread.
+        keyQueue.async {
+            guard let notifying = theKey.characteristic(Door.notifying) else { return }
+            theKey.door?.setNotifyValue(true, for: notifying)
+        }
+        #expect(run { theKey.has("notify true") })
+        doorQueue.async {
+            guard let notifying = theDoor.characteristic(Door.notifying) else { return }
+            for octet in UInt8(0)..<10 {
+                let isTaken = theDoor.manager?.updateValue(Data([octet]), for: notifying, onSubscribedCentrals: nil)
+                #expect(isTaken == true)
+            }
+        }
+        #expect(run { theKey.values.count == 10 })
+        // One after the other, each with the value that it brought.
+        #expect(theKey.values == (UInt8(0)..<10).map { Data([$0]) })
+    }
+}
+
+/// What a host says of its apps' misuse.
+private final class Misuses: Sendable {
+    private let lines = Mutex<[String]>([])
+    var all: [String] { lines.withLock { $0 } }
+    func add(_ line: String) { lines.withLock { $0.append(line) } }
+}

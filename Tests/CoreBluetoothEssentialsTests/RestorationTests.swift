@@ -1,0 +1,153 @@
+import BluetoothHost
+import FoundationEssentials
+import GATT
+import Testing
+
+@testable import CoreBluetoothEssentials
+
+@Suite("Restoration")
+struct RestorationTests {
+    @Test("A killed key hears willRestoreState first, once, and then finds its door connected without having asked")
+    func killedKey() throws {
+        let scene = Scene()
+        try scene.start()
+        let identifier = try #require(scene.key?.door?.identifier)
+        scene.killKey()
+        scene.world.run { scene.door?.links == 0 }
+        scene.launchKey()
+        let key = try #require(scene.key)
+        #expect(key.log == ["restore"])
+        let peripheral = try #require(key.door)
+        #expect(peripheral.identifier == identifier)
+        #expect(peripheral.state == .connecting)
+        #expect(key.restored.keys.sorted() == [CBCentralManagerRestoredStatePeripheralsKey])
+        #expect(scene.world.run { key.has("connected") })
+        #expect(key.log == ["restore", "state poweredOn", "connected"])
+        #expect(peripheral.state == .connected)
+        // The tree is the one that was discovered in the life before.
+        let readable = try #require(key.characteristic(Door.readable))
+        peripheral.readValue(for: readable)
+        #expect(scene.world.run { key.values == [Data([1, 2, 3])] })
+        #expect(scene.door?.manager != nil)
+    }
+
+    @Test("A key killed while it scans is scanning again, with what it scanned for")
+    func killedScan() throws {
+        let world = World()
+        let machine = world.add("key", seed: 7)
+        var key: Key?
+        machine.launch { key = Key($0) }
+        #expect(world.run { key?.manager?.isScanning == true })
+        machine.kill()
+        key?.vanish()
+        machine.launch { key = Key($0) }
+        let again = try #require(key)
+        #expect(again.log == ["restore"])
+        #expect(again.manager?.isScanning == true)
+        #expect(again.restored[CBCentralManagerRestoredStateScanServicesKey] as? [CBUUID] == [Door.service])
+        let options = again.restored[CBCentralManagerRestoredStateScanOptionsKey] as? [String: Any]
+        #expect(options?[CBCentralManagerScanOptionAllowDuplicatesKey] as? Bool == false)
+        #expect(again.restored[CBCentralManagerRestoredStatePeripheralsKey] == nil)
+        // Found without a call of the new app.
+        let lock = world.add("lock", seed: 8)
+        var door: Door?
+        lock.launch { door = Door($0) }
+        #expect(world.run { again.has("discovered") })
+        #expect(door != nil)
+    }
+
+    @Test("A killed door comes back with its services at their handles, advertising, and asks for nothing")
+    func killedDoor() throws {
+        let scene = Scene()
+        try scene.start()
+        let key = try #require(scene.key)
+        key.reconnects = true
+        key.discovers = false
+        let before = scene.door?.published?.characteristics?.map { $0.handles?.value }
+        scene.killDoor()
+        scene.launchDoor()
+        let door = try #require(scene.door)
+        #expect(door.log == ["restore"])
+        #expect(door.published?.characteristics?.map { $0.handles?.value } == before)
+        #expect(before?.isEmpty == false)
+        #expect(door.manager?.isAdvertising == true)
+        let advertised = door.restored[CBPeripheralManagerRestoredStateAdvertisementDataKey] as? [String: Any]
+        #expect(advertised?[CBAdvertisementDataLocalNameKey] as? String == "Door")
+        #expect(advertised?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] == [Door.service])
+        #expect(scene.world.run { key.count("connected") == 2 })
+        #expect(door.log == ["restore", "state poweredOn"])
+        // Added again by an app that does not look, the service is the one that stands.
+        let again = Door.makeService()
+        door.manager?.add(again)
+        scene.world.settle()
+        #expect(again.characteristics?.map { $0.handles?.value } == before)
+        #expect(scene.lock.host?.publishedServices(of: try #require(door.manager?.core.id)).count == 1)
+    }
+
+    @Test("A bonded key's subscription survives both: the door's updates wait for it, and flow again without a call")
+    func subscriptions() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.pair()
+        try scene.subscribe()
+        let central = try #require(scene.door?.centrals.first?.identifier)
+
+        scene.killKey()
+        scene.world.run { scene.door?.links == 0 }
+        let notifying = try #require(scene.door?.characteristic(Door.notifying))
+        #expect(notifying.subscribedCentrals?.map(\.identifier) == [central])
+        #expect(scene.door?.log.contains("unsubscribed FFF3") == false)
+
+        scene.killDoor()
+        scene.launchDoor()
+        let door = try #require(scene.door)
+        let restored = try #require(door.characteristic(Door.notifying))
+        #expect(restored.subscribedCentrals?.map(\.identifier) == [central])
+        #expect(scene.world.run { door.has("state poweredOn") })
+        #expect(door.manager?.updateValue(Data([42]), for: restored, onSubscribedCentrals: nil) == true)
+        scene.world.settle()
+
+        scene.launchKey()
+        let key = try #require(scene.key)
+        #expect(key.characteristic(Door.notifying)?.isNotifying == true)
+        #expect(scene.world.run { key.has("connected") })
+        key.door?.encrypt()
+        #expect(scene.world.run { key.isSecure })
+        #expect(scene.world.run { key.values == [Data([42])] })
+        #expect(door.manager?.updateValue(Data([43]), for: restored, onSubscribedCentrals: nil) == true)
+        #expect(scene.world.run { key.values == [Data([42]), Data([43])] })
+        #expect(!key.has("notify true"))
+    }
+
+    @Test("A bonded key commands by signed write from kept handles on an unencrypted link, with a rising counter")
+    func signedWrites() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.pair()
+        scene.killKey()
+        scene.world.run { scene.door?.links == 0 }
+        scene.launchKey()
+        let key = try #require(scene.key)
+        #expect(scene.world.run { key.has("connected") && scene.door?.links == 1 })
+        let writable = try #require(key.characteristic(Door.writable))
+        for octet in UInt8(1)...2 { key.door?.writeSignedValue(Data([octet]), for: writable) }
+        let door = try #require(scene.door)
+        #expect(scene.world.run { door.requests.count == 2 })
+        #expect(door.requests.map(\.value) == [Data([1]), Data([2])])
+        let counters = try key.counters.map { try #require($0) }
+        #expect(counters.count == 2 && counters[0] < counters[1])
+        #expect(door.requests.map(\.writePath) == counters.map { .signed(counter: $0) })
+    }
+
+    @Test("Without a restore identifier nothing is kept")
+    func withoutIdentifier() throws {
+        let scene = Scene()
+        scene.launchDoor()
+        scene.pocket.launch { scene.key = Key($0, identifier: nil) }
+        #expect(scene.world.run { scene.key?.has("characteristics") == true })
+        scene.killKey()
+        scene.pocket.launch { scene.key = Key($0, identifier: nil) }
+        #expect(scene.world.run { scene.key?.has("state poweredOn") == true })
+        #expect(scene.key?.has("restore") == false)
+    }
+}

@@ -1,0 +1,179 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import Glibc
+import HCI
+import Synchronization
+import VirtualRadio
+
+/// Machines on one virtual air under a virtual clock. The thread that made the world is the loop of them all.
+final class World {
+    var radio = VirtualRadio(configuration: AirConfiguration(pacing: .paced, seed: 1))
+    private(set) var machines: [Machine] = []
+
+    var now: Instant { Instant(nanoseconds: radio.now) }
+
+    func add(_ name: String, seed: UInt64) -> Machine {
+        let machine = Machine(name, self, seed: seed)
+        machines.append(machine)
+        return machine
+    }
+
+    /// Runs until nothing is left to do at this instant.
+    func settle() {
+        while machines.contains(where: { $0.step() }) {}
+    }
+
+    /// Runs events in their order until `condition` holds or so much virtual time has passed; says whether it held.
+    @discardableResult
+    func run(forMilliseconds milliseconds: UInt64 = 10_000, until condition: () -> Bool = { false }) -> Bool {
+        let end = now.advanced(byMilliseconds: milliseconds)
+        settle()
+        while !condition() {
+            let instants = [radio.nextEventInstant] + machines.map { $0.host?.deadline?.nanoseconds }
+            guard let next = instants.compactMap({ $0 }).min(), next <= end.nanoseconds else {
+                radio.advance(toNanoseconds: end.nanoseconds)
+                settle()
+                return condition()
+            }
+            radio.advance(toNanoseconds: max(next, radio.now))
+            for machine in machines { machine.fireTimers() }
+            settle()
+        }
+        return true
+    }
+}
+
+/// One host, its controller, and the disk that outlives it.
+final class Machine {
+    private(set) var host: Host?
+    private(set) var loop: Loop?
+    private let name: String
+    private unowned let world: World
+    private var seed: UInt64
+    private var controller: ControllerID
+    private var kept = KeptHostFacts()
+    private var store = MemoryHostStore()
+    private let coordinator = MemoryTransactionCoordinator()
+
+    init(_ name: String, _ world: World, seed: UInt64) {
+        self.name = name
+        self.world = world
+        self.seed = seed
+        controller = world.radio.addController()
+    }
+
+    /// Launches on what the disk kept; the app makes its managers before the controller has said anything.
+    func launch(_ app: (CBHost) -> Void, misuse: (@Sendable (String) -> Void)? = nil) {
+        store = MemoryHostStore(kept)
+        let host = Host(
+            configuration: HostConfiguration(deviceName: name), snapshot: store.load(), store: store,
+            random: SeededRandom(seed: seed), makeKeyPair: P256KeyPair.generate)
+        seed += 1
+        self.host = host
+        let loop = Loop(host)
+        self.loop = loop
+        host.beginIteration(now: world.now)
+        app(CBHost(loop, misuse: misuse))
+        host.transportOpened()
+        commitAndAct()
+    }
+
+    /// SIGKILL: the running iteration is lost, and the controller sees its host's connection close.
+    func kill() {
+        kept = store.kept
+        loop?.die()
+        loop = nil
+        host = nil
+        world.radio.unplug(controller)
+        controller = world.radio.addController()
+    }
+
+    /// One iteration, if there is anything for it.
+    func step() -> Bool {
+        guard let host, let loop else { return false }
+        let packets = world.radio.drain(controller)
+        let calls = loop.takeCalls()
+        guard !packets.isEmpty || !calls.isEmpty || loop.takeIsDirty() else { return false }
+        host.beginIteration(now: world.now)
+        for packet in packets {
+            guard let indicator = packet.first else { continue }
+            host.received(HCIPacketType(rawValue: indicator), packet.span.bytes.extracting(1..<packet.count))
+        }
+        for call in calls { call(host) }
+        commitAndAct()
+        return true
+    }
+
+    func fireTimers() {
+        guard let host, let deadline = host.deadline, deadline <= world.now else { return }
+        host.beginIteration(now: world.now)
+        host.timerFired()
+        commitAndAct()
+    }
+
+    private func commitAndAct() {
+        guard let host else { return }
+        repeat {
+            host.endIteration()
+            do { try coordinator.commit(host.participants) } catch { return }
+            for act in host.takeActs() {
+                switch act {
+                case .packet(let packet): world.radio.send(packet, from: controller)
+                case .call(let call): call()
+                }
+            }
+        } while host.hasWork
+    }
+}
+
+/// Reaches a host from any thread, for as long as it lives.
+final class Loop: HostExecutor, @unchecked Sendable {
+    private let thread = pthread_self()
+    private let calls = Mutex<[@Sendable (Host) -> Void]>([])
+    /// The loop's thread alone touches these.
+    private var host: Host?
+    private var isDirty = false
+
+    init(_ host: Host) { self.host = host }
+
+    var isOnLoop: Bool { pthread_equal(pthread_self(), thread) != 0 }
+
+    func execute(_ body: @escaping @Sendable (Host) -> Void) {
+        guard isOnLoop else { return calls.withLock { $0.append(body) } }
+        guard let host else { return }
+        isDirty = true
+        body(host)
+    }
+
+    func takeCalls() -> [@Sendable (Host) -> Void] {
+        calls.withLock { calls in
+            defer { calls = [] }
+            return calls
+        }
+    }
+
+    func takeIsDirty() -> Bool {
+        defer { isDirty = false }
+        return isDirty
+    }
+
+    func die() { host = nil }
+}
+
+/// Deterministic octets: a stand-in for entropy, not for any machine under test.
+struct SeededRandom: RandomSource {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) {
+        for _ in 0..<count {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            octets.append(UInt8(truncatingIfNeeded: state >> 32))
+        }
+    }
+}
