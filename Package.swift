@@ -98,7 +98,7 @@ let package = Package(
             name: "latch",
             dependencies: [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
-                "DaemonControl", "Drills", "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence",
+                "DaemonControl", "Drills", "GATT", "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence",
                 "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),

@@ -6,7 +6,9 @@ package struct SecretText: Sendable {
     package init(_ text: String) { self.text = text }
 
     /// For the one place that reads it.
-    package func withText<Result>(_ body: (String) -> Result) -> Result { body(text) }
+    package func withText<Result, Failure: Error>(_ body: (String) throws(Failure) -> Result) throws(Failure) -> Result {
+        try body(text)
+    }
 
     /// Takes as long for any two texts of one length.
     package func isEqual(to other: SecretText) -> Bool {

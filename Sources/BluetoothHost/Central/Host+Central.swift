@@ -42,11 +42,15 @@ extension Host {
             ledger.record(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
         else { return }
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
-        slot.central?.disconnected(peer, error: nil)
         let isWanted = ledger.owners(of: .central).contains { owner in
             ledger.record(owner).pendingConnections.contains { $0.peer == peer }
         }
-        if let link = centralLink(peer), !isWanted { disconnect(link, reason: .remoteUserTerminatedConnection) }
+        // First the link, then the word: an app that asks for a connection when it hears this means a new one.
+        if let link = centralLink(peer), !isWanted {
+            link.isGivenUp = true
+            disconnect(link, reason: .remoteUserTerminatedConnection)
+        }
+        slot.central?.disconnected(peer, error: nil)
         reconcile()
     }
 
@@ -66,6 +70,18 @@ extension Host {
     }
 
     func centralLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
+        // Whoever wants a connection by now has asked for it since, and keeps what was asked.
+        if !link.isGivenUp { endConnections(over: link, reason) }
+        guard link.bond == nil else { return }
+        // Without a bond the peer forgot the subscription with the link.
+        for owner in ledger.owners(of: .central) {
+            for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {
+                withLedger { $0.unsubscribe(owner, link.peer, subscription.valueHandle, &$1) }
+            }
+        }
+    }
+
+    private func endConnections(over link: Link, _ reason: HCIErrorCode) {
         let error: HostError? = link.isDisconnecting ? nil : .disconnected(reason)
         // While the controller starts over, an app's connection stands: it is made anew without a word.
         for owner in ledger.owners(of: .central)
@@ -73,13 +89,6 @@ extension Host {
             guard let delegate = managers.slot(of: owner)?.central else { continue }
             withLedger { $0.connectionEnded(owner, link.peer, &$1) }
             delegate.disconnected(link.peer, error: error)
-        }
-        guard link.bond == nil else { return }
-        // Without a bond the peer forgot the subscription with the link.
-        for owner in ledger.owners(of: .central) {
-            for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {
-                withLedger { $0.unsubscribe(owner, link.peer, subscription.valueHandle, &$1) }
-            }
         }
     }
 }

@@ -31,6 +31,8 @@ final class Link {
 
     /// This side asked for the disconnection.
     var isDisconnecting = false
+    /// The central's app has taken its connection back, and was told so: the end of the link is no news to it.
+    var isGivenUp = false
     var operations: [UInt64: LinkOperation] = [:]
     /// Requests of the peer that wait for an app.
     var requests: [UInt64: ServerRequestKind] = [:]

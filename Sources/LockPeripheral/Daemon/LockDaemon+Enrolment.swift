@@ -8,9 +8,6 @@ import SecurityManager
 /// The time in which one named credential may enrol, one attempt at a time. In memory only: it dies with the process,
 /// and its code with it.
 struct EnrolmentWindow {
-    /// So many attempts in vain close it; only the operator opens it again.
-    static let failuresMaximum = 3
-
     let request: EnrolmentRequest
     let timer: TimerToken
     let report: (EnrolmentProgress) -> Void
@@ -105,7 +102,7 @@ extension LockDaemon {
         window?.failures += 1
         guard let window else { return }
         if window.request.method == .outOfBand { return closeWindow(.burnt) }
-        if window.failures >= EnrolmentWindow.failuresMaximum { closeWindow(.tooManyFailures) }
+        if window.failures >= Self.enrolmentFailuresMaximum { closeWindow(.tooManyFailures) }
     }
 
     /// Whether this bond may use the control point. One that is new is confirmed here, by Key Status in a reconnection

@@ -44,6 +44,8 @@ package final class LockDaemon {
         }
     }
 
+    /// So many enrolment attempts in vain close the window; only the operator opens it again.
+    package static let enrolmentFailuresMaximum = 3
     /// Updates that wait for room in the controller; one more displaces the oldest, which nobody is owed.
     static let waitingUpdatesMaximum = 32
 

@@ -1,4 +1,98 @@
-/// `latch state …`: looks at a database that no daemon needs to be running for.
+import DaemonControl
+import LockPersistence
+import StatePersistence
+
+/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing.
 enum StateCommands {
-    static let all: [CommandSpec] = []
+    static let all = [inspect, check, backup]
+
+    private static let database = OptionSpec.value(
+        "database", "FILE", "The database, if not latch.sqlite in the state directory.")
+    private static let components: [SchemaComponent] = [.host, .lock, .key]
+
+    private static let inspect = CommandSpec(
+        path: ["state", "inspect"], summary: "Show what is kept, without the secrets.",
+        options: [Commands.state, database, Commands.json], examples: ["latch state inspect --state /var/lib/latch"]
+    ) { arguments in
+        try refusing {
+            let tables = try StateInspector(path: try path(arguments)).tables()
+            for table in tables {
+                if arguments.has("json") { Output.line(json(table)) } else { show(table) }
+            }
+            return .ok
+        }
+    }
+
+    private static let check = CommandSpec(
+        path: ["state", "check"], summary: "Check that the database is sound.",
+        options: [Commands.state, database, Commands.json],
+        examples: ["latch state check --state /var/lib/latch --json"]
+    ) { arguments in
+        try refusing {
+            let path = try path(arguments)
+            let summary = try StateInspector(path: path).check(components: components)
+            let fields: JSONObject = [
+                "path": .string(summary.path), "file_octets": JSONValue(summary.fileOctets),
+                "log_octets": JSONValue(summary.logOctets),
+                "migrations": .array(summary.migrations.map { .string("\($0.component) \($0.name)") }),
+                "faults": .array(summary.faults.map { .string($0) }),
+            ]
+            if arguments.has("json") { Output.line(.object(fields)) } else { Output.fields(fields) }
+            guard summary.faults.isEmpty else {
+                throw Failure(.state, "\(path) is damaged: stop the daemon and restore its last backup")
+            }
+            return .ok
+        }
+    }
+
+    private static let backup = CommandSpec(
+        path: ["state", "backup"], summary: "Copy the database as it is now, while its daemon runs.",
+        details: ["The secrets in the copy stay wrapped: keep it apart from the machine key, and keep both."],
+        options: [
+            Commands.state, database, .value("to", "FILE", "The copy; it must not exist.", isRequired: true),
+            Commands.json,
+        ],
+        examples: ["latch state backup --state /var/lib/latch --to /var/backups/latch.sqlite"]
+    ) { arguments in
+        try refusing {
+            let target = try arguments.required("to")
+            try StateBackup.make(of: try path(arguments), at: target)
+            if arguments.has("json") { Output.line(["result": ["path": .string(target)]]) }
+            return .ok
+        }
+    }
+
+    private static func path(_ arguments: ParsedArguments) throws(Failure) -> String {
+        if let database = arguments["database"] { return database }
+        return try StateDirectory(try arguments.required("state")).database
+    }
+
+    private static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {
+        do { return try body() } catch { throw Failure(error) }
+    }
+
+    private static func show(_ table: StateTable) {
+        Output.line("\(table.name) (\(table.rows.count))")
+        for row in table.rows {
+            Output.line("  " + zip(table.columns, row).map { "\($0)=\(json($1).text)" }.joined(separator: " "))
+        }
+    }
+
+    private static func json(_ table: StateTable) -> JSONValue {
+        let rows = table.rows.map { row -> JSONValue in
+            var object = JSONObject()
+            for (column, cell) in zip(table.columns, row) { object[column] = json(cell) }
+            return .object(object)
+        }
+        return ["table": .string(table.name), "rows": .array(rows)]
+    }
+
+    private static func json(_ cell: StateTable.Cell) -> JSONValue {
+        switch cell {
+        case .null: .null
+        case .integer(let integer): .number(integer)
+        case .text(let text), .octets(let text): .string(text)
+        case .secret: "(secret)"
+        }
+    }
 }

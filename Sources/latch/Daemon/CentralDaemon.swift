@@ -1,7 +1,117 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import DaemonControl
+import HCITransport
+import LockCentral
+import LockPersistence
+import LockProtocol
+import StatePersistence
+
 /// Composes the key's daemon and runs it.
-enum CentralDaemon {
+final class CentralDaemon {
+    static let enrolmentWaitMilliseconds: UInt64 = 60_000
+
+    private let runtime: DaemonRuntime
+    private let key: KeyDaemon
+
     static func run(_ settings: CentralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .central)
-        throw Failure(.transport, "transport \(plan.transport): no transport is built in yet")
+        do {
+            return try CentralDaemon(settings, plan).serve()
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private init(_ settings: CentralSettings, _ plan: DaemonPlan) throws {
+        runtime = try DaemonRuntime(plan, deviceName: "Latch key")
+        key = try KeyDaemon(
+            KeyDaemon.Configuration(
+                restoreIdentifier: plan.restoreIdentifier, boot: runtime.boot,
+                unlocksWhenNear: settings.unlocksByProximity),
+            host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteKeyStore(runtime.state.database)
+        ) { [journal = runtime.journal] in journal.record($0) }
+    }
+
+    private func serve() throws -> ExitCode {
+        try runtime.serveControl { [unowned self] (line, exchange) throws(ControlFailure) in
+            try answer(CentralRequest(line: line), exchange)
+        }
+        return try runtime.run()
+    }
+
+    private func answer(_ request: CentralRequest, _ exchange: ControlExchange) throws(ControlFailure) {
+        switch request {
+        case .status: exchange.finish(key.status.json)
+        case .events: runtime.journal.stream(to: exchange)
+        case .stop:
+            exchange.finish(["stopping": true])
+            runtime.stop()
+        case .enroll(let text): try enroll(text, exchange)
+        case .command(let command):
+            key.command(
+                command.operation == .lock ? .lock : .unlock, lock: command.lock,
+                waitMilliseconds: UInt64(command.waitSeconds) * 1_000
+            ) { Self.tell($0, exchange) }
+        }
+    }
+
+    private func enroll(_ text: SecretText, _ exchange: ControlExchange) throws(ControlFailure) {
+        let code: SetupCode
+        do throws(SetupCodeError) {
+            code = try text.withText { (text) throws(SetupCodeError) in try SetupCode(parsing: text) }
+        } catch {
+            throw ControlFailure(.refused, error.description)
+        }
+        key.enroll(code, waitMilliseconds: Self.enrolmentWaitMilliseconds) { Self.tell($0, exchange) }
+    }
+
+    private static func tell(_ progress: KeyEnrolmentProgress, _ exchange: ControlExchange) {
+        switch progress {
+        case .connecting: exchange.event("connecting")
+        case .pairing: exchange.event("pairing")
+        case .paired: exchange.event("paired")
+        case .enrolled(let peer, let name):
+            exchange.finish(["lock": .string(name), "id": .string("\(peer)")])
+        case .failed(let failure):
+            let code: ControlFailure.Code =
+                switch failure {
+                case .busy: .busy
+                case .notPoweredOn: .noRadio
+                case .expired: .timeout
+                case .pairing, .linkLost, .notALock, .notConfirmed: .refused
+                }
+            exchange.fail(ControlFailure(code, failure.description))
+        }
+    }
+
+    private static func tell(_ progress: KeyCommandProgress, _ exchange: ControlExchange) {
+        switch progress {
+        case .took(let id, let peer):
+            exchange.event("asked", ["request": JSONValue(id.rawValue), "lock": .string("\(peer)")])
+        case .accepted: exchange.event("accepted")
+        case .outcome(.done), .ended(.done): exchange.finish(["outcome": "done"])
+        case .ended(.accepted): exchange.finish(["outcome": "accepted"])
+        case .outcome(let result):
+            exchange.fail(ControlFailure(.refused, "the lock took the command, and then: \(result.name)"))
+        case .unknownLock(let choice): exchange.fail(ControlFailure(.notFound, choice.description))
+        case .ended(let verdict): exchange.fail(failure(verdict))
+        }
+    }
+
+    private static func failure(_ verdict: KeyVerdict) -> ControlFailure {
+        switch verdict {
+        case .done, .accepted: ControlFailure(.refused, "\(verdict)")
+        case .refused(let result): ControlFailure(.refused, "the lock refused: \(result.name); nothing moved")
+        case .aborted: ControlFailure(.refused, "the lock took the command and then gave it up; nothing moved")
+        case .unknown:
+            ControlFailure(.refused, "nobody knows whether the lock acted: look at it before you ask again")
+        case .expired: ControlFailure(.timeout, "the lock was not reached in time; nothing was sent")
+        case .cancelled: ControlFailure(.refused, "another command took this one's place; nothing was sent")
+        case .declined: ControlFailure(.busy, "another command is on its way to this lock: wait for its end")
+        case .unproven:
+            ControlFailure(.refused, "the lock could not prove that it is the one enrolled; nothing was sent")
+        }
     }
 }

@@ -1,7 +1,144 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import DaemonControl
+import Glibc
+import HCITransport
+import LockPeripheral
+import LockPersistence
+import LockProtocol
+import StatePersistence
+
 /// Composes the lock's daemon and runs it.
-enum PeripheralDaemon {
+final class PeripheralDaemon {
+    private let runtime: DaemonRuntime
+    private let lock: LockDaemon
+
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
-        throw Failure(.transport, "transport \(plan.transport): no transport is built in yet")
+        do {
+            return try PeripheralDaemon(settings, plan).serve()
+        } catch {
+            throw Failure(error)
+        }
+    }
+
+    private init(_ settings: PeripheralSettings, _ plan: DaemonPlan) throws {
+        let runtime = try DaemonRuntime(plan, deviceName: settings.name)
+        let bolt = SimulatedBolt(
+            journal: try Self.boltJournal(plan.directory.boltJournal),
+            travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
+        let lockSettings = LockSettings(
+            relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
+            challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
+            acceptsSigned: settings.isSignedAllowed)
+        lock = try LockDaemon(
+            LockDaemon.Configuration(
+                restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
+                boot: runtime.boot),
+            host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteLockStore(runtime.state.database),
+            actuator: bolt,
+            surroundings: LockDaemon.Surroundings(
+                random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds,
+                observe: { [journal = runtime.journal] in journal.record($0) },
+                fail: { [weak runtime] in runtime?.fail($0) }))
+        self.runtime = runtime
+    }
+
+    private static func boltJournal(_ path: String) throws(Failure) -> BoltJournal {
+        do {
+            return try BoltJournal(path: path)
+        } catch BoltJournal.Failure.damaged(let line) {
+            throw Failure(
+                .state, "bolt journal \(path) line \(line) is damaged: look where the bolt is, and move the file away")
+        } catch BoltJournal.Failure.io(let call, let code) {
+            throw Failure(.state, "bolt journal \(path): \(call): \(String(cString: strerror(code)))")
+        } catch {
+            throw Failure(.state, "bolt journal \(path): \(error)")
+        }
+    }
+
+    private func serve() throws -> ExitCode {
+        try runtime.serveControl { [unowned self] (line, exchange) throws(ControlFailure) in
+            try answer(PeripheralRequest(line: line), exchange)
+        }
+        return try runtime.run()
+    }
+
+    private func answer(_ request: PeripheralRequest, _ exchange: ControlExchange) throws(ControlFailure) {
+        switch request {
+        case .status: exchange.finish(lock.status.json)
+        case .events: runtime.journal.stream(to: exchange)
+        case .stop:
+            exchange.finish(["stopping": true])
+            runtime.stop()
+        case .enroll(let enrolment): try enroll(enrolment, exchange)
+        }
+    }
+
+    /// The window is open for as long as the operator holds on to it.
+    private func enroll(_ enrolment: PeripheralRequest.Enrolment, _ exchange: ControlExchange) throws(ControlFailure) {
+        let request = EnrolmentRequest(
+            credential: enrolment.credential, role: Role(enrolment.role),
+            method: enrolment.method == .oob ? .outOfBand : .passkey, seconds: UInt64(enrolment.seconds))
+        do throws(EnrolmentRefusal) {
+            try lock.openEnrolment(request) { Self.tell($0, enrolment, exchange) }
+        } catch {
+            switch error {
+            case .windowIsOpen: throw ControlFailure(.busy, error.description)
+            case .notPoweredOn: throw ControlFailure(.noRadio, error.description)
+            case .badName: throw ControlFailure(.refused, error.description)
+            }
+        }
+        exchange.onAbandoned = { [weak self] in
+            self?.runtime.host.beginIteration(now: SystemClock.now())
+            self?.lock.cancelEnrolment()
+        }
+    }
+
+    private static func tell(
+        _ progress: EnrolmentProgress, _ enrolment: PeripheralRequest.Enrolment, _ exchange: ControlExchange
+    ) {
+        switch progress {
+        case .opened(let code):
+            var fields: JSONObject = [
+                "method": .string(enrolment.method.rawValue), "seconds": .number(enrolment.seconds),
+            ]
+            // To the operator's terminal and nowhere else.
+            fields["setup_code"] = code.map { .string($0.text) }
+            exchange.event("window", fields)
+        case .passkey(let passkey):
+            let digits = String(passkey)
+            let padded = String(repeating: "0", count: max(0, 6 - digits.count)) + digits
+            exchange.event("passkey", ["passkey": .string(padded)])
+        case .attemptFailed(let reason): exchange.event("attempt_failed", ["reason": .string(reason)])
+        case .paired(let bond): exchange.event("paired", ["bond": .string("\(bond)")])
+        case .ended(.enrolled(let bond)):
+            exchange.finish(["credential": .string(enrolment.credential), "bond": .string("\(bond)")])
+        case .ended(.expired):
+            exchange.fail(ControlFailure(.timeout, "nobody enrolled in \(enrolment.seconds) s: the window is closed"))
+        case .ended(.burnt):
+            exchange.fail(
+                ControlFailure(.refused, "the attempt failed and the setup code is burnt: open a new window"))
+        case .ended(.tooManyFailures):
+            exchange.fail(
+                ControlFailure(.refused, "\(LockDaemon.enrolmentFailuresMaximum) attempts failed: the window is closed")
+            )
+        case .ended(.cancelled): exchange.fail(ControlFailure(.stopping, "the window was closed"))
+        }
+    }
+}
+
+extension Role {
+    fileprivate init(_ role: PeripheralRequest.Enrolment.Role) {
+        self =
+            switch role {
+            case .owner: .owner
+            case .administrator: .administrator
+            case .resident: .resident
+            case .guest: .guest
+            case .lockOnly: .lockOnly
+            }
     }
 }

@@ -9,6 +9,7 @@ struct StateDirectory: Sendable {
 
     func controlSocket(_ role: Role) -> String { "\(path)/\(role.rawValue).sock" }
     var database: String { "\(path)/latch.sqlite" }
+    var boltJournal: String { "\(path)/bolt.journal" }
     var machineKey: String { "\(path)/machine.key" }
 
     init(_ path: String) throws(Failure) {

@@ -1,0 +1,119 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CLinux
+import CoreBluetoothEssentials
+import DaemonControl
+import Glibc
+import HCITransport
+import LockPersistence
+import LockProtocol
+import StatePersistence
+
+/// What both daemons stand on: one loop, one store, one host, one controller, one control socket.
+final class DaemonRuntime {
+    let plan: DaemonPlan
+    let state: StateStore
+    let host: Host
+    let bluetooth: CBHost
+    let boot: BootID
+    let journal: EventJournal
+    private let claim: RestoreClaim
+    private let loop: EventLoop
+    private let driver: HostDriver
+    private var control: ControlServer?
+    private var fault: (any Error)?
+
+    /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
+    /// returns.
+    init(_ plan: DaemonPlan, deviceName: String) throws {
+        self.plan = plan
+        guard latch_forbid_core_dumps() == 0 else {
+            throw Failure(.state, "core dumps cannot be forbidden, and keys would be in them: check the limits")
+        }
+        guard let boot = SystemClock.bootIdentifier() else {
+            throw Failure(.state, "/proc/sys/kernel/random/boot_id cannot be read: mount /proc")
+        }
+        self.boot = BootID(bits: boot)
+        journal = try EventJournal(log: plan.log, path: plan.journal)
+        let role: RestoreKey.Role = plan.role == .peripheral ? .peripheral : .central
+        state = try StateStore(
+            path: plan.database, machineKeyFile: plan.machineKeyFile, credentialsDirectory: plan.credentialsDirectory,
+            components: [.host, .lock, .key])
+        // Two roles in one file are two identities: each has its own adapter.
+        let store = SQLiteHostStore(state, name: plan.role.rawValue)
+        claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
+        loop = try EventLoop()
+        let capture = try plan.capture.map { try BTSnoopWriter(path: $0) }
+        let stream = HCIStream(try Transport.open(plan.transport), capture: capture)
+        host = Host(
+            configuration: HostConfiguration(deviceName: deviceName), snapshot: try store.load(), store: store,
+            random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
+        host.beginIteration(now: SystemClock.now())
+        driver = HostDriver(host: host, loop: loop, stream: stream, coordinator: state.database)
+        let log = plan.log
+        bluetooth = CBHost(
+            driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: { message in log.error(message) })
+        let database = state.database
+        driver.onIdle = { try database.checkpointIfNeeded() }
+    }
+
+    /// Answers operators. `handle` runs in an iteration of the loop, and throws what the operator is to read.
+    func serveControl(_ handle: @escaping ([UInt8], ControlExchange) throws(ControlFailure) -> Void) throws {
+        let path = plan.directory.controlSocket(plan.role)
+        control = try ControlServer(path: path, loop: EventLoopReadiness(loop)) { [host] line, exchange in
+            host.beginIteration(now: SystemClock.now())
+            do throws(ControlFailure) { try handle(line, exchange) } catch { exchange.fail(error) }
+        }
+    }
+
+    /// Runs until a signal, a request to stop, or something after which nothing can be promised.
+    func run() throws -> ExitCode {
+        loop.onSignal = { [driver] _ in driver.stop() }
+        journal.record("started", ["role": .string(plan.role.rawValue), "transport": .string("\(plan.transport)")])
+        defer { control?.close() }
+        try driver.run()
+        if let fault { throw fault }
+        journal.record("stopped")
+        return .ok
+    }
+
+    func stop() { driver.stop() }
+
+    func fail(_ error: any Error) {
+        fault = fault ?? error
+        driver.stop()
+    }
+}
+
+/// getrandom, for the host.
+struct OperatingSystemRandom: RandomSource {
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { octets += SystemRandom.bytes(count) }
+}
+
+/// When it is, for schedules and validity.
+enum WallClock {
+    /// 2026-01-01: a clock that says less has never been set.
+    private static let plausibleSeconds: Int64 = 1_767_225_600
+
+    /// nil while the clock cannot be trusted.
+    static func seconds() -> Int64? {
+        let now = Int64(time(nil))
+        return now >= plausibleSeconds ? now : nil
+    }
+}
+
+extension Failure {
+    /// What a daemon ended with, as a line and a number.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as StoreError: self.init(.state, error.description)
+        case let error as ControlSocketError: self.init(.state, error.description)
+        case let error as TransportError: self.init(.transport, error.description)
+        case let error as HCIStreamError:
+            self.init(.transport, "\(error): the controller is started anew when the daemon is")
+        default: self.init(.refused, String(describing: error))
+        }
+    }
+}

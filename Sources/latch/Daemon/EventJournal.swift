@@ -1,0 +1,63 @@
+import CLinux
+import DaemonControl
+import Glibc
+
+/// Where a daemon's state transitions go: the log, the journal file, and whoever streams `events`. Each is told after its
+/// commit, so that what a drill read before a kill is true after it.
+final class EventJournal {
+    private let log: Log
+    private let file: Int32?
+    private var streams: [ObjectIdentifier: ControlExchange] = [:]
+    private var sequence: UInt64 = 0
+
+    init(log: Log, path: String?) throws(Failure) {
+        self.log = log
+        guard let path else {
+            file = nil
+            return
+        }
+        let file = latch_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else {
+            throw Failure(
+                .state,
+                "journal \(path) cannot be opened: \(String(cString: strerror(errno))): name another with --journal")
+        }
+        self.file = file
+    }
+
+    deinit { if let file { close(file) } }
+
+    func record(_ name: String, _ fields: JSONObject = [:], level: Log.Level = .info) {
+        sequence += 1
+        switch level {
+        case .debug: log.debug(name, fields)
+        case .info: log.info(name, fields)
+        case .warning: log.warning(name, fields)
+        case .error: log.error(name, fields)
+        }
+        for stream in streams.values { stream.event(name, fields) }
+        write(name, fields)
+    }
+
+    /// One line, one write: a kill leaves whole lines.
+    private func write(_ name: String, _ fields: JSONObject) {
+        guard let file else { return }
+        var line: JSONObject = [
+            "boottime_ns": .number(Int64(clamping: latch_boottime_nanoseconds())), "pid": JSONValue(getpid()),
+            "sequence": JSONValue(sequence), "event": .string(name),
+        ]
+        for member in fields.members where line[member.name] == nil { line[member.name] = member.value }
+        let octets = Array((JSONValue.object(line).text + "\n").utf8)
+        if Glibc.write(file, octets, octets.count) != octets.count {
+            log.error("the journal cannot be written", ["reason": .string(String(cString: strerror(errno)))])
+        }
+    }
+
+    /// Tells `exchange` everything from now on, until its client goes.
+    func stream(to exchange: ControlExchange) {
+        let id = ObjectIdentifier(exchange)
+        streams[id] = exchange
+        exchange.onAbandoned = { [weak self] in self?.streams[id] = nil }
+        exchange.event("streaming")
+    }
+}

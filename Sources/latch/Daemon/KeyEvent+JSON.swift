@@ -1,0 +1,80 @@
+import CoreBluetoothEssentials
+import DaemonControl
+import LockCentral
+import LockProtocol
+
+extension EventJournal {
+    func record(_ event: KeyEvent) {
+        switch event {
+        case .restored(let peripherals, let isScanning):
+            record("restored", ["peripherals": JSONValue(peripherals), "scanning": .bool(isScanning)])
+        case .radio(let state): record("radio", ["state": .string(state.name)])
+        case .connecting(let peer): record("connecting", ["peer": .string("\(peer)")])
+        case .connected(let peer, let bond):
+            var fields: JSONObject = ["peer": .string("\(peer)")]
+            fields["bond"] = bond.map { .string("\($0)") }
+            record("connected", fields)
+        case .disconnected(let peer, let reason):
+            var fields: JSONObject = ["peer": .string("\(peer)")]
+            fields["reason"] = reason.map { .string($0) }
+            record("disconnected", fields)
+        case .proven(let peer, let bond):
+            record("proven", ["peer": .string("\(peer)"), "bond": .string("\(bond)")])
+        case .took(let peer, let id):
+            record("asked", ["peer": .string("\(peer)"), "request": JSONValue(id.rawValue)])
+        case .ended(let peer, let id, let verdict):
+            record(
+                "ended",
+                ["peer": .string("\(peer)"), "request": JSONValue(id.rawValue), "verdict": .string(verdict.name)])
+        case .outcome(let peer, let id, let result):
+            record(
+                "outcome",
+                ["peer": .string("\(peer)"), "request": JSONValue(id.rawValue), "result": .string(result.name)])
+        case .lockState(let peer, let bolt, let door):
+            record(
+                "lock_state", ["peer": .string("\(peer)"), "bolt": .string(bolt.name), "door": .string(door.name)])
+        case .enrolled(let peer, let name):
+            record("enrolled", ["peer": .string("\(peer)"), "name": .string(name)])
+        }
+    }
+}
+
+extension KeyVerdict {
+    var name: String {
+        switch self {
+        case .done: "done"
+        case .accepted: "accepted"
+        case .refused(let result): "refused: \(result.name)"
+        case .aborted: "aborted"
+        case .unknown: "unknown"
+        case .expired: "expired"
+        case .cancelled: "cancelled"
+        case .declined: "declined"
+        case .unproven: "unproven"
+        }
+    }
+}
+
+extension KeyDaemonStatus {
+    var json: JSONObject {
+        var fields: JSONObject = [
+            "radio": .string(radio.name), "scanning": .bool(isScanning), "address": .string("\(address)"),
+            "enrolling": .bool(isEnrolling), "unconfirmed": JSONValue(unconfirmed),
+        ]
+        fields["locks"] = .array(
+            locks.map { lock in
+                var object: JSONObject = [
+                    "name": .string(lock.record.name), "id": .string("\(lock.record.peer)"),
+                    "connection": .string("\(lock.connection)"), "proximity": .string("\(lock.proximity)"),
+                ]
+                object["request"] = lock.request.map { request in
+                    [
+                        "id": JSONValue(request.id.rawValue), "operation": .string(request.operation.name),
+                        "sent": .bool(request.sent != nil),
+                    ]
+                }
+                return .object(object)
+            })
+        return fields
+    }
+}
