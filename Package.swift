@@ -93,7 +93,7 @@ let package = Package(
         // A controller that shares nothing with the host.
         room("VirtualRadio", ["CLinux", "COpenSSL"]),
 
-        room("Drills", ["CLinux", "CSQLite", "DaemonControl"]),
+        room("Drills", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl"]),
         .executableTarget(
             name: "latch",
             dependencies: [

@@ -23,6 +23,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -157,4 +158,28 @@ static inline int latch_peer_user(int connection, uid_t *user) {
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
     *user = credentials.uid;
     return 0;
+}
+
+// Starts `arguments[0]` with these descriptors as its standard ones, no signal blocked, and an end by SIGKILL when the
+// thread that started it ends. The process id, or -1.
+static inline pid_t latch_spawn(char *const arguments[], int input, int output, int error) {
+    pid_t parent = getpid();
+    pid_t child = fork();
+    if (child != 0) return child;
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, 0);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent) _exit(127);
+    if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0) _exit(127);
+    execv(arguments[0], arguments);
+    _exit(127);
+}
+
+// Readable once the process has ended; -1 without one.
+static inline int latch_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+// ppoll is declared for _GNU_SOURCE only: waits for nanoseconds rather than milliseconds.
+static inline int latch_poll(struct pollfd *interests, nfds_t count, uint64_t nanoseconds) {
+    struct timespec time = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
+    return (int)syscall(SYS_ppoll, interests, count, &time, 0, 0);
 }

@@ -1,0 +1,150 @@
+import CLinux
+import Glibc
+
+/// Follows the radio's captures while they grow, one file for each controller.
+final class AirObserver {
+    enum Owner: Hashable { case role(Role), attacker, unknown }
+
+    /// A controller, and what its host did with it.
+    struct Station {
+        let ordinal: Int
+        var owner = Owner.unknown
+        /// Boot time of what first happened, in nanoseconds.
+        var broughtUpAt: UInt64?
+        var advertisedAt: UInt64?
+        var connectedAt: UInt64?
+        var createConnectionAt: UInt64?
+        /// Open links: handle, and whether encrypted.
+        var links: [UInt16: Bool] = [:]
+        /// Write requests to what may be a CCC descriptor, not answered yet.
+        fileprivate var asked: [UInt16: (handle: UInt16, value: UInt16)] = [:]
+        fileprivate var spans: [UInt16: Int] = [:]
+        fileprivate var offset: off_t = 0
+        fileprivate var snoop = BTSnoopReader()
+        fileprivate var reader = CaptureReader()
+    }
+
+    private let directory: String
+    private(set) var stations: [Station] = []
+    private(set) var spans: [History.LinkSpan] = []
+    private(set) var signedWrites: [SignedWrite] = []
+    /// Subscriptions that the lock has confirmed to the key on an encrypted link.
+    private(set) var confirmedSubscriptions: [UInt16: UInt16] = [:]
+    /// The Challenge value's handle, as the lock's notifications tell.
+    private(set) var challengeHandle: UInt16?
+    private(set) var damage: [String] = []
+    private(set) var packets: [(controller: Int, packet: CapturePacket)] = []
+    var addresses: [Role: UInt64] = [:]
+    private var attackers: Set<Int> = []
+
+    init(directory: String) { self.directory = directory }
+
+    func declareAttacker(_ ordinal: Int) { attackers.insert(ordinal) }
+
+    /// What is promised begins anew with an enrolment.
+    func forgetSubscriptions() { confirmedSubscriptions = [:] }
+
+    /// The controller of a role's latest life.
+    func latest(_ role: Role) -> Station? { stations.last { $0.owner == .role(role) } }
+
+    var lastOrdinal: Int { stations.last?.ordinal ?? 0 }
+
+    func hasLink(_ role: Role) -> Bool { latest(role)?.links.isEmpty == false }
+
+    /// Reads what has been added.
+    func poll() {
+        while access(path(stations.count + 1), R_OK) == 0 { stations.append(Station(ordinal: stations.count + 1)) }
+        for index in stations.indices { readMore(index) }
+    }
+
+    private func path(_ ordinal: Int) -> String { "\(directory)/controller-\(ordinal).btsnoop" }
+
+    private func readMore(_ index: Int) {
+        let file = latch_open(path(stations[index].ordinal), O_RDONLY | O_CLOEXEC, 0)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        var buffer = [UInt8](repeating: 0, count: 65_536)
+        while true {
+            let count = pread(file, &buffer, buffer.count, stations[index].offset)
+            guard count > 0 else { return }
+            stations[index].offset += off_t(count)
+            do throws(BTSnoopReader.Malformed) {
+                for packet in try stations[index].snoop.read(buffer[..<count]) { take(packet, index) }
+            } catch {
+                damage.append("the capture of controller \(stations[index].ordinal) is malformed")
+            }
+        }
+    }
+
+    private func take(_ packet: CapturePacket, _ index: Int) {
+        packets.append((stations[index].ordinal, packet))
+        guard let event = stations[index].reader.read(packet) else { return }
+        let at = packet.unixMicroseconds &* 1000 &- Clock.unixOffsetNanoseconds
+        switch event {
+        case .randomAddress(let address): own(index, address)
+        case .advertising(let isOn): if isOn, stations[index].advertisedAt == nil { stations[index].advertisedAt = at }
+        case .createConnection:
+            if stations[index].createConnectionAt == nil { stations[index].createConnectionAt = at }
+        case .broughtUp: stations[index].broughtUpAt = at
+        case .linkUp(let handle, _, _):
+            stations[index].links[handle] = false
+            stations[index].connectedAt = at
+            stations[index].spans[handle] = spans.count
+            spans.append(History.LinkSpan(began: at, isAttacker: stations[index].owner == .attacker))
+        case .linkDown(let handle):
+            stations[index].links[handle] = nil
+            stations[index].asked[handle] = nil
+            if let span = stations[index].spans.removeValue(forKey: handle) { spans[span].ended = at }
+        case .encrypted(let handle): if stations[index].links[handle] != nil { stations[index].links[handle] = true }
+        case .attribute(let handle, let isFromHost, let pdu):
+            if stations[index].owner == .role(.key) { attribute(index, handle, isFromHost, pdu, at) }
+        }
+    }
+
+    private func own(_ index: Int, _ address: UInt64) {
+        if attackers.contains(stations[index].ordinal) {
+            stations[index].owner = .attacker
+        } else if let role = addresses.first(where: { $0.value == address })?.key {
+            stations[index].owner = .role(role)
+        } else if let role = Role.allCases.first(where: { addresses[$0] == nil }) {
+            // The lock is started first, then the key; each keeps its address for life.
+            addresses[role] = address
+            stations[index].owner = .role(role)
+        }
+    }
+
+    private func attribute(_ index: Int, _ handle: UInt16, _ isFromHost: Bool, _ pdu: [UInt8], _ at: UInt64) {
+        if isFromHost, let write = SignedWrite(pdu, at: at) { signedWrites.append(write) }
+        var reader = OctetReader(pdu)
+        switch reader.integer(1, as: UInt8.self) {
+        case 0x12 where isFromHost && pdu.count == 5:
+            guard let attribute = reader.integer(2, as: UInt16.self), let value = reader.integer(2, as: UInt16.self),
+                value <= 2
+            else { return }
+            stations[index].asked[handle] = (attribute, value)
+        case 0x13 where !isFromHost:
+            guard let asked = stations[index].asked.removeValue(forKey: handle), stations[index].links[handle] == true
+            else { return }
+            confirmedSubscriptions[asked.handle] = asked.value
+        case 0x01 where !isFromHost: stations[index].asked[handle] = nil
+        // The Challenge's value has 8 octets, a receipt 19, Lock State 7.
+        case 0x1B where !isFromHost && pdu.count == 11: challengeHandle = reader.integer(2, as: UInt16.self)
+        default: break
+        }
+    }
+
+    /// Closes what a kill left open: the controller went with its host.
+    func ended(_ role: Role, at: UInt64) {
+        poll()
+        for index in stations.indices where stations[index].owner == .role(role) {
+            for span in stations[index].spans.values { spans[span].ended = spans[span].ended ?? at }
+            stations[index].spans = [:]
+            stations[index].links = [:]
+        }
+    }
+
+    /// Whether a signed command that answers this challenge has left the key.
+    func hasSent(_ challenge: String) -> Bool {
+        signedWrites.contains { $0.challenge == challenge }
+    }
+}

@@ -1,0 +1,84 @@
+import CLinux
+import Glibc
+
+/// A process that this drill started, known by its id until it has been waited for.
+final class ProcessHandle {
+    enum End: Equatable {
+        case exited(Int32)
+        case killed(Int32)
+    }
+
+    let process: pid_t
+    let startedAt: UInt64
+    private let descriptor: Int32
+    private(set) var end: End?
+
+    /// Standard error is appended to the file `log`; standard output goes to `output`, or there too.
+    init(_ arguments: [String], log: String, input: [UInt8]? = nil) throws {
+        let error = latch_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard error >= 0 else { throw DrillError.system("cannot write \(log)") }
+        defer { close(error) }
+        let source = try Self.source(input)
+        defer { close(source) }
+        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
+        pointers.append(nil)
+        defer { pointers.forEach { free($0) } }
+        startedAt = Clock.now
+        process = latch_spawn(&pointers, source, error, error)
+        guard process > 0 else { throw DrillError.system("cannot start \(arguments.first ?? "")") }
+        descriptor = latch_pidfd_open(process)
+    }
+
+    deinit {
+        kill()
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    /// What is to be read on standard input, all of it in the pipe already.
+    private static func source(_ input: [UInt8]?) throws -> Int32 {
+        guard let input else { return latch_open("/dev/null", O_RDONLY | O_CLOEXEC, 0) }
+        var ends: [Int32] = [0, 0]
+        guard pipe(&ends) == 0 else { throw DrillError.system("cannot make a pipe") }
+        _ = write(ends[1], input, input.count)
+        close(ends[1])
+        return ends[0]
+    }
+
+    /// Whether it has ended by now.
+    var hasEnded: Bool {
+        guard end == nil else { return true }
+        var status: Int32 = 0
+        guard waitpid(process, &status, WNOHANG) == process else { return false }
+        record(status)
+        return true
+    }
+
+    /// Waits for its end; nil when it goes on.
+    func wait(_ waiter: Waiter, until deadline: UInt64) throws -> End? {
+        while !hasEnded {
+            guard Clock.now < deadline else { return nil }
+            let step = descriptor >= 0 ? deadline : min(deadline, Clock.now + Clock.milliseconds(2))
+            try waiter.wait(descriptor, POLLIN, until: step)
+        }
+        return end
+    }
+
+    /// SIGKILL, and its end. Only ever this process, and only while its id is still its own.
+    func kill() {
+        guard !hasEnded else { return }
+        Glibc.kill(process, SIGKILL)
+        var status: Int32 = 0
+        while waitpid(process, &status, 0) < 0 && errno == EINTR {}
+        record(status)
+    }
+
+    func terminate() {
+        guard !hasEnded else { return }
+        Glibc.kill(process, SIGTERM)
+    }
+
+    private func record(_ status: Int32) {
+        let signal = status & 0x7F
+        end = signal == 0 ? .exited(status >> 8 & 0xFF) : .killed(signal)
+    }
+}
