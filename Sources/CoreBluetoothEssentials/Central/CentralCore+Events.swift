@@ -87,6 +87,7 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
+        if databases[peer]?.characteristic(at: handle)?.uuid == .serviceChanged { return serviceChanged(peer, value) }
         let peripheral = peripheral(peer)
         delivery.deliver(host) {
             guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
@@ -95,6 +96,17 @@ extension CentralCore: CentralRoleDelegate {
             characteristic.state.withLock { $0.value = Data(value) }
             peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
         }
+    }
+
+    /// What makes no sense is ignored: the peer only harms itself.
+    ///
+    /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
+    private func serviceChanged(_ peer: PeerIdentifier, _ value: [UInt8]) {
+        var reader = ByteReader(value.span.bytes)
+        guard let first = try? reader.readUInt16(), let last = try? reader.readUInt16(), reader.remaining == 0 else {
+            return
+        }
+        servicesInvalidated(peer, first: AttributeHandle(first), last: AttributeHandle(last))
     }
 
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
@@ -112,7 +124,6 @@ extension CentralCore: CentralRoleDelegate {
                 content.services?.removeAll { gone.contains($0) }
                 return gone
             }
-            guard !gone.isEmpty else { return }
             peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
         }
     }

@@ -233,6 +233,7 @@ extension CentralCore {
             }
         case .setNotify(let characteristic, let enabled):
             finishNotify(peripheral, characteristic, enabled, error)
+        case .subscribeToServiceChanged: break
         case .readRSSI:
             var rssi = 127
             if case .rssi(let read) = value { rssi = Int(read) }
@@ -252,6 +253,19 @@ extension CentralCore {
         invalidatedDatabases.remove(peripheral.peer)
         host?.keepRemoteDatabase(peripheral.peer, database)
         showServices(peripheral, filter)
+        subscribeToServiceChanged(peripheral, database)
+    }
+
+    /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
+    private func subscribeToServiceChanged(_ peripheral: CBPeripheral, _ database: RemoteDatabase) {
+        let found = database.services.lazy.filter { $0.uuid == .gattService }.flatMap(\.characteristics)
+            .first { $0.uuid == .serviceChanged }
+        guard let found,
+            let configuration = found.descriptors.first(where: { $0.uuid == .clientCharacteristicConfiguration })
+        else { return }
+        start(.subscribeToServiceChanged, at: peripheral) { host, id in
+            host.setNotify(id, peripheral.peer, value: found.value, ccc: configuration.handle, kind: .indicate)
+        }
     }
 
     /// Shows the app the services that it asked for.

@@ -18,4 +18,6 @@ enum CentralOperation: Sendable {
     case signedWrite(CBCharacteristic)
     case setNotify(CBCharacteristic, enabled: Bool)
     case readRSSI
+    /// The manager's own, after a discovery: the peer is to say when its tree changes. Nobody waits for it.
+    case subscribeToServiceChanged
 }

@@ -41,7 +41,8 @@ extension CBMutableCharacteristic {
         set { state.withLock { $0.access = newValue } }
     }
 
-    /// Whether bonded subscribers that are away get updates when they return. False for what is worth nothing later.
+    /// Whether bonded subscribers that are away get updates when they return. False for what is worth nothing later. True
+    /// again in a restored characteristic: set it in `willRestoreState` too.
     package var keepsUpdatesForAbsentCentrals: Bool {
         get { state.withLock { $0.keepsUpdatesForAbsentCentrals } }
         set { state.withLock { $0.keepsUpdatesForAbsentCentrals = newValue } }

@@ -30,7 +30,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
         central.state.withLock { $0.link = nil }
         // A bonded central stays subscribed while it is away; what another one was told of ends with its link.
         var isStillSubscribed = false
-        for (handle, characteristic) in characteristics {
+        for (handle, characteristic) in characteristics.sorted(by: { $0.key < $1.key }) {
             guard characteristic.state.withLock({ $0.subscribedCentrals.contains(central) }) else { continue }
             if host?.subscribers(of: handle).contains(where: { $0.peer == link.peer }) == true {
                 isStillSubscribed = true
