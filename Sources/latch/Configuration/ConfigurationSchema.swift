@@ -39,8 +39,6 @@ struct ConfigurationKey<Settings> {
 protocol ConfiguredSettings {
     init()
     static var keys: [ConfigurationKey<Self>] { get }
-    /// What no single key can be blamed for.
-    func inconsistency() -> String?
 }
 
 extension ConfiguredSettings {
@@ -51,11 +49,6 @@ extension ConfiguredSettings {
                 throw Self.unknown(entry, file: file)
             }
             try set(key, entry, file: file)
-        }
-        if let inconsistency = inconsistency() {
-            let position = text.entries.last?.keyPosition ?? TextPosition(line: 1, column: 1)
-            throw ConfigurationError(
-                file: file, position: position, problem: "the settings contradict each other", remedy: inconsistency)
         }
     }
 

@@ -49,8 +49,6 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
         ]
     }
-
-    func inconsistency() -> String? { nil }
 }
 
 /// The key's daemon: config/central.conf documents each.
@@ -58,21 +56,10 @@ struct CentralSettings: ConfiguredSettings, Equatable, Sendable {
     var daemon = DaemonSettings(restoreIdentifier: "key")
     /// Whether coming near asks for an unlock; RSSI is never authorisation.
     var unlocksByProximity = false
-    var nearDBm = -60
-    var farDBm = -75
-    var dwellMilliseconds = 2000
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
-            ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity)),
-            ConfigurationKey("proximity", "near_dbm", .integer(\.nearDBm, -100 ... -20)),
-            ConfigurationKey("proximity", "far_dbm", .integer(\.farDBm, -110 ... -30)),
-            ConfigurationKey("proximity", "dwell_ms", .integer(\.dwellMilliseconds, 0...60_000)),
+            ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity))
         ]
-    }
-
-    func inconsistency() -> String? {
-        farDBm < nearDBm
-            ? nil : "far_dbm (\(farDBm)) must be less than near_dbm (\(nearDBm)): what lies between is neither"
     }
 }
