@@ -24,6 +24,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <termios.h>
@@ -183,3 +184,6 @@ static inline int latch_poll(struct pollfd *interests, nfds_t count, uint64_t na
     struct timespec time = {.tv_sec = (time_t)(nanoseconds / 1000000000u), .tv_nsec = (long)(nanoseconds % 1000000000u)};
     return (int)syscall(SYS_ppoll, interests, count, &time, 0, 0);
 }
+
+// Unlike a pid, never shared by two that are at work at the same time.
+static inline int latch_thread_id(void) { return (int)syscall(SYS_gettid); }

@@ -71,14 +71,18 @@ struct ControlSocket: ~Copyable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw unusable(path, "cannot be made") }
         unlink(path)
-        // No moment at which others could connect: the mode is there before the name is.
-        let mask = umask(0o177)
+        // No moment at which others could connect: the mode is the socket's before it has a name. The process's umask stays
+        // alone, since other threads make files too.
+        guard fchmod(descriptor, 0o600) == 0 else {
+            let failure = unusable(path, "cannot be given its mode")
+            close(descriptor)
+            throw failure
+        }
         let bound = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        umask(mask)
         guard bound == 0, Glibc.listen(descriptor, backlogConnections) == 0 else {
             let failure = unusable(path, "cannot be bound")
             close(descriptor)

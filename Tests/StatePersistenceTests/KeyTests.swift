@@ -112,4 +112,22 @@ struct KeyTests {
         #expect(Set(wrapped).count == 100)
         #expect(try keys.unwrap(wrapped[0], table: "t", column: "c", row: "r") == [1, 2, 3])
     }
+
+    @Test("Two daemons at their first launch at once: one check stands, and both have the same key", arguments: 0..<20)
+    func firstLaunches(round: Int) async throws {
+        let path = scratch.database
+        let keyFile = keyFile
+        let wrapped = try await withThrowingTaskGroup(of: [UInt8].self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    let store = try StateStore(
+                        path: path, machineKeyFile: keyFile, credentialsDirectory: nil, components: [.host])
+                    return store.keys.wrap([1, 2, 3], table: "t", column: "c", row: "r")
+                }
+            }
+            return try await group.reduce(into: [[UInt8]]()) { $0.append($1) }
+        }
+        let keys = try scratch.open().keys
+        for octets in wrapped { #expect(try keys.unwrap(octets, table: "t", column: "c", row: "r") == [1, 2, 3]) }
+    }
 }

@@ -58,6 +58,8 @@ struct LockServiceTree {
             zip(found, wanted).allSatisfy({ $0.uuid == $1.uuid && $0.access == $1.access && $0.value == $1.value }),
             found.count == 6
         else { return nil }
+        // Not kept with the tree: every process says it anew.
+        for characteristic in found { characteristic.keepsUpdatesForAbsentCentrals = false }
         self.service = service
         lockState = found[0]
         command = found[1]

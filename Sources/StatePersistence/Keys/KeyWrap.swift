@@ -16,18 +16,23 @@ package final class KeyWrap {
         cipher = AESGCM(key: key.secret)
         path = database.path
         keyPath = key.path
-        let kept = try database.statement("SELECT value FROM store_fact WHERE name = ?")
-            .firstRow([.text(Self.checkName)]) { (row) throws(StoreError) in row.blob(0) }
-        if let kept {
-            guard open(kept, associated: Self.checkName) != nil else { throw StoreError.wrongMachineKey(path: keyPath) }
-        } else {
+        if try kept(in: database) == nil {
             let check = seal([], associated: Self.checkName)
+            // Two processes may be at their first launch at once: the check of the first one stands, and binds the second.
             try database.transaction {
-                try database.statement("INSERT INTO store_fact VALUES (?, ?)").run([
+                try database.statement("INSERT OR IGNORE INTO store_fact VALUES (?, ?)").run([
                     .text(Self.checkName), .blob(check),
                 ])
             }
         }
+        guard let check = try kept(in: database), open(check, associated: Self.checkName) != nil else {
+            throw StoreError.wrongMachineKey(path: keyPath)
+        }
+    }
+
+    private func kept(in database: Database) throws(StoreError) -> [UInt8]? {
+        try database.statement("SELECT value FROM store_fact WHERE name = ?")
+            .firstRow([.text(Self.checkName)]) { (row) throws(StoreError) in row.blob(0) }
     }
 
     /// Nonce, ciphertext and tag. `row` is the row's key as text.

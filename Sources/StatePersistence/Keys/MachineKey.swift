@@ -42,7 +42,7 @@ package struct MachineKey: Sendable {
     private static func create(_ path: String) throws(StoreError) {
         let directory = StateFile.directory(of: path)
         guard try StateFile.status(directory) != nil else { throw .directoryMissing(path: directory) }
-        let draft = path + ".new-\(getpid())"
+        let draft = path + ".new-\(latch_thread_id())"
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
             let file = try StateFile.open(draft, O_WRONLY | O_CREAT | O_EXCL)
