@@ -29,16 +29,20 @@ package final class LockDaemon {
         package var random: () -> UInt64
         /// nil while the clock cannot be trusted.
         package var wallClockSeconds: () -> Int64?
+        /// Boot time at this very moment, which an iteration's instant is not: a commit may have taken long.
+        package var bootTime: () -> Instant
         package var observe: (LockEvent) -> Void
         /// What nothing more can be promised after: the process ends.
         package var fail: (any Error) -> Void
 
         package init(
             random: @escaping () -> UInt64, wallClockSeconds: @escaping () -> Int64?,
-            observe: @escaping (LockEvent) -> Void, fail: @escaping (any Error) -> Void
+            bootTime: @escaping () -> Instant, observe: @escaping (LockEvent) -> Void,
+            fail: @escaping (any Error) -> Void
         ) {
             self.random = random
             self.wallClockSeconds = wallClockSeconds
+            self.bootTime = bootTime
             self.observe = observe
             self.fail = fail
         }
@@ -159,12 +163,16 @@ extension LockDaemon {
         }
     }
 
-    /// The intent is on disk: the bolt may move. An actuator that cannot say whether it moved ends the process, and the
+    /// The intent is on disk: the bolt may move, if it is not too late by now for an opening. An actuator that cannot say whether it moved ends the process, and the
     /// next launch reads the bolt.
     private func perform(_ order: ActuatorOrder) {
         do {
             surroundings.observe(.actuator(order))
-            if let report = try actuator.perform(order, now: host.now) { feed(.actuator(report)) } else { armTimers() }
+            if let report = try actuator.perform(order, now: surroundings.bootTime()) {
+                feed(.actuator(report))
+            } else {
+                armTimers()
+            }
         } catch {
             surroundings.fail(error)
         }

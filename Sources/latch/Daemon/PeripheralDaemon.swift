@@ -40,7 +40,7 @@ final class PeripheralDaemon {
             host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteLockStore(runtime.state.database),
             actuator: bolt,
             surroundings: LockDaemon.Surroundings(
-                random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds,
+                random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
