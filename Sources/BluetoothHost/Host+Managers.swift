@@ -29,7 +29,11 @@ extension Host {
     /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
     package func unregister(_ manager: ManagerID) {
         guard let slot = managers.remove(manager) else { return }
+        advertisingAwaited[manager] = nil
+        guard !ledger.outlivesManager(slot.owner) else { return }
+        for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
+        for link in linksInOrder where link.users.remove(slot.owner) != nil { endUnwanted(link) }
         reconcile()
     }
 
@@ -48,6 +52,7 @@ extension Host {
             earliest = earliest.map { min($0, instant) } ?? instant
         }
         consider(controller.deadline)
+        consider(gapRetryAt)
         for link in links.values {
             consider(link.endpoint.deadline)
             consider(link.signalling.deadline)
@@ -60,7 +65,11 @@ extension Host {
     package func timerFired() {
         for fire in timers.takeDue(now) { fire(now) }
         controllerTimerFired()
-        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) { timerFired(link) }
+        if let due = gapRetryAt, due <= now {
+            retryGAP()
+            reconcile()
+        }
+        for link in linksInOrder { timerFired(link) }
     }
 
     func setState(_ new: HostState) {

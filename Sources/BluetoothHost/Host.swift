@@ -50,6 +50,12 @@ package final class Host {
     let makeKeyPair: () -> P256KeyPair
     /// Published services by their declarations.
     var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
+    /// Failed attempts in the window that stands.
+    var pairingFailures = 0
+    /// How often each manager has asked to advertise and not heard of it yet.
+    var advertisingAwaited: [ManagerID: Int] = [:]
+    /// When what the controller refused is asked of it again.
+    var gapRetryAt: Instant?
     /// What the next PDU is sent for, where its completion matters.
     var sendPurpose: SendPurpose?
     var answers: [() -> Void] = []

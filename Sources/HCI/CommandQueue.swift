@@ -25,10 +25,11 @@ package struct HCICommandCompletion: Equatable, Sendable {
         self.outcome = outcome
     }
 
-    /// What the controller says: the first return parameter, or Command Status's. nil without an answer.
+    /// What the controller says: the first return parameter, or Command Status's; an answer without either is an error of
+    /// no name. nil without an answer.
     package var status: HCIErrorCode? {
         switch outcome {
-        case .returned(let parameters): parameters.first.map(HCIErrorCode.init(rawValue:))
+        case .returned(let parameters): parameters.first.map(HCIErrorCode.init(rawValue:)) ?? .unspecifiedError
         case .status(let status): status
         case .timedOut, .abandoned, .queueFull: nil
         }

@@ -66,14 +66,14 @@ import Testing
         var ledger = RestorationLedger([:])
         var facts: [HostMutation] = []
         let (owner, _) = ledger.register(role: .peripheral, identifier: "door")
-        func queue(_ value: UInt8, indication: Bool) -> Bool {
+        func queue(_ value: UInt8, indication: Bool) -> UInt64? {
             ledger.queue(
                 owner, bond: BondID(1), handle: AttributeHandle(9), isIndication: indication, value: [value], &facts)
         }
-        #expect(queue(1, indication: false))
-        #expect(queue(2, indication: false))
-        #expect(queue(3, indication: true))
-        #expect(queue(4, indication: true))
+        #expect(queue(1, indication: false) != nil)
+        #expect(queue(2, indication: false) != nil)
+        #expect(queue(3, indication: true) != nil)
+        #expect(queue(4, indication: true) != nil)
         #expect(ledger.record(owner).queuedUpdates.map(\.value) == [[2], [3], [4]])
         ledger.forget(bond: BondID(1), &facts)
         #expect(ledger.record(owner).queuedUpdates.isEmpty)
@@ -88,10 +88,11 @@ import Testing
             #expect(
                 ledger.queue(
                     owner, bond: BondID(1), handle: AttributeHandle(UInt16(index)), isIndication: true, value: [],
-                    &facts))
+                    &facts) != nil)
         }
         #expect(
-            !ledger.queue(owner, bond: BondID(1), handle: AttributeHandle(999), isIndication: true, value: [], &facts))
+            ledger.queue(owner, bond: BondID(1), handle: AttributeHandle(999), isIndication: true, value: [], &facts)
+                == nil)
     }
 }
 

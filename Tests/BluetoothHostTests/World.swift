@@ -62,13 +62,25 @@ final class Node {
     private unowned let world: World
     private let coordinator = MemoryTransactionCoordinator()
     private var seed: UInt64
-    /// Every ATT PDU that left, for tests that look at the air.
+    /// Every packet that left, for tests that look at the wire.
     private(set) var sent: [[UInt8]] = []
+    /// Facts handed to the store since the node was made, kept or not.
+    private(set) var facts = 0
+    /// Acts let go, and iterations committed, since the node was made.
+    private(set) var actCount = 0
+    private(set) var commitCount = 0
+    /// The node is killed when as many acts have been let go, or before as many commits have been made.
+    var killAfterActs: Int?
+    var killBeforeCommit: Int?
+    /// A controller's packets that the host never gets.
+    var withholds: ([UInt8]) -> Bool = { _ in false }
+    var configuration: HostConfiguration
 
     init(name: String, radio world: World, seed: UInt64) {
         self.name = name
         self.world = world
         self.seed = seed
+        configuration = HostConfiguration(deviceName: name)
         controller = world.radio.addController()
     }
 
@@ -76,8 +88,9 @@ final class Node {
     func launch(_ prepare: (Host) -> Void) {
         store = MemoryHostStore(store.kept)
         let host = Host(
-            configuration: HostConfiguration(deviceName: name), snapshot: store.load(), store: store,
-            random: SeededRandom(seed: seed), makeKeyPair: P256KeyPair.generate)
+            configuration: configuration, snapshot: store.load(),
+            store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
+            makeKeyPair: P256KeyPair.generate)
         seed &+= 1
         self.host = host
         host.beginIteration(now: world.now)
@@ -104,8 +117,15 @@ final class Node {
 
     /// Feeds what the controller has for us. False when it had nothing.
     func takePackets() -> Bool {
-        let packets = world.radio.drain(controller)
-        guard let host, !packets.isEmpty else { return false }
+        let packets = world.radio.drain(controller).filter { !withholds($0) }
+        guard !packets.isEmpty else { return false }
+        return inject(packets)
+    }
+
+    /// Feeds packets as if the controller had sent them.
+    @discardableResult
+    func inject(_ packets: [[UInt8]]) -> Bool {
+        guard let host else { return false }
         host.beginIteration(now: world.now)
         for packet in packets {
             guard let indicator = packet.first else { continue }
@@ -126,8 +146,12 @@ final class Node {
         guard let host else { return }
         repeat {
             host.endIteration()
+            commitCount += 1
+            if commitCount == killBeforeCommit { return kill() }
             do { try coordinator.commit(host.participants) } catch { return }
             for act in host.takeActs() {
+                if actCount == killAfterActs { return kill() }
+                actCount += 1
                 switch act {
                 case .packet(let packet):
                     sent.append(packet)
@@ -137,6 +161,26 @@ final class Node {
             }
         } while host.hasWork
     }
+}
+
+/// Counts what a host hands over, on its way to the store.
+private final class CountingStore: HostStore {
+    private let store: MemoryHostStore
+    private let count: () -> Void
+
+    init(_ store: MemoryHostStore, count: @escaping () -> Void) {
+        self.store = store
+        self.count = count
+    }
+
+    func load() -> HostSnapshot { store.load() }
+    func append(_ mutation: HostMutation) {
+        count()
+        store.append(mutation)
+    }
+    var hasPending: Bool { store.hasPending }
+    func writePending() { store.writePending() }
+    func didCommit() { store.didCommit() }
 }
 
 /// Deterministic octets for tests: a stand-in for entropy, not for any machine under test.

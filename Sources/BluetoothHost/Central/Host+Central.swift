@@ -30,6 +30,7 @@ extension Host {
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
         if let link = centralLink(peer), !link.isDisconnecting {
+            link.users.insert(slot.owner)
             slot.central?.connected(link.info)
         } else {
             reconcile()
@@ -42,16 +43,19 @@ extension Host {
             ledger.record(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
         else { return }
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
-        let isWanted = ledger.owners(of: .central).contains { owner in
-            ledger.record(owner).pendingConnections.contains { $0.peer == peer }
-        }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
-        if let link = centralLink(peer), !isWanted {
-            link.isGivenUp = true
-            disconnect(link, reason: .remoteUserTerminatedConnection)
+        if let link = centralLink(peer) {
+            link.users.remove(slot.owner)
+            endUnwanted(link)
         }
         slot.central?.disconnected(peer, error: nil)
         reconcile()
+    }
+
+    /// A link that no manager wants any more ends.
+    func endUnwanted(_ link: Link) {
+        guard link.role == .central, wanting(link.peer).isEmpty else { return }
+        disconnect(link.id)
     }
 
     package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { peers[peer] }
@@ -62,7 +66,7 @@ extension Host {
     }
 
     package func link(of peer: PeerIdentifier) -> LinkInfo? {
-        (centralLink(peer) ?? links.values.first { $0.peer == peer })?.info
+        (centralLink(peer) ?? linksInOrder.first { $0.peer == peer })?.info
     }
 
     func centralLink(_ peer: PeerIdentifier) -> Link? {
@@ -70,8 +74,7 @@ extension Host {
     }
 
     func centralLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
-        // Whoever wants a connection by now has asked for it since, and keeps what was asked.
-        if !link.isGivenUp { endConnections(over: link, reason) }
+        endConnections(over: link, reason)
         guard link.bond == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
         for owner in ledger.owners(of: .central) {
@@ -82,12 +85,13 @@ extension Host {
     }
 
     private func endConnections(over link: Link, _ reason: HCIErrorCode) {
-        let error: HostError? = link.isDisconnecting ? nil : .disconnected(reason)
-        // While the controller starts over, an app's connection stands: it is made anew without a word.
-        for owner in ledger.owners(of: .central)
-        where ledger.record(owner).pendingConnections.contains(where: { $0.peer == link.peer }) {
+        let error: HostError? = link.isEndedByApp ? nil : .disconnected(reason)
+        // A connection that was asked for since the link was given up is another one, and waits for its own link. While
+        // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,
+        // what was asked for stands too, and is made anew: an app then hears `disconnected`, and `connected` again.
+        for owner in wanting(link.peer) where link.users.contains(owner) {
             guard let delegate = managers.slot(of: owner)?.central else { continue }
-            withLedger { $0.connectionEnded(owner, link.peer, &$1) }
+            if state == .poweredOn { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
             delegate.disconnected(link.peer, error: error)
         }
     }
@@ -113,10 +117,13 @@ extension Host {
             return token
         }
         if case .readRSSI = procedure {
-            submit(HCIReadRSSI(handle: link.handle), for: .readRSSI(peer, manager, token))
+            readRSSI(link, manager, token)
             return token
         }
-        guard let operation = GATTClientOperation(procedure) else { return token }
+        guard let operation = GATTClientOperation(procedure) else {
+            finish(manager, token, peer, .failure(.gatt(.invalidOperation)))
+            return token
+        }
         let kind: LinkOperation
         if case .signedWriteWithoutResponse = operation {
             guard !link.security.encrypted, link.bond != nil else {
@@ -153,6 +160,18 @@ extension Host {
         }
         start(.configure(ccc, configuration), operation, token, on: link)
         return token
+    }
+
+    /// Readings of one link's signal strength that apps may wait for.
+    private static let rssiWaitingMaximum = 64
+
+    private func readRSSI(_ link: Link, _ manager: ManagerID, _ token: OperationToken) {
+        guard link.rssiWaiting.count < Self.rssiWaitingMaximum else {
+            return finish(manager, token, link.peer, .failure(.noResources))
+        }
+        link.rssiWaiting.append((manager, token))
+        guard link.rssiWaiting.count == 1 else { return }
+        submit(HCIReadRSSI(handle: link.handle), for: .link(link.id, .readRSSI))
     }
 
     func start(_ operation: GATTClientOperation, _ kind: LinkOperation, _ token: OperationToken, on link: Link) {
@@ -208,8 +227,10 @@ extension Host {
 // MARK: The cached tree
 
 extension Host {
-    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again.
+    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
+    /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
     package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
+        if let link = centralLink(peer), link.identity != nil, !link.isProven { return }
         withPeers { directory, facts in
             directory.keep(peer, &facts)
             directory.update(peer, &facts) {

@@ -8,17 +8,18 @@ enum CommandPurpose {
     case advertiser
     case scanner
     case initiator
-    case readRSSI(PeerIdentifier, ManagerID, OperationToken)
     case link(LinkID, LinkCommand)
+    /// Ends a link that this side has no room for.
+    case rejectLink
     /// Its failure changes nothing that the events do not say.
     case ignored
 }
 
-enum LinkCommand { case disconnect, enableEncryption, longTermKeyReply }
+enum LinkCommand { case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, readRSSI }
 
 /// What a PDU was sent for, where its completion matters.
 enum SendPurpose {
-    case queuedUpdate(RestorationLedger.Owner, sequence: UInt64)
+    case queuedUpdate(RestorationLedger.Owner, sequence: UInt64, LinkID)
 }
 
 /// The controller as the host holds it: its command flow, its buffers, and what each token was for.

@@ -8,17 +8,15 @@ import SecurityManager
 extension Host {
     /// A transport is open: the controller is reset, and everything that is wanted runs once it has come up.
     package func transportOpened() {
-        dropEverything(reason: .hardwareFailure)
-        setState(.resetting)
+        startOver()
         controller = Controller()
         startBringUp()
     }
 
     /// The transport is gone, and with it every link.
     package func transportClosed() {
-        dropEverything(reason: .hardwareFailure)
+        startOver()
         controller = Controller()
-        setState(.resetting)
     }
 
     /// One packet from the controller: its type, and what follows the packet indicator.
@@ -59,8 +57,7 @@ extension Host {
 
     /// The controller failed or lost its way: start over, and run again what was running.
     private func restartController() {
-        dropEverything(reason: .hardwareFailure)
-        setState(.resetting)
+        startOver()
         startBringUp()
     }
 
@@ -70,8 +67,11 @@ extension Host {
         submit(BringUp.command(bringUp.step, randomAddress: identity.address.address), for: .bringUp)
     }
 
-    private func dropEverything(reason: HCIErrorCode) {
-        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue }) { closed(link, reason: reason) }
+    /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
+    private func startOver() {
+        setState(.resetting)
+        for link in linksInOrder { closed(link, reason: .hardwareFailure) }
+        gapRetryAt = nil
         advertiser.reset()
         scanner.reset()
         initiator.reset(acceptListCapacity: 1)
@@ -123,17 +123,23 @@ extension Host {
         controller.acl?.receive(packets, into: &outputs)
         perform(outputs)
         flushACL()
-        if controller.roomIsAwaited, links.values.allSatisfy({ controller.hasRoom(for: $0.handle) }) {
-            controller.roomIsAwaited = false
-            for delegate in managers.peripherals { delegate.readyToUpdate() }
-        }
+        for link in linksInOrder where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
+        announceRoom()
+    }
+
+    /// Tells apps that were refused an update that there is room again, be it that the link in their way has gone.
+    func announceRoom() {
+        guard controller.roomIsAwaited, links.values.allSatisfy({ controller.hasRoom(for: $0.handle) }) else { return }
+        controller.roomIsAwaited = false
+        for delegate in managers.peripherals { delegate.readyToUpdate() }
     }
 
     func perform(_ outputs: [ACLSendOutput]) {
         for output in outputs {
             switch output {
             case .completed(_, let token):
-                if case .queuedUpdate(let owner, let sequence) = controller.takeSendPurpose(of: token) {
+                if case .queuedUpdate(let owner, let sequence, let link) = controller.takeSendPurpose(of: token) {
+                    links[link]?.updatesUnderWay.remove(sequence)
                     withLedger { $0.delivered(owner, sequence: sequence, &$1) }
                 }
             // A queued update stays queued, for the central's return.
@@ -177,25 +183,35 @@ extension LEConnectionIntervals {
 extension Host {
     private func completed(_ completion: HCICommandCompletion) {
         let purpose = controller.takePurpose(of: completion.token)
-        // Commands that were abandoned are asked again, or not, by whoever starts over.
-        guard let status = completion.status else { return failed(completion, purpose) }
+        guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {
         case .bringUp: bringUpAnswered(completion, status)
         case .advertiser, .scanner, .initiator: completedGAP(purpose, status)
-        case .readRSSI(let peer, let manager, let token): rssiAnswered(completion, peer, manager, token)
         case .link(let id, let command):
-            guard let link = links[id], status != .success else { return }
-            refused(link, command, status)
-        case .ignored: break
+            if let link = links[id] { answered(link, command, status, completion) }
+        case .rejectLink, .ignored: break
         }
     }
 
-    private func failed(_ completion: HCICommandCompletion, _ purpose: CommandPurpose) {
-        switch purpose {
-        case .readRSSI(let peer, let manager, let token): rssiAnswered(completion, peer, manager, token)
-        case .link(let id, .enableEncryption):
-            if let link = links[id] { refused(link, .enableEncryption, .controllerBusy) }
-        case .bringUp, .advertiser, .scanner, .initiator, .link, .ignored: break
+    /// Commands that were abandoned are asked again, or not, by whoever starts over. One that found no room in a queue that
+    /// nothing a peer does can fill leaves the controller in a state that nobody knows.
+    private func unanswered(_ outcome: HCICommandCompletion.Outcome, _ purpose: CommandPurpose) {
+        guard outcome == .queueFull else { return }
+        faults += 1
+        if case .ignored = purpose { return }
+        restartController()
+    }
+
+    private func answered(
+        _ link: Link, _ command: LinkCommand, _ status: HCIErrorCode, _ completion: HCICommandCompletion
+    ) {
+        switch command {
+        case .readRSSI: rssiAnswered(completion, link)
+        case .connectionUpdate: connectionUpdateAnswered(link)
+        // Refused for a link that has gone, or is going: its Disconnection Complete tells.
+        case .disconnect, .longTermKeyReply: break
+        case .enableEncryption:
+            if status != .success { encryptionChanged(link, status, isOn: false) }
         }
     }
 
@@ -230,15 +246,15 @@ extension Host {
         setState(.poweredOn)
     }
 
-    private func rssiAnswered(
-        _ completion: HCICommandCompletion, _ peer: PeerIdentifier, _ manager: ManagerID, _ token: OperationToken
-    ) {
+    private func rssiAnswered(_ completion: HCICommandCompletion, _ link: Link) {
         let result: Result<ClientValue, HostError>
         do throws(HCICommandFailure) {
             result = .success(.rssi(try completion.returnParameters(of: HCIReadRSSI.self).rssi))
         } catch {
             result = .failure(.disconnected(completion.status ?? .unspecifiedError))
         }
-        finish(manager, token, peer, result)
+        let waiting = link.rssiWaiting
+        link.rssiWaiting = []
+        for (manager, token) in waiting { finish(manager, token, link.peer, result) }
     }
 }

@@ -71,6 +71,12 @@ package struct Advertiser {
         failure = nil
     }
 
+    /// What was refused may be asked once more.
+    package mutating func retry() { failure = nil }
+
+    /// Everything that is wanted is on the air, and nothing is asked of the controller.
+    package var isOnAir: Bool { wanted != nil && isEnabled && outstanding == nil && missing() == nil }
+
     /// The controller forgot everything.
     package mutating func reset() {
         let kept = (wanted, isHeld)

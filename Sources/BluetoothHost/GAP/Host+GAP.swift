@@ -15,11 +15,38 @@ extension Host {
         if let action = advertiser.next() { submit(command(for: action), for: .advertiser) }
         if let action = scanner.next() { submit(command(for: action), for: .scanner) }
         if let action = initiator.next() { submit(command(for: action), for: .initiator) }
+        if gapRetryAt == nil, (advertiser.failure ?? scanner.failure ?? initiator.failure) != nil {
+            gapRetryAt = now.advanced(byMilliseconds: Self.gapRetryMilliseconds)
+        }
     }
 
+    /// What the controller refused is asked again after this long: a lock that no longer advertises, and a connection that
+    /// waits for ever, are worth more than a quiet controller.
+    static let gapRetryMilliseconds: UInt64 = 5_000
+
+    func retryGAP() {
+        gapRetryAt = nil
+        advertiser.retry()
+        scanner.retry()
+        initiator.retry()
+    }
+
+    private var wantedAdvertising: AdvertisingRecord? { advertisingOwner.flatMap { ledger.record($0).advertising } }
+
     /// One controller advertises one thing with legacy commands: the manager that was first goes first.
-    private var wantedAdvertising: AdvertisingRecord? {
-        ledger.owners(of: .peripheral).lazy.compactMap { self.ledger.record($0).advertising }.first
+    private var advertisingOwner: RestorationLedger.Owner? {
+        ledger.owners(of: .peripheral).first { ledger.record($0).advertising != nil }
+    }
+
+    /// Answers those who asked to advertise, once for each time, when what they asked for is on the air or was refused.
+    func announceAdvertising() {
+        let error = advertiser.failure.map(HostError.connectionFailed)
+        guard error != nil || advertiser.isOnAir else { return }
+        let heard = advertisingAwaited.filter { managers[$0.key]?.owner == advertisingOwner }
+        for (manager, times) in heard.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            advertisingAwaited[manager] = nil
+            for _ in 0..<times { managers[manager]?.peripheral?.advertisingStarted(error: error) }
+        }
     }
 
     private var wantedScan: Scanner.Parameters? {
@@ -92,20 +119,13 @@ extension Host {
 
     /// The command of a GAP machine was answered.
     func completedGAP(_ purpose: CommandPurpose, _ status: HCIErrorCode) {
-        let wasAdvertising = advertiser.isEnabled
         switch purpose {
         case .advertiser:
             advertiser.completed(status)
-            if let failure = advertiser.failure {
-                for delegate in managers.peripherals {
-                    delegate.advertisingStarted(error: .connectionFailed(failure))
-                }
-            } else if advertiser.isEnabled, !wasAdvertising {
-                for delegate in managers.peripherals { delegate.advertisingStarted(error: nil) }
-            }
+            announceAdvertising()
         case .scanner: scanner.completed(status)
         case .initiator: initiator.completed(status)
-        case .bringUp, .link, .readRSSI, .ignored: break
+        case .bringUp, .link, .rejectLink, .ignored: break
         }
         reconcile()
     }
@@ -118,7 +138,7 @@ extension Host {
         let peer = peers.identifier(at: address, fresh: random.uint128())
         let data = AdvertisingData(parsing: report.data)
         if let name = data.localName, !data.isNameShortened {
-            withPeers { directory, facts in directory.update(peer, &facts) { $0.name = name } }
+            peers.heard(peer, name: name)
         }
         let seen = AdvertisementReport(
             peer: peer, address: onAir, rssi: report.rssi ?? 127, isConnectable: report.eventType.isConnectable,

@@ -78,6 +78,9 @@ package struct Initiator {
         failure = nil
     }
 
+    /// What was refused may be asked once more.
+    package mutating func retry() { failure = nil }
+
     package mutating func reset(acceptListCapacity: Int) {
         let kept = wanted
         self = Self(acceptListCapacity: acceptListCapacity)

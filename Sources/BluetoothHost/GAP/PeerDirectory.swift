@@ -50,6 +50,9 @@ package struct PeerDirectory {
         if kept.contains(identifier) { facts.append(.peer(record)) }
     }
 
+    /// The name in an advertisement, which anybody may send: known while the process lives, and never written for it.
+    package mutating func heard(_ identifier: PeerIdentifier, name: String) { records[identifier]?.name = name }
+
     /// An app relies on this peer's name from now on.
     package mutating func keep(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
         guard let record = records[identifier], kept.insert(identifier).inserted else { return }

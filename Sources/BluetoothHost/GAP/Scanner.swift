@@ -49,6 +49,9 @@ package struct Scanner {
         }
     }
 
+    /// What was refused may be asked once more.
+    package mutating func retry() { failure = nil }
+
     package mutating func reset() {
         let kept = wanted
         self = Self()

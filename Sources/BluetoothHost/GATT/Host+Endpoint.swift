@@ -68,14 +68,17 @@ extension Host {
         let request = ServerWriteRequest(
             id: id, link: link.info, path: path,
             writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
-        guard let first = writes.first, let delegate = peripheralDelegate(of: first.handle) else {
+        // A write of several values is one app's to accept as a whole, or nobody's.
+        guard let first = writes.first, let delegate = peripheralDelegate(of: first.handle),
+            writes.allSatisfy({ peripheralDelegate(of: $0.handle) === delegate })
+        else {
             if let id { refuse(id, error: .unlikelyError) }
             return
         }
         delegate.writesRequested(request)
     }
 
-    /// MAC first, in constant time, and then the counter: a forged write moves nothing and is not worth a link.
+    /// MAC first, in constant time, and then the counter: a forged write moves nothing, and ends the link that it came on.
     private func signedWrite(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8]) {
         guard let bond = link.bond, !link.security.encrypted else { return }
         switch bondBook.verifySigned(pdu, from: bond) {

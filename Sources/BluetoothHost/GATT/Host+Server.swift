@@ -43,7 +43,7 @@ extension Host {
             .sorted { $0.declaration < $1.declaration }
     }
 
-    private func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
+    func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
         publishedServices[service.declaration] = nil
         if let mutation = server.remove(serviceAt: service.declaration) { persist(.gatt(mutation)) }
         withLedger { $0.unpublish(owner, service.declaration, &$1) }
@@ -99,16 +99,21 @@ extension Host {
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
-        let chosen = links.values.filter { recipients?.contains($0.id) ?? true }
+        let chosen = linksInOrder.filter { recipients?.contains($0.id) ?? true }
         guard chosen.allSatisfy({ controller.hasRoom(for: $0.handle) }) else {
             controller.roomIsAwaited = true
             return false
         }
-        var reached: Set<BondID> = []
-        for link in chosen where update(link, handle, value, token: makeToken().rawValue).isOnItsWay {
-            if let bond = link.bond { reached.insert(bond) }
+        // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
+        // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
+        let kept = keepForAbsent && recipients == nil ? keep(owner, handle, value) : []
+        for link in chosen {
+            if link.isProven, let bond = link.bond, kept.contains(bond) {
+                deliverQueuedUpdates(to: link)
+            } else {
+                _ = update(link, handle, value, token: makeToken().rawValue)
+            }
         }
-        if keepForAbsent, recipients == nil { keep(owner, handle, value, without: reached) }
         return true
     }
 
@@ -125,48 +130,64 @@ extension Host {
         }
     }
 
-    private func keep(
-        _ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8], without reached: Set<BondID>
-    ) {
-        guard let configuration = configurationHandle(of: handle) else { return }
-        for (number, record) in server.records {
+    /// Queues a value for every bonded subscriber; says for whom there was room.
+    private func keep(_ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8]) -> Set<BondID> {
+        guard let configuration = configurationHandle(of: handle) else { return [] }
+        var kept: Set<BondID> = []
+        for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
             let bond = BondID(Int64(bitPattern: number))
-            guard let wanted = record.configurations[configuration], !wanted.isEmpty, !reached.contains(bond) else {
-                continue
-            }
-            _ = withLedger {
+            guard let wanted = record.configurations[configuration], !wanted.isEmpty else { continue }
+            let sequence = withLedger {
                 $0.queue(
                     owner, bond: bond, handle: handle, isIndication: !wanted.contains(.notification), value: value,
                     &$1)
             }
+            if sequence != nil { kept.insert(bond) }
         }
+        return kept
     }
 
-    /// A bonded central has proved itself: what waited for it goes out, oldest first. An update leaves the queue when the
-    /// controller has sent it, or when the peer has confirmed it.
+    /// What waits for a bonded central that has proved itself goes out, oldest first and no more than the link has room
+    /// for. An update leaves the queue when the controller has sent it, or when the peer has confirmed it.
     func deliverQueuedUpdates(to link: Link) {
-        guard let bond = link.bond else { return }
+        guard link.isProven, let bond = link.bond else { return }
+        link.hasWaitingUpdates = false
         for owner in ledger.owners(of: .peripheral) {
-            for waiting in ledger.record(owner).queuedUpdates where waiting.bond == bond {
-                let token = makeToken().rawValue
-                if waiting.isIndication {
-                    link.queuedIndications[token] = (owner, waiting.sequence)
-                } else {
-                    sendPurpose = .queuedUpdate(owner, sequence: waiting.sequence)
+            for waiting in ledger.record(owner).queuedUpdates
+            where waiting.bond == bond && !link.updatesUnderWay.contains(waiting.sequence) {
+                guard controller.hasRoom(for: link.handle), deliver(waiting, of: owner, to: link) else {
+                    link.hasWaitingUpdates = true
+                    return
                 }
-                let outcome = update(link, waiting.valueHandle, waiting.value, token: token)
-                sendPurpose = nil
-                guard !outcome.isOnItsWay else { continue }
-                link.queuedIndications[token] = nil
-                // Anything else means later: the next time that this central proves itself.
-                if outcome.isUnwanted { withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) } }
             }
         }
     }
 
+    /// False when there is no room on the link now.
+    private func deliver(_ waiting: QueuedUpdate, of owner: RestorationLedger.Owner, to link: Link) -> Bool {
+        let token = makeToken().rawValue
+        link.updatesUnderWay.insert(waiting.sequence)
+        if waiting.isIndication {
+            link.queuedIndications[token] = (owner, waiting.sequence)
+        } else {
+            sendPurpose = .queuedUpdate(owner, sequence: waiting.sequence, link.id)
+        }
+        let outcome = update(link, waiting.valueHandle, waiting.value, token: token)
+        sendPurpose = nil
+        guard !outcome.isOnItsWay else { return true }
+        link.queuedIndications[token] = nil
+        link.updatesUnderWay.remove(waiting.sequence)
+        // Anything but these means later: the next time that this central proves itself.
+        if outcome.isUnwanted { withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) } }
+        return outcome != .queueFull
+    }
+
     func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
-        guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token), confirmed else { return }
+        guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token) else { return }
+        link.updatesUnderWay.remove(sequence)
+        guard confirmed else { return }
         withLedger { $0.delivered(owner, sequence: sequence, &$1) }
+        if link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
     }
 
     private func configurationHandle(of value: AttributeHandle) -> AttributeHandle? {
@@ -217,15 +238,15 @@ extension Host {
     package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
         guard let owner = managers[manager]?.owner else { return }
         withLedger { $0.advertise(owner, record, &$1) }
+        advertisingAwaited[manager, default: 0] += 1
         reconcile()
-        if advertiser.isEnabled, advertiser.wanted == AdvertisingData.payload(for: record) {
-            managers[manager]?.peripheral?.advertisingStarted(error: nil)
-        }
+        announceAdvertising()
     }
 
     package func stopAdvertising(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         withLedger { $0.advertise(owner, nil, &$1) }
+        advertisingAwaited[manager] = nil
         reconcile()
     }
 

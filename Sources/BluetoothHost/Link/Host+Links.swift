@@ -23,21 +23,39 @@ extension Host {
     func connectionComplete(
         _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: LEPeerAddress
     ) {
-        guard let role = LinkRole(role) else { return }
-        switch role {
-        case .central: initiator.connectionComplete()
-        case .peripheral: if status == .success { advertiser.connectionMade() }
-        }
-        // 0x02 ends a cancelled attempt, 0x3C directed advertising: nobody waits for either.
-        guard status == .success, let address = peerAddress.address else { return reconcile() }
-        if let stale = link(at: handle) { closed(stale, reason: .unspecifiedError) }
-        guard links.count < configuration.linksMaximum else {
-            submit(HCIDisconnect(handle: handle, reason: .remoteDeviceTerminatedLowResources), for: .ignored)
+        // 0x02 ends a cancelled attempt; directed advertising, which ends with 0x3C, is nothing that this host does. The
+        // other parameters of a failure mean nothing, the role among them.
+        guard status == .success else {
+            initiator.connectionComplete()
             return reconcile()
         }
-        opened(handle, role, address)
+        guard let role = LinkRole(role) else { return faults += 1 }
+        switch role {
+        case .central: initiator.connectionComplete()
+        case .peripheral: advertiser.connectionMade()
+        }
+        if let stale = link(at: handle) { closed(stale, reason: .unspecifiedError) }
+        if let address = peerAddress.address, hasSlot(for: address, role) {
+            opened(handle, role, address)
+        } else {
+            submit(HCIDisconnect(handle: handle, reason: .remoteDeviceTerminatedLowResources), for: .rejectLink)
+        }
         reconcile()
     }
+
+    /// Slots that only a peer whose address is a bonded one's may take, where there is more than one.
+    static let slotsForBondedPeers = 1
+
+    private func hasSlot(for address: DeviceAddress, _ role: LinkRole) -> Bool {
+        var free = configuration.linksMaximum - links.count
+        if role == .peripheral, configuration.linksMaximum > 1 {
+            if case .bonded = bondBook.resolve(address) {} else { free -= Self.slotsForBondedPeers }
+        }
+        return free > 0
+    }
+
+    /// In the order in which they were made.
+    var linksInOrder: [Link] { links.values.sorted { $0.id.rawValue < $1.id.rawValue } }
 
     private func opened(_ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress) {
         var identity: IdentityAddress?
@@ -61,6 +79,7 @@ extension Host {
         }
         switch role {
         case .central:
+            link.users = Set(wanting(peer))
             for delegate in centralDelegates(of: peer) { delegate.connected(link.info) }
         case .peripheral:
             armPairing(link)
@@ -85,11 +104,16 @@ extension Host {
         perform(sends)
         pairing(link, .disconnected)
         withEndpoint(link) { $0.disconnected(outputs: &$1) }
+        for (manager, token) in link.rssiWaiting { finish(manager, token, link.peer, .failure(.disconnected(reason))) }
+        link.rssiWaiting = []
         switch link.role {
         case .central: centralLinkClosed(link, reason)
         case .peripheral:
             for delegate in managers.peripherals { delegate.centralDisconnected(link.info, reason: reason) }
         }
+        announceRoom()
+        // What was refused for want of a slot in the controller may go now.
+        retryGAP()
     }
 
     func disconnect(_ link: Link, reason: HCIErrorCode) {
@@ -100,23 +124,20 @@ extension Host {
 
     /// Ends a link from this side.
     package func disconnect(_ link: LinkID) {
-        guard let link = links[link] else { return }
+        guard let link = links[link], !link.isDisconnecting else { return }
+        link.isEndedByApp = true
         disconnect(link, reason: .remoteUserTerminatedConnection)
-    }
-
-    func refused(_ link: Link, _ command: LinkCommand, _ status: HCIErrorCode) {
-        switch command {
-        // Already gone, or going: its Disconnection Complete tells.
-        case .disconnect, .longTermKeyReply: break
-        case .enableEncryption: encryptionChanged(link, status, isOn: false)
-        }
     }
 
     /// Those central managers that asked for this peer.
     func centralDelegates(of peer: PeerIdentifier) -> [any CentralRoleDelegate] {
-        ledger.owners(of: .central).compactMap { owner in
-            guard ledger.record(owner).pendingConnections.contains(where: { $0.peer == peer }) else { return nil }
-            return managers.slot(of: owner)?.central
+        wanting(peer).compactMap { managers.slot(of: $0)?.central }
+    }
+
+    /// Whoever has asked for a connection to this peer, and not taken it back.
+    func wanting(_ peer: PeerIdentifier) -> [RestorationLedger.Owner] {
+        ledger.owners(of: .central).filter { owner in
+            ledger.record(owner).pendingConnections.contains { $0.peer == peer }
         }
     }
 
@@ -174,10 +195,24 @@ extension Host {
         for output in outputs {
             switch output {
             case .send(let payload): send(payload, on: .leSignalling, link)
-            case .updateConnection(let parameters):
-                submit(HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)), for: .ignored)
+            case .updateConnection(let parameters): updateConnection(link, parameters)
             case .updateFinished: break
             }
         }
+    }
+
+    private func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
+        guard !link.isUpdatingConnection else { return link.waitingConnectionUpdate = parameters }
+        link.isUpdatingConnection = true
+        submit(
+            HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)),
+            for: .link(link.id, .connectionUpdate))
+    }
+
+    func connectionUpdateAnswered(_ link: Link) {
+        link.isUpdatingConnection = false
+        guard let next = link.waitingConnectionUpdate else { return }
+        link.waitingConnectionUpdate = nil
+        updateConnection(link, next)
     }
 }

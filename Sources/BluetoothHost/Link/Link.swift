@@ -29,15 +29,27 @@ final class Link {
     /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
     var encryptingWith: BondID?
 
-    /// This side asked for the disconnection.
+    /// This side asked for the disconnection: nothing more is read from the link.
     var isDisconnecting = false
-    /// The central's app has taken its connection back, and was told so: the end of the link is no news to it.
-    var isGivenUp = false
+    /// An app of this side asked for it: nobody is at fault.
+    var isEndedByApp = false
+    /// As central: the managers whose connection this link is. Who takes it back leaves, and hears no more of the link.
+    var users: Set<RestorationLedger.Owner> = []
+    /// As central: a change of the connection's parameters has been asked of the controller, and the next one waits.
+    /// One at a time, so that a peer that asks without end cannot fill the command queue.
+    var isUpdatingConnection = false
+    var waitingConnectionUpdate: ConnectionParameters?
+    /// Who asked for the signal strength: one command answers them all.
+    var rssiWaiting: [(ManagerID, OperationToken)] = []
     var operations: [UInt64: LinkOperation] = [:]
     /// Requests of the peer that wait for an app.
     var requests: [UInt64: ServerRequestKind] = [:]
     /// Indications from the queue of a bonded central: token to sequence.
     var queuedIndications: [UInt64: (owner: RestorationLedger.Owner, sequence: UInt64)] = [:]
+    /// Sequences of that queue that are on their way, so that none is sent twice on one link.
+    var updatesUnderWay: Set<UInt64> = []
+    /// Some of that queue found no room, and goes when there is.
+    var hasWaitingUpdates = false
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, address: DeviceAddress, peer: PeerIdentifier, mtu: Int,

@@ -21,7 +21,11 @@ package struct RestorationLedger {
     private var nextSequence: UInt64 = 1
 
     package init(_ restorations: [RestoreKey: RestorationRecord]) {
-        for (key, record) in restorations {
+        // In an order that every launch repeats: where managers want different things the first one has its way.
+        let inOrder = restorations.sorted {
+            ($0.key.role.rawValue, $0.key.identifier) < ($1.key.role.rawValue, $1.key.identifier)
+        }
+        for (key, record) in inOrder {
             let owner = add(role: key.role, key: key, record: record)
             owners[key] = owner
             for update in record.queuedUpdates { nextSequence = max(nextSequence, update.sequence + 1) }
@@ -37,6 +41,9 @@ package struct RestorationLedger {
         owners[key] = owner
         return (owner, false)
     }
+
+    /// Whether the owner has a name to be kept under.
+    package func outlivesManager(_ owner: Owner) -> Bool { entries[owner]?.key != nil }
 
     /// Forgets an owner without identifier; with one it stays, for the manager's next life.
     package mutating func release(_ owner: Owner) {
@@ -156,18 +163,18 @@ extension RestorationLedger {
     /// characteristic replaces an older one.
     package static let queuedUpdatesMaximum = 256
 
-    /// False when the queue is full.
+    /// The update's sequence; nil when the queue is full.
     package mutating func queue(
         _ owner: Owner, bond: BondID, handle: AttributeHandle, isIndication: Bool, value: [UInt8],
         _ facts: inout [HostMutation]
-    ) -> Bool {
+    ) -> UInt64? {
         let waiting = record(owner).queuedUpdates
         if !isIndication,
             let old = waiting.first(where: { $0.bond == bond && $0.valueHandle == handle && !$0.isIndication })
         {
             delivered(owner, sequence: old.sequence, &facts)
         } else if waiting.count >= Self.queuedUpdatesMaximum {
-            return false
+            return nil
         }
         let update = QueuedUpdate(
             sequence: nextSequence, bond: bond, valueHandle: handle, isIndication: isIndication, value: value)
@@ -177,7 +184,7 @@ extension RestorationLedger {
         } fact: {
             .updateQueued($0, update)
         }
-        return true
+        return update.sequence
     }
 
     package mutating func delivered(_ owner: Owner, sequence: UInt64, _ facts: inout [HostMutation]) {

@@ -37,6 +37,7 @@ extension Host {
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.65.5 (LE Long Term Key Request event)
     func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
+        link.encryptingWith = nil
         if let ltk = link.pairing.longTermKey, event.randomNumber == 0, event.encryptedDiversifier == 0 {
             return replyLongTermKey(link, ltk)
         }
@@ -54,7 +55,7 @@ extension Host {
     }
 
     func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
-        let bond = link.encryptingWith.flatMap { bondBook.bond($0) }
+        let key = link.encryptingWith
         link.encryptingWith = nil
         guard status == .success, isOn else {
             // An encrypted link never goes back to being a signed one.
@@ -62,14 +63,20 @@ extension Host {
             pairing(link, .encryptionChanged(enabled: false))
             return securityChanged(link, .encryptionFailed(status))
         }
-        if let bond, !link.pairing.isPairing {
+        if let key {
+            // The bond may have been deleted while the controllers were at it.
+            guard let bond = bondBook.bond(key) else { return disconnect(link, reason: .authenticationFailure) }
             proved(link, bond)
-        } else {
-            // The key is a pairing's: what it is worth is known when the pairing is.
+        } else if link.pairing.isPairing {
+            // The key is the pairing's: what it is worth is known when the pairing is.
             link.security.encrypted = true
             link.security.keySize = PairingPolicy.keyOctets
             link.security.secureConnections = true
             pairing(link, .encryptionChanged(enabled: true))
+        } else if !link.security.encrypted {
+            // Encrypted with a key that nobody here gave.
+            faults += 1
+            disconnect(link, reason: .authenticationFailure)
         }
     }
 

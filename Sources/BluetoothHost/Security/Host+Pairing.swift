@@ -12,11 +12,18 @@ extension Host {
     /// attempt, whatever becomes of it.
     package func setPairingWindow(_ window: PairingWindow?) {
         pairingWindow = window
-        for link in links.values where link.role == .peripheral { armPairing(link) }
+        pairingFailures = 0
+        rearm()
     }
 
+    /// Attempts that may fail in one window; then only the operator opens another.
+    static let pairingFailuresMaximum = 3
+
+    /// Lets the peer of a link pair if the window is open and nobody else is at it.
     func armPairing(_ link: Link) {
-        if let window = pairingWindow, let parameters = responderParameters(window) {
+        guard !link.pairing.isDead else { return }
+        let isFree = !links.values.contains { $0.role == .peripheral && $0.pairing.isPairing }
+        if isFree, let window = pairingWindow, let parameters = responderParameters(window) {
             pairing(link, .arm(parameters))
         } else {
             pairing(link, .disarm(refusing: .pairingNotSupported))
@@ -59,13 +66,16 @@ extension Host {
         case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
         case .passkeyEntry: method = .passkeyInput
         }
-        guard let parameters = parameters(method, makeKeyPair(), credential: credential) else { return }
+        guard let parameters = parameters(method, makeKeyPair(), credential: credential) else {
+            delegate?.paired(peer, result: .failure(.noResources))
+            return
+        }
         pairing(link, .begin(parameters))
     }
 
     /// The digits that the other side shows; nil gives up.
     package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
-        guard let link = links.values.first(where: { $0.peer == peer }) else { return }
+        guard let link = linksInOrder.first(where: { $0.peer == peer && $0.pairing.isPairing }) else { return }
         pairing(link, passkey.map(PairingEvent.passkeyEntered) ?? .cancel(.passkeyEntryFailed))
     }
 
@@ -73,7 +83,7 @@ extension Host {
     func pairing(_ link: Link, _ event: PairingEvent) {
         let wasUnderWay = link.pairing.isPairing
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
-        if link.pairing.isPairing, !wasUnderWay, link.role == .peripheral { holdOthers(than: link) }
+        if link.pairing.isPairing, !wasUnderWay, link.role == .peripheral { attemptBegan(link) }
         for output in outputs {
             switch output {
             case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
@@ -94,10 +104,15 @@ extension Host {
     }
 
     /// One attempt at a time: while it is under way nobody else may begin.
-    private func holdOthers(than link: Link) {
-        for other in links.values where other.role == .peripheral && other !== link {
+    private func attemptBegan(_ link: Link) {
+        for other in linksInOrder where other.role == .peripheral && other !== link {
             pairing(other, .disarm(refusing: .pairingNotSupported))
         }
+        burnOffer()
+    }
+
+    /// What a setup code commits to serves one attempt.
+    private func burnOffer() {
         if case .outOfBand = pairingWindow?.method { pairingWindow = nil }
     }
 
@@ -118,6 +133,8 @@ extension Host {
         case .central:
             for delegate in centralDelegates(of: link.peer) { delegate.paired(link.peer, result: .success(bond.id)) }
         case .peripheral:
+            // One window, one enrolment: nobody else gets in through what is left of it.
+            pairingWindow = nil
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
             rearm()
         }
@@ -130,6 +147,10 @@ extension Host {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
         case .peripheral:
+            // A request that was refused at once was an attempt too.
+            burnOffer()
+            pairingFailures += 1
+            if pairingFailures >= Self.pairingFailuresMaximum { pairingWindow = nil }
             for delegate in managers.peripherals {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
@@ -137,10 +158,9 @@ extension Host {
         }
     }
 
-    /// The attempt is over: whoever is connected may try while the window is open.
+    /// Whoever is connected may try while the window is open and nobody else is at it, and nobody may otherwise.
     private func rearm() {
-        guard pairingWindow != nil else { return }
-        for link in links.values where link.role == .peripheral && !link.pairing.isPairing { armPairing(link) }
+        for link in linksInOrder where link.role == .peripheral && !link.pairing.isPairing { armPairing(link) }
     }
 
     func makePairingMachine(_ role: LinkRole, own: DeviceAddress, peer: DeviceAddress) -> PairingMachine {

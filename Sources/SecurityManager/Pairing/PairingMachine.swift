@@ -28,6 +28,11 @@ package struct PairingMachine {
         if case .awaitingEncryption(_, let ltk) = state, role == .responder { ltk } else { nil }
     }
 
+    /// Nothing begins on this link any more: a pairing timed out on it, or it is gone.
+    package var isDead: Bool {
+        if case .dead = state { true } else { false }
+    }
+
     package var isPairing: Bool {
         switch state {
         case .idle, .armed, .dead: false

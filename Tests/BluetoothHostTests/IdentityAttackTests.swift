@@ -1,0 +1,145 @@
+import ATT
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import GATT
+import SecurityManager
+import Testing
+
+/// What an address that is not one's own is worth: nothing that lasts.
+@Suite struct IdentityAttackTests {
+    private func octets(_ handle: AttributeHandle) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: handle.rawValue), UInt8(handle.rawValue >> 8)]
+    }
+
+    @Test("A spoofed identity writes CCC and client features: they last as long as its link, and nothing is kept")
+    func overlay() throws {
+        let fortress = try Fortress()
+        let facts = fortress.lock.facts
+        let peer = try fortress.impostor()
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration)
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(peer.request([0x12] + octets(ccc) + [1, 0]) == [0x13])
+        #expect(peer.request([0x0A] + octets(ccc)) == [0x0B, 1, 0])
+        // Client Supported Features, found by its type.
+        let features = try #require(peer.request([0x08, 1, 0, 0xFF, 0xFF, 0x29, 0x2B]))
+        #expect(features.prefix(2) == [0x09, 3])
+        #expect(peer.request([0x12, features[2], features[3], 1]) == [0x13])
+        peer.disconnect()
+        #expect(fortress.lock.facts == facts)
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(peer.request([0x0A] + octets(ccc)) == [0x0B, 0, 0])
+    }
+
+    @Test("A spoofed identity reads what is protected: Insufficient Encryption, a stranger Insufficient Authentication")
+    func protectedRead() throws {
+        let fortress = try Fortress()
+        let secret = octets(fortress.vault.characteristics[0].value)
+        let peer = try fortress.impostor()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(peer.request([0x0A] + secret) == [0x01, 0x0A] + secret + [0x0F])
+        let stranger = fortress.stranger()
+        #expect(stranger.connect(to: try fortress.lockAddress()))
+        #expect(stranger.request([0x0A] + secret) == [0x01, 0x0A] + secret + [0x05])
+        #expect(stranger.request([0x0C] + secret + [0, 0]) == [0x01, 0x0C] + secret + [0x05])
+        #expect(stranger.request([0x0E] + secret + secret) == [0x01, 0x0E] + secret + [0x05])
+    }
+
+    @Test("A spoofed identity that subscribes does not take an update from the owner, who is away")
+    func stolenUpdate() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration)
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        owner.encrypt(fortress.bond.ltk)
+        #expect(owner.request([0x12] + octets(ccc) + [1, 0]) == [0x13])
+        owner.disconnect()
+        // From here on it has the address, and not the key.
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        fortress.lock.call {
+            let isTaken = $0.updateValue(
+                app.manager, service.characteristics[2].value, [42], to: nil, keepForAbsent: true)
+            #expect(isTaken)
+        }
+        owner.run(500)
+        let kept = fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates)
+        #expect(kept.map(\.value) == [[42]])
+    }
+
+    @Test("An update that was accepted for a proven central is kept until its controller has sent it")
+    func acceptedAndKilled() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration)
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        owner.encrypt(fortress.bond.ltk)
+        #expect(owner.request([0x12] + octets(ccc) + [1, 0]) == [0x13])
+        func kept() -> [[UInt8]] {
+            fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates).map(\.value)
+        }
+        fortress.lock.call {
+            _ = $0.updateValue(app.manager, service.characteristics[2].value, [42], to: nil, keepForAbsent: true)
+        }
+        #expect(kept() == [[42]])
+        owner.run(500)
+        #expect(owner.att.filter { $0.first == 0x1B }.count == 1)
+        #expect(kept() == [])
+    }
+
+    @Test("A Long Term Key Request with another Rand or EDIV, or of a peer without a bond, is refused")
+    func longTermKeyRequests() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        for (rand, ediv): (UInt8, UInt8) in [(1, 0), (0, 1), (1, 1)] {
+            let peer = try fortress.impostor()
+            #expect(peer.connect(to: try fortress.lockAddress()))
+            peer.encrypt(fortress.bond.ltk, rand: rand, ediv: ediv)
+            #expect(!peer.isEncrypted)
+            peer.disconnect()
+        }
+        let stranger = fortress.stranger()
+        #expect(stranger.connect(to: try fortress.lockAddress()))
+        stranger.encrypt(fortress.bond.ltk)
+        #expect(!stranger.isEncrypted)
+        #expect(app.secured.allSatisfy { $0.bond == fortress.bond.id })
+    }
+
+    @Test("A wrong key under the owner's address proves nothing")
+    func wrongKey() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let before = app.secured.count
+        let peer = try fortress.impostor()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.encrypt(Secret([UInt8](repeating: 7, count: 16)))
+        peer.run(200)
+        #expect(!peer.isEncrypted)
+        #expect(app.secured.count == before)
+    }
+
+    @Test("A spoofed advertisement writes nothing to the disk")
+    func spoofedName() throws {
+        let fortress = try Fortress()
+        let key = fortress.scene.key
+        fortress.scene.launchKey()
+        let central = try #require(fortress.scene.central)
+        let door = try fortress.lockAddress()
+        key.call { $0.startScan(central.manager, ScanRecord(services: [], allowDuplicates: true)) }
+        fortress.world.run(forMilliseconds: 200)
+        let facts = key.facts
+        for number in 0..<50 {
+            let name = Array("Evil \(number)".utf8)
+            let data = [UInt8(name.count + 1), 0x09] + name
+            let address = (0..<6).map { UInt8(truncatingIfNeeded: door.bits >> (8 * UInt64($0))) }
+            let event: [UInt8] = [0x02, 1, 0, 1] + address + [UInt8(data.count)] + data + [0xC0]
+            key.inject([[0x04, 0x3E, UInt8(event.count)] + event])
+        }
+        #expect(central.reports.contains { $0.localName == "Evil 49" })
+        #expect(key.facts == facts)
+    }
+}

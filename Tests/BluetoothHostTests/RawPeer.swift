@@ -1,0 +1,155 @@
+import BluetoothCore
+import BluetoothCrypto
+import HCI
+import VirtualRadio
+
+/// A stranger on the air: a controller whose host is this script. It speaks octets and owes nobody the truth, its
+/// address included.
+final class RawPeer {
+    private let world: World
+    private let controller: ControllerID
+    private(set) var handle: UInt16?
+    /// Why the last link ended.
+    private(set) var reason: UInt8?
+    /// Whole PDUs received on this link, by channel.
+    private(set) var received: [UInt16: [[UInt8]]] = [:]
+    private(set) var isEncrypted = false
+    private(set) var encryptionStatus: UInt8?
+    private var fragments: [UInt8] = []
+
+    init(_ world: World, address: DeviceAddress) {
+        self.world = world
+        controller = world.radio.addController()
+        command(0x0C03, [])
+        command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
+        command(0x2001, [UInt8](repeating: 0xFF, count: 8))
+        command(0x2005, Self.octets(address))
+    }
+
+    static let attributeProtocol: UInt16 = 4
+    static let signalling: UInt16 = 5
+    static let securityManager: UInt16 = 6
+
+    var att: [[UInt8]] { received[Self.attributeProtocol] ?? [] }
+    var smp: [[UInt8]] { received[Self.securityManager] ?? [] }
+
+    private static func octets(_ address: DeviceAddress) -> [UInt8] {
+        (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
+    }
+
+    private static func little(_ value: UInt16) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
+    }
+
+    func command(_ opcode: UInt16, _ parameters: [UInt8]) {
+        world.radio.send([1] + Self.little(opcode) + [UInt8(parameters.count)] + parameters, from: controller)
+        read()
+    }
+
+    // MARK: Links
+
+    /// Connects as central; false when nothing came of it in two seconds.
+    @discardableResult
+    func connect(to address: DeviceAddress) -> Bool {
+        reason = nil
+        received = [:]
+        isEncrypted = false
+        encryptionStatus = nil
+        command(
+            0x200D,
+            [0x10, 0, 0x10, 0, 0, 1] + Self.octets(address) + [1, 6, 0, 6, 0, 0, 0, 100, 0, 0, 0, 0, 0])
+        if run(2_000, until: { self.handle != nil }) { return true }
+        command(0x200E, [])
+        return false
+    }
+
+    func disconnect() {
+        guard let handle else { return }
+        command(0x0406, Self.little(handle) + [0x13])
+        run(2_000) { self.handle == nil }
+    }
+
+    /// Runs the world, reading what comes, until the condition holds.
+    @discardableResult
+    func run(_ milliseconds: UInt64, until condition: () -> Bool = { false }) -> Bool {
+        world.run(forMilliseconds: milliseconds) {
+            read()
+            return condition()
+        }
+    }
+
+    /// With EDIV and Rand as a central of LE Secure Connections has them, unless a test says otherwise.
+    func encrypt(_ ltk: Secret, rand: UInt8 = 0, ediv: UInt8 = 0) {
+        guard let handle else { return }
+        let key = ltk.withBytes { Array($0.reversed()) }
+        command(
+            0x2019, Self.little(handle) + [rand] + [UInt8](repeating: 0, count: 7) + [ediv, 0] + key)
+        run(2_000) { encryptionStatus != nil || self.handle == nil }
+    }
+
+    // MARK: Data
+
+    /// One L2CAP PDU, cut as its controller wants it.
+    func send(_ payload: [UInt8], on channel: UInt16) {
+        sendRaw(Self.little(UInt16(payload.count)) + Self.little(channel) + payload)
+    }
+
+    /// Octets of L2CAP that may be anything.
+    func sendRaw(_ octets: [UInt8]) {
+        var rest = octets[...]
+        var flags: UInt16 = 0
+        repeat {
+            fragment(Array(rest.prefix(27)), flags: flags)
+            rest = rest.dropFirst(27)
+            flags = 1
+        } while !rest.isEmpty
+    }
+
+    func fragment(_ octets: [UInt8], flags: UInt16) {
+        guard let handle else { return }
+        world.radio.send(
+            [2] + Self.little(handle | flags << 12) + Self.little(UInt16(octets.count)) + octets, from: controller)
+    }
+
+    /// Sends an ATT PDU and waits for one.
+    func request(_ pdu: [UInt8], _ milliseconds: UInt64 = 2_000) -> [UInt8]? {
+        let before = att.count
+        send(pdu, on: Self.attributeProtocol)
+        run(milliseconds) { self.att.count > before || self.handle == nil }
+        return att.count > before ? att.last : nil
+    }
+
+    private func read() {
+        for packet in world.radio.drain(controller) {
+            switch packet.first {
+            case 2: take(packet)
+            case 4: event(packet)
+            default: break
+            }
+        }
+    }
+
+    private func event(_ packet: [UInt8]) {
+        guard packet.count > 6 else { return }
+        switch (packet[1], packet[3]) {
+        case (0x3E, 0x01) where packet[4] == 0: handle = UInt16(packet[5]) | UInt16(packet[6]) << 8
+        case (0x05, _):
+            handle = nil
+            reason = packet[6]
+        case (0x08, let status):
+            encryptionStatus = status
+            isEncrypted = status == 0 && packet[6] != 0
+        default: break
+        }
+    }
+
+    private func take(_ packet: [UInt8]) {
+        if packet[2] >> 4 & 0b11 != 1 { fragments = [] }
+        fragments += packet.dropFirst(5)
+        guard fragments.count >= 4 else { return }
+        let length = Int(fragments[0]) | Int(fragments[1]) << 8
+        guard fragments.count == length + 4 else { return }
+        let channel = UInt16(fragments[2]) | UInt16(fragments[3]) << 8
+        received[channel, default: []].append(Array(fragments.dropFirst(4)))
+    }
+}
