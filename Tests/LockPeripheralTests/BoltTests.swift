@@ -170,8 +170,8 @@ struct JournalTests {
         #expect(try bolt.reading(asking: nil, now: start).position == .locked)
         #expect(try bolt.perform(order(0, .unlock), now: start) == nil)
         #expect(try bolt.perform(order(0, .unlock), now: start) == nil)
-        #expect(bolt.poll(now: start.advanced(byMilliseconds: 499)) == nil)
-        #expect(bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(IntentID(rawValue: 0), .unlocked))
+        #expect(try bolt.poll(now: start.advanced(byMilliseconds: 499)) == nil)
+        #expect(try bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(IntentID(rawValue: 0), .unlocked))
         #expect(try bolt.perform(order(0, .unlock), now: start) == .ended(IntentID(rawValue: 0), .unlocked))
         #expect(try text() == "1 1000000000 \(ProcessInfo.processInfo.processIdentifier) 0 A1B2C3D4E5F6 unlock\n")
     }
@@ -191,7 +191,7 @@ struct JournalTests {
             let now = start.advanced(byMilliseconds: later)
             #expect(try bolt.reading(asking: asked, now: now) == reading)
             _ = try bolt.perform(order, now: now)
-            #expect(bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(asked.id, .unlocked) || later == 500)
+            #expect(try bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(asked.id, .unlocked) || later == 500)
         }
         #expect(try text().split(separator: "\n").count == 1)
         // Before the power went: boot time began anew.

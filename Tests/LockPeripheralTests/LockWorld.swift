@@ -30,6 +30,16 @@ final class MetalJournal: MovementJournal {
             movement: order.movement)
         lines.append((line, boot))
     }
+
+    private var settled = 0
+
+    func settle() { settled = lines.count }
+
+    /// What had not ended may be lost with the power: then the metal is where it came from.
+    func losePower(withWhatMoved isLost: Bool) {
+        if isLost { lines.removeSubrange(settled...) }
+        settled = lines.count
+    }
 }
 
 /// A lock's whole machine: process, disk, metal and clock. The process can be killed before any output, and the machine
@@ -138,6 +148,7 @@ final class LockWorld {
     func losePower() {
         die()
         boot = BootID(bits: boot.bits + 1)
+        metal.losePower(withWhatMoved: boot.bits.isMultiple(of: 2))
         metal.boot = boot
         now = Instant(nanoseconds: 1_000_000_000)
     }
@@ -150,7 +161,7 @@ final class LockWorld {
             let deadlines = [machine?.deadline, bolt.deadline].compactMap { $0 }.filter { $0 <= end }
             guard let next = deadlines.min() else { break }
             now = max(now, next)
-            if let report = bolt.poll(now: now) { put(.actuator(report)) } else { put(.timerFired) }
+            if let report = try? bolt.poll(now: now) { put(.actuator(report)) } else { put(.timerFired) }
             launch()
         }
         now = max(now, end)

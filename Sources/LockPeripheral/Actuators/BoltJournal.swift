@@ -71,8 +71,11 @@ package final class BoltJournal: MovementJournal {
         guard write(descriptor, octets, octets.count) == octets.count else {
             throw Failure.io(call: "write", code: errno)
         }
-        guard fdatasync(descriptor) == 0 else { throw Failure.io(call: "fdatasync", code: errno) }
         last = line
+    }
+
+    package func settle() throws {
+        guard fdatasync(descriptor) == 0 else { throw Failure.io(call: "fdatasync", code: errno) }
     }
 
     /// Every whole line, and how many octets they fill.

@@ -1,11 +1,17 @@
 import BluetoothCore
 import LockProtocol
 
-/// Where a simulated bolt's movements are written before they begin. ``BoltJournal`` keeps them in a file.
+/// Where a simulated bolt's movements are written. ``BoltJournal`` keeps them in a file.
+///
+/// A movement that has begun survives the process; one that is said to have ended survives the machine. What lies between
+/// is metal that the power left somewhere on its way, which a lost line puts back to where it came from. So the lock's own
+/// commit is the only flush between a command and its receipt.
 package protocol MovementJournal: AnyObject {
     var last: BoltJournal.Line? { get }
-    /// Returns once the movement is on disk: only then may the bolt begin.
+    /// The bolt begins to move: no kill of this process undoes it.
     func append(_ order: ActuatorOrder, now: Instant) throws
+    /// Returns once everything appended is on disk: only then has a movement ended.
+    func settle() throws
 }
 
 /// A bolt without a motor. Its journal stands for the metal: what is written there has moved, and is read back at launch
@@ -23,6 +29,8 @@ package final class SimulatedBolt: Actuator {
     }
 
     package func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
+        // What an earlier process wrote and did not live to flush is taken for moved from here on.
+        try journal.settle()
         // Boot time starts over: a line from the future was written before the machine came up, and is over.
         if let last = journal.last, now >= last.at {
             let arrival = last.at.advanced(byMilliseconds: travelMilliseconds)
@@ -42,13 +50,14 @@ package final class SimulatedBolt: Actuator {
         try journal.append(order, now: now)
         guard let line = journal.last else { return nil }
         underWay = (line, now.advanced(byMilliseconds: travelMilliseconds))
-        return poll(now: now)
+        return try poll(now: now)
     }
 
     package var deadline: Instant? { underWay?.arrival }
 
-    package func poll(now: Instant) -> ActuatorReport? {
+    package func poll(now: Instant) throws -> ActuatorReport? {
         guard let (line, arrival) = underWay, now >= arrival else { return nil }
+        try journal.settle()
         underWay = nil
         return .ended(line.intent, line.movement.target)
     }

@@ -64,5 +64,5 @@ package protocol Actuator: AnyObject {
     /// When it wants to be asked again.
     var deadline: Instant? { get }
     /// What has come to its end by now.
-    func poll(now: Instant) -> ActuatorReport?
+    func poll(now: Instant) throws -> ActuatorReport?
 }

@@ -137,7 +137,11 @@ package final class LockDaemon {
     }
 
     private func pollActuator(_ now: Instant) {
-        if let report = actuator.poll(now: now) { feed(.actuator(report)) } else { armTimers() }
+        do {
+            if let report = try actuator.poll(now: now) { feed(.actuator(report)) } else { armTimers() }
+        } catch {
+            surroundings.fail(error)
+        }
     }
 }
 
