@@ -27,7 +27,8 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
         let central = central(link.peer)
-        central.state.withLock { $0.link = nil }
+        // Its next link may be there before the end of this one is known.
+        central.state.withLock { if $0.link?.link == link.link { $0.link = nil } }
         // A bonded central stays subscribed while it is away; what another one was told of ends with its link.
         var isStillSubscribed = false
         for (handle, characteristic) in characteristics.sorted(by: { $0.key < $1.key }) {

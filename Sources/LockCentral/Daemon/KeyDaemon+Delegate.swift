@@ -49,6 +49,8 @@ extension KeyDaemon: CBCentralLinkDelegate {
         if unconfirmed.contains(peer) { return peripheral.encrypt() }
         if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
         feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
+        // What the connection was asked for is over, or went with the process that wanted it.
+        if machine.locks[peer]?.request == nil { disconnect(peer) }
     }
 
     /// nil unless everything is there that a signed command and its receipt need.

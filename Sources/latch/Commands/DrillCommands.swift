@@ -5,7 +5,7 @@ enum DrillCommands {
     static let drill = CommandSpec(
         path: ["drill"], summary: "Kill, restart and check: the drills and their report.",
         options: [], operands: .forwarded("DRILL [OPTIONS]"),
-        examples: ["latch drill processes --help", "latch drill simulation --help"]
+        examples: ["latch drill processes --kills 10 --seed 1 --report ./report"]
     ) { arguments in
         ExitCode(rawValue: DrillCommand.run(arguments.operands)) ?? .refused
     }

@@ -44,7 +44,7 @@ enum SetupCodeInput {
         do throws(SetupCodeError) {
             return SecretText(try SetupCode(parsing: text).text)
         } catch {
-            throw Failure(.usage, "\(error): give exactly what `latch peripheral enroll` printed")
+            throw Failure(.usage, "\(error); give exactly what `latch peripheral enroll` printed")
         }
     }
 
