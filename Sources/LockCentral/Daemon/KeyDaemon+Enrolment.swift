@@ -39,10 +39,12 @@ extension KeyDaemon {
     package func enroll(
         _ code: SetupCode, waitMilliseconds: UInt64, report: @escaping (KeyEnrolmentProgress) -> Void
     ) {
-        guard enrolment == nil else { return report(.failed(.busy)) }
         guard let manager, manager.state == .poweredOn,
             let peripheral = manager.peripheral(at: code.lock.address)
         else { return report(.failed(.notPoweredOn)) }
+        // Whoever holds a code now is right: one that came before may be for a window that has long been closed.
+        if enrolment != nil { giveUpEnrolment(.superseded) }
+        unconfirmed.remove(peripheral.peer)
         keep(peripheral)
         let data = OutOfBandData(
             address: code.lock.address, random: code.random,
@@ -51,7 +53,8 @@ extension KeyDaemon {
         enrolment = KeyEnrolment(
             peer: peripheral.peer, outOfBand: data, phase: .connecting, timer: timer, report: report)
         host.setTimer(timer, at: host.now.advanced(byMilliseconds: waitMilliseconds)) { [weak self] _ in
-            self?.enrolmentExpired()
+            guard let phase = self?.enrolment?.phase else { return }
+            self?.giveUpEnrolment(.expired(isPaired: phase.isPaired))
         }
         progress(.connecting)
         if peripheral.state == .connected { _ = enrolmentConnected(peripheral) } else { connect(peripheral.peer) }
@@ -81,12 +84,14 @@ extension KeyDaemon {
         if case .failed = end { disconnect(ending.peer) }
     }
 
-    private func enrolmentExpired() {
-        guard let expired = enrolment else { return }
-        let isPaired = expired.phase.isPaired
-        if isPaired { unconfirmed.insert(expired.peer) }
-        endEnrolment(.failed(.expired(isPaired: isPaired)))
-        if isPaired { connect(expired.peer) }
+    /// Nobody waits for the enrolment any more.
+    package func cancelEnrolment() { giveUpEnrolment(.superseded) }
+
+    private func giveUpEnrolment(_ failure: KeyEnrolmentFailure) {
+        guard let ending = enrolment else { return }
+        if ending.phase.isPaired { unconfirmed.insert(ending.peer) }
+        endEnrolment(.failed(failure))
+        if ending.phase.isPaired { connect(ending.peer) }
     }
 
     // MARK: Each step
@@ -111,12 +116,24 @@ extension KeyDaemon {
     func enrolmentPaired(_ peripheral: CBPeripheral, _ result: Result<BondID, HostError>) {
         guard enrolment?.peer == peripheral.peer, enrolment?.phase == .pairing else { return }
         switch result {
-        case .success:
+        case .success(let bond):
+            dropFormerUnconfirmed(than: bond)
             enrolment?.phase = .preparing
             progress(.paired)
             handles[peripheral.peer] = nil
             peripheral.discoverServices([CBUUID(LockUUID.lockService)])
         case .failure(let error): endEnrolment(.failed(.pairing(String(describing: error))))
+        }
+    }
+
+    /// A pairing that is complete makes an earlier one worthless that never proved itself: its peer has the new keys.
+    private func dropFormerUnconfirmed(than id: BondID) {
+        guard let bond = host.bond(id) else { return }
+        for other in host.bonds
+        where other.id != id && other.state == .unconfirmed && other.identity == bond.identity
+            && other.credential == bond.credential
+        {
+            host.deleteBond(other.id)
         }
     }
 

@@ -32,7 +32,8 @@ package enum KeyEnrolmentProgress: Sendable {
 
 /// Why an enrolment did not come to its end.
 package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    case busy
+    /// Another setup code has come since.
+    case superseded
     case notPoweredOn
     /// Nothing was heard of the lock, or not to the end. A bond that was made by then is confirmed when it comes back.
     case expired(isPaired: Bool)
@@ -44,7 +45,7 @@ package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConver
 
     package var description: String {
         switch self {
-        case .busy: "another enrolment is under way: wait until it has ended"
+        case .superseded: "another enrolment has taken this one's place"
         case .notPoweredOn: "the radio is not on yet: nothing can be enrolled"
         case .expired(false): "the lock was not heard in time: go nearer, and open a new window at the lock"
         case .expired(true): "paired, but the lock has not come back to confirm it: the key goes on trying"

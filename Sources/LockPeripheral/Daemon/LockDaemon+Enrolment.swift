@@ -87,12 +87,24 @@ extension LockDaemon {
         feed(.pairing(LockLink(link), isUnderWay: false))
         switch result {
         case .success(let bond):
+            dropFormerUnconfirmed(than: bond)
             pairedLinks.insert(LockLink(link))
             window?.paired = bond
             progress(.paired(bond))
             // One credential, one enrolment: nobody else gets in through what is left of the window.
             peripheral.setPairingWindow(nil)
         case .failure(let error): attemptFailed(error)
+        }
+    }
+
+    /// A pairing that is complete makes an earlier one worthless that never proved itself: its peer has the new keys.
+    private func dropFormerUnconfirmed(than id: BondID) {
+        guard let bond = host.bond(id) else { return }
+        for other in host.bonds
+        where other.id != id && other.state == .unconfirmed && other.identity == bond.identity
+            && other.credential == bond.credential
+        {
+            host.deleteBond(other.id)
         }
     }
 

@@ -64,6 +64,11 @@ final class CentralDaemon {
         } catch {
             throw ControlFailure(.refused, error.description)
         }
+        // An exchange that has ended is not abandoned: this is an operator who went away.
+        exchange.onAbandoned = { [weak self] in
+            self?.runtime.host.beginIteration(now: SystemClock.now())
+            self?.key.cancelEnrolment()
+        }
         key.enroll(code, waitMilliseconds: Self.enrolmentWaitMilliseconds) { Self.tell($0, exchange) }
     }
 
@@ -77,7 +82,7 @@ final class CentralDaemon {
         case .failed(let failure):
             let code: ControlFailure.Code =
                 switch failure {
-                case .busy: .busy
+                case .superseded: .busy
                 case .notPoweredOn: .noRadio
                 case .expired: .timeout
                 case .pairing, .linkLost, .notALock, .notConfirmed: .refused
