@@ -23,6 +23,8 @@ final class PeripheralApp: PeripheralRoleDelegate {
     private(set) var secured: [LinkInfo] = []
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkey: UInt32?
+    private(set) var advertisingStarts: [HostError?] = []
+    private(set) var readyCalls = 0
     var value: [UInt8] = [1, 2, 3]
 
     init(_ host: Host, restoreIdentifier: String?) {
@@ -59,8 +61,8 @@ final class PeripheralApp: PeripheralRoleDelegate {
     func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
         subscriptions[handle] = notify || indicate
     }
-    func readyToUpdate() {}
-    func advertisingStarted(error: HostError?) {}
+    func readyToUpdate() { readyCalls += 1 }
+    func advertisingStarted(error: HostError?) { advertisingStarts.append(error) }
     func displayPasskey(_ link: LinkInfo, passkey: UInt32) { self.passkey = passkey }
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) { paired.append(result) }
 }
@@ -73,7 +75,11 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var states: [HostState] = []
     private(set) var reports: [AdvertisementReport] = []
     private(set) var link: LinkInfo?
+    private(set) var connections = 0
     private(set) var disconnections = 0
+    private(set) var disconnectionErrors: [HostError?] = []
+    /// How often each operation was answered.
+    private(set) var answers: [OperationToken: Int] = [:]
     private(set) var results: [OperationToken: Result<ClientValue, HostError>] = [:]
     private(set) var updates: [(handle: AttributeHandle, value: [UInt8])] = []
     private(set) var secured: [Bool] = []
@@ -87,14 +93,19 @@ final class CentralApp: CentralRoleDelegate {
 
     func hostStateChanged(_ state: HostState) { states.append(state) }
     func discovered(_ report: AdvertisementReport) { reports.append(report) }
-    func connected(_ link: LinkInfo) { self.link = link }
+    func connected(_ link: LinkInfo) {
+        self.link = link
+        connections += 1
+    }
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {
         link = nil
         disconnections += 1
+        disconnectionErrors.append(error)
     }
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
         results[token] = result
+        answers[token, default: 0] += 1
     }
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         updates.append((handle, value))

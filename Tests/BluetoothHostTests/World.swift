@@ -13,8 +13,8 @@ final class World {
 
     init(seed: UInt64 = 1) { radio = VirtualRadio(configuration: AirConfiguration(pacing: .paced, seed: seed)) }
 
-    func add(_ name: String, random seed: UInt64) -> Node {
-        let node = Node(name: name, radio: self, seed: seed)
+    func add(_ name: String, random seed: UInt64, store: MemoryHostStore = MemoryHostStore()) -> Node {
+        let node = Node(name: name, radio: self, seed: seed, store: store)
         nodes.append(node)
         return node
     }
@@ -57,7 +57,7 @@ final class World {
 final class Node {
     let name: String
     private(set) var host: Host?
-    private(set) var store = MemoryHostStore()
+    private(set) var store: MemoryHostStore
     private(set) var controller: ControllerID
     private unowned let world: World
     private let coordinator = MemoryTransactionCoordinator()
@@ -72,11 +72,14 @@ final class Node {
     /// The node is killed when as many acts have been let go, or before as many commits have been made.
     var killAfterActs: Int?
     var killBeforeCommit: Int?
+    /// Of every link since the node was made, the last one last.
+    private(set) var handles: [UInt16] = []
     /// A controller's packets that the host never gets.
     var withholds: ([UInt8]) -> Bool = { _ in false }
     var configuration: HostConfiguration
 
-    init(name: String, radio world: World, seed: UInt64) {
+    init(name: String, radio world: World, seed: UInt64, store: MemoryHostStore = MemoryHostStore()) {
+        self.store = store
         self.name = name
         self.world = world
         self.seed = seed
@@ -119,6 +122,9 @@ final class Node {
     func takePackets() -> Bool {
         let packets = world.radio.drain(controller).filter { !withholds($0) }
         guard !packets.isEmpty else { return false }
+        for packet in packets where packet.count > 6 && packet[1] == 0x3E && packet[3] == 1 && packet[4] == 0 {
+            handles.append(UInt16(packet[5]) | UInt16(packet[6]) << 8)
+        }
         return inject(packets)
     }
 

@@ -1,0 +1,176 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+import Testing
+
+/// A controller that fails, is silent, or says what it should not.
+@Suite struct ControllerFaultTests {
+    private static let hardwareError: [UInt8] = [4, 0x10, 1, 0]
+
+    private func connected() throws -> HostScenarioTests.Scene {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        return scene
+    }
+
+    enum Fault: CaseIterable { case hardwareError, silence, reopened }
+
+    @Test(
+        "The central's controller starts over: what ran runs again, the connection among it", arguments: Fault.allCases)
+    func centralStartsOver(_ fault: Fault) throws {
+        let scene = try connected()
+        let app = try #require(scene.central)
+        let door = try #require(scene.door)
+        scene.key.call { $0.startScan(app.manager, ScanRecord(services: [], allowDuplicates: true)) }
+        scene.world.run(forMilliseconds: 500)
+        let states = app.states.count
+        let connections = app.connections
+        switch fault {
+        case .hardwareError: scene.key.inject([Self.hardwareError])
+        case .silence:
+            scene.key.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
+            scene.key.call { _ = $0.perform(app.manager, door, .readRSSI) }
+            scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 10)
+            scene.key.withholds = { _ in false }
+        case .reopened:
+            scene.key.call { $0.transportClosed() }
+            #expect(app.states.last == .resetting)
+            scene.key.call { $0.transportOpened() }
+        }
+        #expect(app.states.dropFirst(states).first == .resetting)
+        let reports = app.reports.count
+        #expect(
+            scene.world.run(forMilliseconds: 20_000) {
+                app.connections == connections + 1 && app.reports.count > reports
+            })
+        #expect(app.disconnections == 1)
+        #expect(app.disconnectionErrors == [.disconnected(.hardwareFailure)])
+        #expect(Array(app.states.dropFirst(states)) == [.resetting, .poweredOn])
+        #expect(scene.key.store.load().restorations.values.flatMap(\.pendingConnections).map(\.peer) == [door])
+    }
+
+    @Test("The peripheral's controller starts over: it is found and connected to again", arguments: Fault.allCases)
+    func peripheralStartsOver(_ fault: Fault) throws {
+        let scene = try connected()
+        let app = try #require(scene.peripheral)
+        switch fault {
+        case .hardwareError: scene.lock.inject([Self.hardwareError])
+        case .silence:
+            scene.lock.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
+            scene.lock.call { $0.stopAdvertising(app.manager) }
+            scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 10)
+            scene.lock.withholds = { _ in false }
+            scene.lock.call {
+                $0.startAdvertising(
+                    app.manager, AdvertisingRecord(localName: "Door", services: [PeripheralApp.service]))
+            }
+        case .reopened:
+            scene.lock.call { $0.transportClosed() }
+            scene.lock.call { $0.transportOpened() }
+        }
+        #expect(app.links.isEmpty)
+        let central = try #require(scene.central)
+        scene.world.run(forMilliseconds: 5_000) { central.link == nil }
+        try scene.connect()
+        #expect(app.states.suffix(2) == [.resetting, .poweredOn])
+    }
+
+    @Test("An answer to no command is counted, and changes nothing")
+    func unexpectedAnswer() throws {
+        let scene = try connected()
+        let app = try #require(scene.central)
+        let faults = try #require(scene.key.host).faults
+        scene.key.inject([[4, 0x0E, 4, 1, 0x05, 0x14, 0], [4, 0x0F, 4, 0, 1, 0x0D, 0x20]])
+        scene.world.run(forMilliseconds: 3_000)
+        #expect(scene.key.host?.faults == faults + 2)
+        #expect(app.states.last == .poweredOn)
+        #expect(app.link != nil)
+    }
+
+    @Test("An answer without a status is an error, not a bring-up that waits for ever")
+    func emptyAnswer() throws {
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "lock"), snapshot: store.load(), store: store,
+            random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        let app = CentralApp(host, restoreIdentifier: nil)
+        host.beginIteration(now: Instant(nanoseconds: 0))
+        host.transportOpened()
+        let event: [UInt8] = [0x0E, 3, 1, 0x03, 0x0C]
+        host.received(.event, event.span.bytes)
+        #expect(app.states == [.resetting, .unsupported])
+    }
+
+    @Test("A refused command is asked again, so that a lock does not stay silent")
+    func refusedAdvertising() throws {
+        let scene = try connected()
+        let app = try #require(scene.central)
+        let door = try #require(scene.door)
+        // The command that turns advertising on again after the link is answered: Command Disallowed.
+        var refusals = 1
+        scene.lock.withholds = { packet in
+            guard refusals > 0, packet.starts(with: [4, 0x0E, 4, 1, 0x0A, 0x20]) else { return false }
+            refusals -= 1
+            return true
+        }
+        scene.key.call { $0.cancelConnection(app.manager, door) }
+        scene.world.run(forMilliseconds: 200)
+        if refusals == 0 { scene.lock.inject([[4, 0x0E, 4, 1, 0x0A, 0x20, 0x0C]]) }
+        scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) }
+        #expect(scene.world.run(forMilliseconds: 10_000) { app.link != nil })
+    }
+
+    @Test("Encryption that nobody here gave a key for ends the link")
+    func keylessEncryption() throws {
+        let scene = try connected()
+        let app = try #require(scene.peripheral)
+        let handle = try #require(scene.lock.handles.last)
+        scene.lock.inject([[4, 0x08, 4, 0, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 1]])
+        #expect(app.secured.isEmpty)
+        #expect(scene.world.run(forMilliseconds: 1_000) { app.links.isEmpty })
+    }
+
+    @Test("Mutated events of every kind: no trap, nothing written, and a controller that starts over is whole again")
+    func mutatedEvents() throws {
+        let seed = SeededGenerator.runSeed
+        var random = SeededGenerator(seed: seed)
+        let scene = try connected()
+        let handle = try #require(scene.lock.handles.last)
+        let (low, high) = (UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8))
+        let events: [[UInt8]] = [
+            [4, 0x05, 4, 0, low, high, 0x13], [4, 0x08, 4, 0, low, high, 1], [4, 0x30, 3, 0, low, high],
+            [4, 0x0C, 8, 0, low, high, 9, 1, 0, 1, 0], [4, 0x0E, 4, 1, 0x0A, 0x20, 0], [4, 0x0F, 4, 0, 1, 0x06, 0x04],
+            [4, 0x10, 1, 0], [4, 0x13, 5, 1, low, high, 1, 0], [4, 0x1A, 1, 1],
+            [4, 0x3E, 19, 1, 0, 0x33, 0, 1, 1, 1, 2, 3, 4, 5, 0xC6, 24, 0, 0, 0, 200, 0, 0],
+            [4, 0x3E, 15, 2, 1, 0, 1, 1, 2, 3, 4, 5, 0xC6, 3, 2, 1, 6, 0xC0],
+            [4, 0x3E, 10, 3, 0, low, high, 24, 0, 0, 0, 200, 0],
+            [4, 0x3E, 12, 4, 0, low, high, 1, 0, 0, 0, 0, 0, 0, 0],
+            [4, 0x3E, 13, 5, low, high, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+            [4, 0x3E, 11, 6, low, high, 24, 0, 40, 0, 0, 0, 200, 0],
+            [4, 0x3E, 11, 7, low, high, 27, 0, 72, 1, 27, 0, 72, 1],
+            [2, low, high | 0x20, 7, 0, 3, 0, 4, 0, 0x0A, 3, 0], [2, low, high | 0x10, 2, 0, 1, 2],
+        ]
+        for _ in 0..<4_000 {
+            var event = events[Int(random.next() % UInt64(events.count))]
+            for _ in 0..<Int(random.next() % 4) {
+                let index = Int(random.next() % UInt64(event.count))
+                event[index] = UInt8(truncatingIfNeeded: random.next())
+            }
+            if random.next() % 8 == 0 { event = Array(event.prefix(Int(random.next() % UInt64(event.count)) + 1)) }
+            scene.lock.inject([event])
+            if random.next() % 16 == 0 { scene.world.run(forMilliseconds: 20) }
+        }
+        let store = scene.lock.store.load()
+        #expect(store.bonds.isEmpty, "seed \(seed)")
+        #expect(store.gattClients.isEmpty, "seed \(seed)")
+        scene.lock.call { $0.transportOpened() }
+        scene.world.run(forMilliseconds: 3_000)
+        let app = try #require(scene.peripheral)
+        #expect(app.states.last == .poweredOn, "seed \(seed)")
+        #expect(app.links.count <= 1, "seed \(seed)")
+    }
+}

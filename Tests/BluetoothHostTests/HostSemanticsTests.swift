@@ -1,0 +1,167 @@
+import BluetoothCore
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+import Testing
+
+/// Each thing that an app asks ends in exactly one answer.
+@Suite struct HostSemanticsTests {
+    private func ready() throws -> (HostScenarioTests.Scene, CentralApp, PeerIdentifier) {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        return (scene, try #require(scene.central), try #require(scene.door))
+    }
+
+    /// Every kind of operation at once; more than one of each of the queued ones.
+    private func askEverything(_ scene: HostScenarioTests.Scene, _ app: CentralApp, _ door: PeerIdentifier)
+        -> [OperationToken]
+    {
+        var tokens: [OperationToken] = []
+        let handle = AttributeHandle(3)
+        scene.key.call { host in
+            for _ in 0..<2 {
+                for procedure: ClientProcedure in [
+                    .discoverDatabase, .discoverServices, .discoverIncludedServices(first: .first, last: .last),
+                    .discoverCharacteristics(first: .first, last: .last),
+                    .discoverDescriptors(first: .first, last: .last), .read(handle), .readByUUID(0x2A00),
+                    .write(handle, [1]), .writeWithoutResponse(handle, [1]), .signedWrite(handle, [1]), .readRSSI,
+                ] {
+                    tokens.append(host.perform(app.manager, door, procedure))
+                }
+                tokens.append(host.setNotify(app.manager, door, value: handle, ccc: handle, kind: .notify))
+                tokens.append(host.setNotify(app.manager, door, value: handle, ccc: handle, kind: nil))
+            }
+        }
+        return tokens
+    }
+
+    @Test("Every procedure ends once, on a link that lasts")
+    func lasting() throws {
+        let (scene, app, door) = try ready()
+        let tokens = askEverything(scene, app, door)
+        scene.world.run(forMilliseconds: 10_000)
+        #expect(app.answers.count == tokens.count)
+        #expect(tokens.allSatisfy { app.answers[$0] == 1 })
+    }
+
+    enum Ending: CaseIterable { case cancelled, peerLost, controllerFailed, transportClosed, reopened }
+
+    @Test("Every procedure ends once, whatever ends the link", arguments: Ending.allCases, [0, 1, 40, 200])
+    func cutShort(_ ending: Ending, after milliseconds: UInt64) throws {
+        let (scene, app, door) = try ready()
+        let tokens = askEverything(scene, app, door)
+        scene.world.run(forMilliseconds: milliseconds)
+        switch ending {
+        case .cancelled: scene.key.call { $0.cancelConnection(app.manager, door) }
+        case .peerLost: scene.lock.kill()
+        case .controllerFailed: scene.key.inject([[4, 0x10, 1, 0]])
+        case .transportClosed: scene.key.call { $0.transportClosed() }
+        case .reopened: scene.key.call { $0.transportOpened() }
+        }
+        scene.world.run(forMilliseconds: 10_000)
+        #expect(app.answers.count == tokens.count)
+        #expect(tokens.allSatisfy { app.answers[$0] == 1 })
+        #expect(app.disconnections == 1)
+    }
+
+    @Test("A range that ends before it begins is refused, once")
+    func impossibleRange() throws {
+        let (scene, app, door) = try ready()
+        var tokens: [OperationToken] = []
+        let (first, last) = (AttributeHandle(9), AttributeHandle(8))
+        scene.key.call { host in
+            tokens = [
+                host.perform(app.manager, door, .discoverCharacteristics(first: first, last: last)),
+                host.perform(app.manager, door, .discoverDescriptors(first: first, last: last)),
+                host.perform(app.manager, door, .discoverIncludedServices(first: first, last: last)),
+            ]
+        }
+        for token in tokens {
+            #expect(app.answers[token] == 1)
+            guard case .failure(.gatt(.invalidOperation)) = app.results[token] else {
+                Issue.record("\(String(describing: app.results[token]))")
+                continue
+            }
+        }
+    }
+
+    @Test("One cancellation, one disconnected, and none when the link has gone at last")
+    func cancelOnce() throws {
+        let (scene, app, door) = try ready()
+        scene.key.call { $0.cancelConnection(app.manager, door) }
+        scene.key.call { $0.cancelConnection(app.manager, door) }
+        scene.world.run(forMilliseconds: 3_000)
+        #expect(app.disconnections == 1)
+        #expect(app.disconnectionErrors == [nil])
+    }
+
+    @Test("A link that this side ends for the peer's fault is said to have failed")
+    func endedForFault() throws {
+        let (scene, app, _) = try ready()
+        let handle = try #require(scene.key.handles.last) | 3 << 12
+        scene.key.inject([[2, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 5, 0, 1, 0, 4, 0, 1]])
+        scene.world.run(forMilliseconds: 1_000) { app.disconnections > 0 }
+        #expect(app.disconnectionErrors == [.disconnected(.connectionTerminatedByLocalHost)])
+    }
+
+    @Test("Advertising that was asked for once has started once, whoever connects later")
+    func advertisingStarted() throws {
+        let (scene, _, _) = try ready()
+        let app = try #require(scene.peripheral)
+        #expect(app.advertisingStarts == [nil])
+        scene.dropLink()
+        try scene.connect()
+        scene.lock.inject([[4, 0x10, 1, 0]])
+        scene.world.run(forMilliseconds: 2_000)
+        #expect(app.advertisingStarts == [nil])
+        let record = AdvertisingRecord(localName: "Gate", services: [PeripheralApp.service])
+        scene.lock.call { $0.startAdvertising(app.manager, record) }
+        scene.world.run(forMilliseconds: 500)
+        scene.lock.call { $0.startAdvertising(app.manager, record) }
+        scene.world.run(forMilliseconds: 500)
+        #expect(app.advertisingStarts == [nil, nil, nil])
+    }
+
+    @Test("Two centrals want one peer: both are connected, each leaves by itself, and the last takes the link along")
+    func twoCentrals() throws {
+        let (scene, first, door) = try ready()
+        let lock = try #require(scene.peripheral)
+        var other: CentralApp?
+        scene.key.call { other = CentralApp($0, restoreIdentifier: nil) }
+        let second = try #require(other)
+        scene.key.call { $0.connect(second.manager, door, options: 0, askedAtSeconds: 0) }
+        #expect(second.connections == 1)
+        scene.key.call { $0.cancelConnection(first.manager, door) }
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(first.disconnections == 1)
+        #expect(second.disconnections == 0)
+        #expect(lock.links.count == 1)
+        scene.key.call { $0.unregister(second.manager) }
+        #expect(scene.world.run(forMilliseconds: 2_000) { lock.links.isEmpty })
+        #expect(second.disconnections == 0)
+    }
+
+    @Test("A peripheral manager without a name takes its services and its advertising along")
+    func unregisteredPeripheral() throws {
+        let (scene, _, _) = try ready()
+        var other: PeripheralApp?
+        scene.lock.call { other = PeripheralApp($0, restoreIdentifier: nil) }
+        let app = try #require(other)
+        var service: PublishedService?
+        scene.lock.call { service = try? $0.publish(app.manager, ServiceDefinition(uuid: 0xFFD0, characteristics: [])) }
+        let declaration = try #require(service).declaration
+        guard case .success(.services(let before)) = try scene.perform(.discoverServices) else {
+            Issue.record("no services")
+            return
+        }
+        #expect(before.contains { $0.declaration == declaration })
+        scene.lock.call { $0.unregister(app.manager) }
+        guard case .success(.services(let after)) = try scene.perform(.discoverServices) else {
+            Issue.record("no services")
+            return
+        }
+        #expect(!after.contains { $0.declaration == declaration })
+    }
+}

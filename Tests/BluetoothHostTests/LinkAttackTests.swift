@@ -1,0 +1,232 @@
+import BluetoothCore
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+import Testing
+
+/// What one link can do to the others: nothing.
+@Suite struct LinkAttackTests {
+    private func isAlive(_ peer: RawPeer) -> Bool { peer.request([0x02, 23, 0]) != nil || peer.handle != nil }
+
+    @Test("Core 5.4, Vol 4, Part E, 5.4.2: PB flag 0b11 ends the link that it came on")
+    func completePDU() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let handle = try #require(fortress.lock.handles.last) | 3 << 12
+        fortress.lock.inject([
+            [2, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 7, 0, 3, 0, 4, 0, 0x0A, 1, 0]
+        ])
+        #expect(peer.run(1_000) { peer.handle == nil })
+        #expect(peer.att.isEmpty)
+    }
+
+    @Test("A PDU longer than any channel takes ends the link; one that just fits does not")
+    func overlong() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        let door = try fortress.lockAddress()
+        #expect(peer.connect(to: door))
+        peer.send([UInt8](repeating: 0x0A, count: 247), on: RawPeer.attributeProtocol)
+        peer.run(1_000)
+        #expect(peer.handle != nil)
+        peer.send([UInt8](repeating: 0x0A, count: 248), on: RawPeer.attributeProtocol)
+        #expect(peer.run(1_000) { peer.handle == nil })
+        for header: [UInt8] in [[0xFF, 0xFF, 4, 0, 1], [0xFF, 0xFF, 6, 0], [248, 0, 0x40, 0]] {
+            #expect(peer.connect(to: door))
+            peer.sendRaw(header)
+            #expect(peer.run(1_000) { peer.handle == nil }, "\(header)")
+        }
+    }
+
+    @Test("Fragments that continue nothing, or start inside a PDU, end the link")
+    func fragments() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.fragment([1, 2, 3], flags: 1)
+        #expect(peer.run(1_000) { peer.handle == nil })
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.fragment([9, 0, 4, 0, 1], flags: 0)
+        peer.fragment([3, 0, 4, 0, 0x0A, 1, 0], flags: 0)
+        #expect(peer.run(1_000) { peer.handle == nil })
+    }
+
+    @Test("Garbage on every channel writes nothing and harms nobody else")
+    func garbage() throws {
+        let seed = SeededGenerator.runSeed
+        var random = SeededGenerator(seed: seed)
+        let fortress = try Fortress()
+        let facts = fortress.lock.facts
+        let bystander = fortress.stranger(1)
+        let peer = try fortress.impostor()
+        #expect(bystander.connect(to: try fortress.lockAddress()))
+        for _ in 0..<400 {
+            if peer.handle == nil { #expect(peer.connect(to: try fortress.lockAddress()), "seed \(seed)") }
+            let channels: [UInt16] = [4, 4, 4, 5, 6, 6, 0, 1, 0x40]
+            let channel = channels[Int(random.next() % UInt64(channels.count))]
+            let length = Int(random.next() % 40)
+            peer.send((0..<length).map { _ in UInt8(truncatingIfNeeded: random.next()) }, on: channel)
+            peer.run(10)
+        }
+        #expect(bystander.request([0x0A, 3, 0])?.first == 0x0B, "seed \(seed)")
+        #expect(try fortress.app().writes.count == 1, "seed \(seed)")
+        #expect(fortress.lock.facts == facts, "seed \(seed)")
+    }
+
+    @Test(
+        "Strangers take every slot but one; the owner's address takes that, and then advertising rests until one is free"
+    )
+    func slotExhaustion() throws {
+        let fortress = try Fortress(linksMaximum: 3)
+        let door = try fortress.lockAddress()
+        let strangers = (1...4).map { fortress.stranger($0) }
+        #expect(strangers[0].connect(to: door))
+        #expect(strangers[1].connect(to: door))
+        _ = strangers[2].connect(to: door)
+        strangers[2].run(500) { strangers[2].handle == nil }
+        #expect(strangers[2].reason == HCIErrorCode.remoteDeviceTerminatedLowResources.rawValue)
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: door))
+        #expect(owner.request([0x0A, 3, 0])?.first == 0x0B)
+        #expect(try fortress.app().links.count == 3)
+        #expect(!strangers[3].connect(to: door), "nobody advertises")
+        owner.disconnect()
+        #expect(owner.connect(to: door))
+    }
+
+    @Test("A hundred links that come and go leave nothing behind")
+    func linkFlood() throws {
+        let fortress = try Fortress()
+        let facts = fortress.lock.facts
+        for number in 0..<100 {
+            let peer = fortress.stranger(UInt64(number % 12))
+            #expect(peer.connect(to: try fortress.lockAddress()))
+            peer.disconnect()
+        }
+        fortress.world.run(forMilliseconds: 3_000)
+        #expect(try fortress.app().links.isEmpty)
+        #expect(fortress.lock.facts == facts)
+    }
+
+    @Test("A peer that never reads is dropped at the bound of its queue; the others' answers pass it all the while")
+    func neverReads() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        app.value = [UInt8](repeating: 7, count: 200)
+        let door = try fortress.lockAddress()
+        let reader = fortress.stranger(1)
+        let deaf = fortress.stranger(2)
+        #expect(reader.connect(to: door))
+        #expect(deaf.connect(to: door))
+        let handle = try #require(fortress.lock.handles.last)
+        // Its controller's buffers never come back.
+        fortress.lock.withholds = {
+            $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
+        }
+        let value = try #require(fortress.scene.published).characteristics[0].value.rawValue
+        let read: [UInt8] = [0x0A, UInt8(truncatingIfNeeded: value), UInt8(value >> 8)]
+        deaf.send([0x02, 247, 0], on: RawPeer.attributeProtocol)
+        var asked = 0
+        while deaf.handle != nil, asked < 1_000 {
+            deaf.send(read, on: RawPeer.attributeProtocol)
+            deaf.run(40)
+            asked += 1
+            if asked % 50 == 0 { #expect(reader.request(read)?.first == 0x0B) }
+        }
+        #expect(deaf.handle == nil)
+        #expect(asked < ACLSendQueue.maximumQueuedOctetsPerLink / 200 + 20)
+        #expect(reader.request(read)?.first == 0x0B)
+    }
+
+    @Test("An app that waits for room hears of it when the link in its way has gone")
+    func roomAfterLoss() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration).rawValue
+        #expect(peer.request([0x12, UInt8(truncatingIfNeeded: ccc), UInt8(ccc >> 8), 1, 0]) == [0x13])
+        fortress.lock.withholds = { $0.count > 1 && $0[1] == 0x13 }
+        var isFull = false
+        for _ in 0..<2_000 where !isFull {
+            fortress.lock.call {
+                isFull = !$0.updateValue(
+                    app.manager, service.characteristics[2].value, [UInt8](repeating: 1, count: 20), to: nil,
+                    keepForAbsent: false)
+            }
+        }
+        #expect(isFull)
+        peer.disconnect()
+        #expect(app.readyCalls == 1)
+    }
+
+    @Test("Core 5.4, Vol 3, Part F, 3.3.3: an indication that is never confirmed closes the bearer, and so the link")
+    func unconfirmed() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration).rawValue
+        #expect(peer.request([0x12, UInt8(truncatingIfNeeded: ccc), UInt8(ccc >> 8), 2, 0]) == [0x13])
+        for value: UInt8 in 0..<100 {
+            fortress.lock.call {
+                _ = $0.updateValue(
+                    app.manager, service.characteristics[2].value, [value], to: nil, keepForAbsent: false)
+            }
+        }
+        peer.run(29_000)
+        #expect(peer.handle != nil)
+        #expect(peer.att.filter { $0.first == 0x1D }.count == 1)
+        #expect(peer.run(2_000) { peer.handle == nil })
+        #expect(app.links.isEmpty)
+    }
+
+    @Test("A peripheral that asks for new connection parameters without end costs one command at a time")
+    func parameterFlood() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        let central = try #require(scene.central)
+        let handle = try #require(scene.key.handles.last) | 2 << 12
+        let before = scene.key.sent.count
+        let header: [UInt8] = [2, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8), 16, 0, 12, 0, 5, 0]
+        var flood: [[UInt8]] = []
+        for number in 0..<200 {
+            let request: [UInt8] = [0x12, UInt8(number + 1), 8, 0, 24, 0, UInt8(24 + number), 0, 0, 0, 200, 0]
+            flood.append(header + request)
+        }
+        scene.key.inject(flood)
+        scene.world.run(forMilliseconds: 1_000)
+        let updates = scene.key.sent.dropFirst(before).filter { $0.starts(with: [0x01, 0x13, 0x20]) }
+        #expect((1...2).contains(updates.count))
+        #expect(central.link != nil)
+        #expect(central.states.last == .poweredOn)
+    }
+
+    @Test("A flood of advertisements is bounded: strangers are forgotten, and nothing is written")
+    func advertisingFlood() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        let central = try #require(scene.central)
+        scene.key.call { $0.startScan(central.manager, ScanRecord(services: [], allowDuplicates: true)) }
+        let facts = scene.key.facts
+        for number in 0..<5_000 {
+            let address: [UInt8] = [
+                UInt8(truncatingIfNeeded: number), UInt8(number >> 8), 0, 0, 0, 0xC1,
+            ]
+            let header: [UInt8] = [0x04, 0x3E, 15, 0x02, 1, 0, 1]
+            let report: [UInt8] = [3, 2, 0x01, 0x06, 0xC0]
+            scene.key.inject([header + address + report])
+        }
+        #expect(central.reports.count >= 5_000)
+        #expect(scene.key.facts == facts)
+        let first = try #require(central.reports.first { $0.address.bits & 0xFFFF_FFFF_FFFF == 0xC100_0000_0000 })
+        var record: PeerRecord?
+        scene.key.call { record = $0.peerRecord(first.peer) }
+        #expect(record == nil)
+    }
+}

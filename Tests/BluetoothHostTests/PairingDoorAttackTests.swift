@@ -1,0 +1,161 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import SecurityManager
+import Testing
+
+/// Strangers at the door of the pairing window, with Pairing Requests written by hand.
+@Suite struct PairingDoorAttackTests {
+    /// Secure Connections, MITM, bonding, 16 octets, identity and signing keys; with a keyboard.
+    static let passkeyRequest: [UInt8] = [0x01, 0x02, 0x00, 0x0D, 16, 0x06, 0x06]
+    static let outOfBandRequest: [UInt8] = [0x01, 0x03, 0x01, 0x0D, 16, 0x06, 0x06]
+    static let notSupported: [UInt8] = [0x05, 0x05]
+
+    private func open(_ fortress: Fortress, _ method: PairingWindow.Method, credential: String = "bob") {
+        fortress.lock.call {
+            $0.setPairingWindow(PairingWindow(method: method, credential: credential, replaces: nil))
+        }
+    }
+
+    private func outOfBand() -> PairingWindow.Method {
+        .outOfBand(keyPair: P256KeyPair.generate(), random: Secret(Array(1...16)))
+    }
+
+    /// Sends an SMP command; the first octet of what came back, nil for silence.
+    private func ask(_ peer: RawPeer, _ pdu: [UInt8]) -> [UInt8]? {
+        let before = peer.smp.count
+        peer.send(pdu, on: RawPeer.securityManager)
+        peer.run(500) { peer.smp.count > before }
+        return peer.smp.count > before ? peer.smp.last : nil
+    }
+
+    @Test("Pairing without a window is refused, and changes nothing")
+    func withoutWindow() throws {
+        let fortress = try Fortress()
+        let facts = fortress.lock.facts
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        for request in [Self.passkeyRequest, Self.outOfBandRequest] {
+            #expect(ask(peer, request) == Self.notSupported)
+        }
+        #expect(fortress.lock.facts == facts)
+    }
+
+    @Test("Two strangers pair at once: one attempt at a time, for those who come during it too")
+    func oneAttempt() throws {
+        let fortress = try Fortress()
+        open(fortress, .passkeyDisplay)
+        let (first, second, third) = (fortress.stranger(1), fortress.stranger(2), fortress.stranger(3))
+        let door = try fortress.lockAddress()
+        #expect(first.connect(to: door))
+        #expect(second.connect(to: door))
+        #expect(ask(first, Self.passkeyRequest)?.first == 0x02)
+        #expect(ask(second, Self.passkeyRequest) == Self.notSupported)
+        #expect(third.connect(to: door))
+        #expect(ask(third, Self.passkeyRequest) == Self.notSupported)
+        // The operator opens the window once more while the attempt lasts: still one.
+        open(fortress, .passkeyDisplay)
+        #expect(ask(second, Self.passkeyRequest) == Self.notSupported)
+        // The attempt is given up: the next may try.
+        first.send([0x05, 0x08], on: RawPeer.securityManager)
+        first.run(100)
+        #expect(ask(third, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test("An out-of-band offer is burnt by any attempt, one that fails at once among them")
+    func burnt() throws {
+        let attempts: [[UInt8]] = [
+            Self.outOfBandRequest,
+            // Malformed, too short a key, legacy pairing.
+            [0x01, 0x03], [0x01, 0x03, 0x01, 0x0D, 7, 0x06, 0x06], [0x01, 0x03, 0x01, 0x05, 16, 0x06, 0x06],
+        ]
+        for attempt in attempts {
+            let fortress = try Fortress()
+            open(fortress, outOfBand())
+            let peer = fortress.stranger(1)
+            let other = fortress.stranger(2)
+            #expect(peer.connect(to: try fortress.lockAddress()))
+            _ = ask(peer, attempt)
+            peer.send([0x05, 0x08], on: RawPeer.securityManager)
+            peer.run(100)
+            #expect(other.connect(to: try fortress.lockAddress()))
+            #expect(ask(other, Self.outOfBandRequest) == Self.notSupported, "\(attempt)")
+            #expect(ask(peer, Self.outOfBandRequest) == Self.notSupported, "\(attempt)")
+        }
+    }
+
+    @Test("A pairing that is begun and left alone for its thirty seconds closes its own link's channel, no more")
+    func stalled() throws {
+        let fortress = try Fortress()
+        open(fortress, .passkeyDisplay)
+        let peer = fortress.stranger(1)
+        let other = fortress.stranger(2)
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
+        peer.run(PairingMachine.timeoutMilliseconds + 1_000)
+        #expect(try fortress.app().paired.count == 2)
+        #expect(ask(peer, Self.passkeyRequest) == nil)
+        #expect(other.connect(to: try fortress.lockAddress()))
+        #expect(ask(other, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test("Three failures close the window for everybody, until the operator opens it again")
+    func threeFailures() throws {
+        let fortress = try Fortress()
+        open(fortress, .passkeyDisplay)
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        for _ in 0..<3 {
+            #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
+            peer.send([0x05, 0x08], on: RawPeer.securityManager)
+            peer.run(100)
+        }
+        #expect(ask(peer, Self.passkeyRequest) == Self.notSupported)
+        open(fortress, .passkeyDisplay)
+        #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test("A pairing that claims another bond's address, or its identity key, is refused, and the bond stands")
+    func identityTheft() throws {
+        for claimsAddress in [true, false] {
+            let fortress = try Fortress()
+            let irk = try #require(fortress.bond.peerIRK)
+            let owner = try #require(fortress.bond.identity)
+            let other = try #require(IdentityAddress(DeviceAddress(kind: .random, bits: 0xC0DE_0000_0009)))
+            let store = MemoryHostStore()
+            store.append(
+                .localIdentity(
+                    claimsAddress
+                        ? LocalIdentity(address: owner, irk: Secret(Array(1...16)))
+                        : LocalIdentity(address: other, irk: irk)))
+            store.didCommit()
+            let thief = fortress.world.add("thief", random: 77, store: store)
+            var central: CentralApp?
+            thief.launch { central = CentralApp($0, restoreIdentifier: nil) }
+            let app = try #require(central)
+            #expect(fortress.world.run(forMilliseconds: 500) { app.states.last == .poweredOn })
+            let door = try fortress.lockAddress()
+            var peer: PeerIdentifier?
+            thief.call { host in
+                peer = host.peer(at: door)
+                host.connect(app.manager, host.peer(at: door), options: 0, askedAtSeconds: 0)
+            }
+            #expect(fortress.world.run(forMilliseconds: 3_000) { app.link != nil })
+            let keyPair = P256KeyPair.generate()
+            let random = Secret(Array(1...16))
+            open(fortress, .outOfBand(keyPair: keyPair, random: random), credential: "mallory")
+            let data = OutOfBandOffer(random: random).data(address: door, publicKey: keyPair.publicKey)
+            let name = try #require(peer)
+            thief.call { $0.pair(app.manager, name, .outOfBand(data), credential: "door") }
+            #expect(fortress.world.run(forMilliseconds: 5_000) { !app.paired.isEmpty })
+            fortress.world.run(forMilliseconds: 500)
+            // The initiator's keys come last: it may think that it is paired.
+            guard case .failure(.pairing(.identityTaken)) = try fortress.app().paired.last else {
+                Issue.record("\(try fortress.app().paired)")
+                return
+            }
+            #expect(fortress.lock.store.load().bonds.map(\.id) == [fortress.bond.id])
+            #expect(fortress.lock.store.load().bonds.first?.ltk == fortress.bond.ltk)
+        }
+    }
+}
