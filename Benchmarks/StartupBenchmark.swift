@@ -44,6 +44,7 @@ struct StartupBenchmark {
         defer { radio.end() }
         try waitFor(air)
 
+        guard mkdir(state, 0o700) == 0 else { throw BenchmarkError(system: state) }
         // The first launch makes the identity and the tables that the bonds belong to.
         _ = try launch(air: air, directory: directory, state: state)
         try fill(state)

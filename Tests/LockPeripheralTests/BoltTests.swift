@@ -191,7 +191,8 @@ struct JournalTests {
             let now = start.advanced(byMilliseconds: later)
             #expect(try bolt.reading(asking: asked, now: now) == reading)
             _ = try bolt.perform(order, now: now)
-            #expect(try bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(asked.id, .unlocked) || later == 500)
+            #expect(
+                try bolt.poll(now: start.advanced(byMilliseconds: 500)) == .ended(asked.id, .unlocked) || later == 500)
         }
         #expect(try text().split(separator: "\n").count == 1)
         // Before the power went: boot time began anew.
