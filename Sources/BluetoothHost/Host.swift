@@ -50,6 +50,8 @@ package final class Host {
     let makeKeyPair: () -> P256KeyPair
     /// Published services by their declarations.
     var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
+    /// Counts windows: an attempt that began in an earlier one is no attempt in this.
+    var pairingWindowNumber = 0
     /// Failed attempts in the window that stands.
     var pairingFailures = 0
     /// How often each manager has asked to advertise and not heard of it yet.

@@ -84,6 +84,20 @@ import Testing
         }
     }
 
+    @Test("An attempt in an earlier window fails: the offer of the one that stands is not burnt by it")
+    func earlierWindow() throws {
+        let fortress = try Fortress()
+        open(fortress, outOfBand())
+        let (first, second) = (fortress.stranger(1), fortress.stranger(2))
+        #expect(first.connect(to: try fortress.lockAddress()))
+        #expect(second.connect(to: try fortress.lockAddress()))
+        #expect(ask(first, Self.outOfBandRequest)?.first == 0x02)
+        open(fortress, outOfBand())
+        first.send([0x05, 0x08], on: RawPeer.securityManager)
+        first.run(100)
+        #expect(ask(second, Self.outOfBandRequest)?.first == 0x02)
+    }
+
     @Test("A pairing that is begun and left alone for its thirty seconds closes its own link's channel, no more")
     func stalled() throws {
         let fortress = try Fortress()

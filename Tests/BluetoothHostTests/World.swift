@@ -105,6 +105,8 @@ final class Node {
     /// SIGKILL: nothing of the running iteration is kept, and the controller's connection closes.
     func kill() {
         host = nil
+        killAfterActs = nil
+        killBeforeCommit = nil
         world.radio.unplug(controller)
         controller = world.radio.addController()
     }

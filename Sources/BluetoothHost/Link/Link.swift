@@ -26,6 +26,8 @@ final class Link {
     var endpoint: GATTEndpoint
     var signalling: LESignallingChannel
     var pairing: PairingMachine
+    /// The window that the attempt under way began in.
+    var pairingWindow = 0
     /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
     var encryptingWith: BondID?
 

@@ -12,6 +12,7 @@ extension Host {
     /// attempt, whatever becomes of it.
     package func setPairingWindow(_ window: PairingWindow?) {
         pairingWindow = window
+        pairingWindowNumber += 1
         pairingFailures = 0
         rearm()
     }
@@ -83,7 +84,10 @@ extension Host {
     func pairing(_ link: Link, _ event: PairingEvent) {
         let wasUnderWay = link.pairing.isPairing
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
-        if link.pairing.isPairing, !wasUnderWay, link.role == .peripheral { attemptBegan(link) }
+        if !wasUnderWay, link.role == .peripheral {
+            link.pairingWindow = pairingWindowNumber
+            if link.pairing.isPairing { attemptBegan(link) }
+        }
         for output in outputs {
             switch output {
             case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
@@ -147,15 +151,19 @@ extension Host {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
         case .peripheral:
-            // A request that was refused at once was an attempt too.
-            burnOffer()
-            pairingFailures += 1
-            if pairingFailures >= Self.pairingFailuresMaximum { pairingWindow = nil }
+            if link.pairingWindow == pairingWindowNumber { attemptFailed() }
             for delegate in managers.peripherals {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
             rearm()
         }
+    }
+
+    /// A request that was refused at once was an attempt too.
+    private func attemptFailed() {
+        burnOffer()
+        pairingFailures += 1
+        if pairingFailures >= Self.pairingFailuresMaximum { pairingWindow = nil }
     }
 
     /// Whoever is connected may try while the window is open and nobody else is at it, and nobody may otherwise.
