@@ -75,6 +75,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         let peer = peripheral.peer
         awaited[peer] = nil
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
+        if confirmationLost(peer, error) { return }
         if enrolmentDisconnected(peer) { return }
         if unconfirmed.contains(peer) { return connect(peer) }
         feed(.disconnected(peer))
@@ -92,6 +93,7 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         }
         guard link.isProven, let bond = link.bond else { return }
         tell(.proven(peer, bond))
+        confirmationsLost[peer] = nil
         // While a pairing runs, its own end says so.
         if enrolment?.peer == peer, enrolment?.phase != .returning { return }
         prepare(peripheral)

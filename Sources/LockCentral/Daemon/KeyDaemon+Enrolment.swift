@@ -36,6 +36,9 @@ struct KeyEnrolment {
 }
 
 extension KeyDaemon {
+    /// So many links may be lost on a bond's way to its confirmation.
+    static let confirmationsLostMaximum = 3
+
     package func enroll(
         _ code: SetupCode, waitMilliseconds: UInt64, report: @escaping (KeyEnrolmentProgress) -> Void
     ) {
@@ -171,6 +174,17 @@ extension KeyDaemon {
         case nil: break
         }
         return true
+    }
+
+    /// A lock that was killed before it kept the new bond answers with another key: nobody is told why the link ends, it
+    /// just does. When that happens again and again the bond is given up, so that the one before it counts again.
+    func confirmationLost(_ peer: PeerIdentifier, _ error: (any Error)?) -> Bool {
+        let isReturning = enrolment?.peer == peer && enrolment?.phase == .returning
+        guard error != nil, isReturning || unconfirmed.contains(peer) else { return false }
+        confirmationsLost[peer, default: 0] += 1
+        guard confirmationsLost[peer] ?? 0 >= Self.confirmationsLostMaximum else { return false }
+        confirmationsLost[peer] = nil
+        return confirmationFailed(peer, "it ends every link that is encrypted with the new bond")
     }
 
     /// Whether an encryption that failed was to confirm a bond: one that the lock does not know is of no use here either.

@@ -39,6 +39,8 @@ package final class KeyDaemon {
     /// Connections to be asked for as soon as the radio is on.
     private var wanted: Set<PeerIdentifier> = []
     var enrolment: KeyEnrolment?
+    /// Links in a row that were lost before a bond could prove itself on them.
+    var confirmationsLost: [PeerIdentifier: Int] = [:]
     /// Bonds that an earlier process made and did not confirm.
     var unconfirmed: Set<PeerIdentifier> = []
     private var asking: ((KeyCommandProgress) -> Void)?
