@@ -160,7 +160,12 @@ extension Host {
     /// A store that shares this loop's transaction.
     package func join(_ participant: any CommitParticipant) { participants.append(participant) }
 
-    func persist(_ mutation: HostMutation) { store.append(mutation) }
+    func persist(_ mutation: HostMutation) {
+        #if LATCH_PLANTS
+        if Plant.active == .subscription, case .gatt(.clientCharacteristicConfiguration) = mutation { return }
+        #endif
+        store.append(mutation)
+    }
 
     func persist(_ facts: [HostMutation]) {
         for fact in facts { store.append(fact) }

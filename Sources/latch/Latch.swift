@@ -1,3 +1,4 @@
+import BluetoothCore
 import Glibc
 
 /// Parses the words, runs the command they name, and says in one line and one number how it went.
@@ -6,6 +7,9 @@ struct Latch {
     static let version = "0.1.0"
 
     static func main() {
+        #if LATCH_PLANTS
+            Plant.active = getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
+        #endif
         let words = Array(CommandLine.arguments.dropFirst())
         let isMachineReading = words.contains("--json")
         do {

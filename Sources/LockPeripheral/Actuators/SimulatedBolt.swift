@@ -43,7 +43,12 @@ package final class SimulatedBolt: Actuator {
     }
 
     package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
-        if let last = journal.last, last.answers(order) {
+        #if LATCH_PLANTS
+        let mayRepeat = Plant.active == .duplicate
+        #else
+        let mayRepeat = false
+        #endif
+        if let last = journal.last, last.answers(order), !mayRepeat {
             return underWay == nil ? .ended(order.intent, restingPosition) : nil
         }
         if let notAfter = order.notAfter, now > notAfter { return .declined(order.intent) }

@@ -21,6 +21,9 @@ package struct ActuatorOrder: Hashable, Sendable {
         self.init(
             intent: intent.id, movement: intent.movement, command: intent.origin.command?.challenge,
             notAfter: intent.deadline)
+        #if LATCH_PLANTS
+        if Plant.active == .late { notAfter = nil }
+        #endif
     }
 }
 

@@ -12,6 +12,10 @@ package enum LaunchRules {
     }
 
     package static func settle(_ intent: Intent, reading: BoltReading, boot: BootID, now: Instant) -> Settlement {
+        #if LATCH_PLANTS
+        if Plant.active == .duplicate, intent.origin.command != nil { return .driven }
+        if Plant.active == .late, intent.isLevelType, reading.performed == false { return .driven }
+        #endif
         if reading.moving == intent.id { return .awaited }
         if reading.performed == true { return .ended(ofPerformed(at: reading.position)) }
         if intent.movement.isSecuring { return reading.position == .locked ? .ended(.done) : .driven }

@@ -7,7 +7,12 @@ extension LockMachine {
         guard let state = links[link], state.admits(path), let claim = state.claim,
             let command = try? LockCommand(exactly: octets)
         else { return }
-        let isLive = links[link]?.challenges.use(command.challenge, now: turn.now) ?? false
+        let isAnswered = links[link]?.challenges.use(command.challenge, now: turn.now) ?? false
+        #if LATCH_PLANTS
+        let isLive = isAnswered || Plant.active == .replay
+        #else
+        let isLive = isAnswered
+        #endif
         let credential = credential(of: claim.bond)
         var result = AccessPolicy.decide(
             command, isChallengeLive: isLive, subject: credential.map { subject($0, turn.moment) }, bolt: bolt.code,

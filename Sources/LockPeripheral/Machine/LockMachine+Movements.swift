@@ -63,7 +63,13 @@ extension LockMachine {
         _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
     ) {
         turn.persist(.intent(nil))
+        #if LATCH_PLANTS
+        // Settled at a launch, before anybody could be told.
+        let isForgotten = Plant.active == .lost && intent.origin.command != nil && requester == nil
+        if !isForgotten { audit(.outcome(of: intent.id.rawValue, outcome), &turn) }
+        #else
         audit(.outcome(of: intent.id.rawValue, outcome), &turn)
+        #endif
         let told = requester
         requester = nil
         if let origin = intent.origin.command { conclude(origin, outcome, at: position, told: told, &turn) }
