@@ -151,7 +151,7 @@ let package = Package(
         tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio"),
-        tests("Drills", ["CSQLite"]),
+        tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
         tests("latch", ["BluetoothCore", "CLinux", "DaemonControl"]),
         .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
     ]

@@ -32,6 +32,20 @@ struct KillPlan: Hashable, Sendable {
     var opens: Bool
 }
 
+extension KillPlan {
+    /// One that does not miss its phase.
+    static func sure(_ role: Role, _ phase: Phase) -> Self {
+        let means: Means =
+            switch (phase, role) {
+            case (.committed, .lock): .systemCall("write", number: 1)
+            case (.committed, .key): .systemCall("flock", number: 4)
+            // Odd: while nobody is near.
+            default: .moment(permille: 301)
+            }
+        return Self(role: role, phase: phase, means: means, downMilliseconds: 0, opens: true)
+    }
+}
+
 /// Every decision of a drill, made from its seed: who is killed, in which phase, by what means.
 ///
 /// Phases are dealt like cards, so that each gets its share of both roles; half of the kills are at a moment, half at a
@@ -54,6 +68,7 @@ struct Schedule: Equatable, Sendable {
                 drafts.append((role, phases[(index + offset * phases.count / 2) % phases.count]))
             }
         }
+        Self.giveTheLockACommit(&drafts)
         var order = drafts.indices.shuffled(using: &random)
         order.sort { (drafts[$0].phase == .enrolment) && (drafts[$1].phase != .enrolment) }
         let systemCalls = Self.chosenForSystemCalls(drafts.map(\.phase), &random)
@@ -66,16 +81,32 @@ struct Schedule: Equatable, Sendable {
             var plan = KillPlan(role: role, phase: phase, means: means, downMilliseconds: 0, opens: true)
             plan.opens = phase == .committed || Bool.random(using: &random)
             if role == .lock, phase == .committed {
-                // In turns: back in time, and back too late.
-                plan.downMilliseconds = openings.isMultiple(of: 2) ? Self.pastDeadlineMilliseconds : 0
+                // In turns: back too late, before the bolt was told, and back in time.
+                if openings.isMultiple(of: 2) {
+                    plan.downMilliseconds = Self.pastDeadlineMilliseconds
+                    plan.means = .systemCall("write", number: 1)
+                }
                 openings += 1
             }
             return plan
         }
     }
 
-    /// The phases that this schedule aims at: all, unless there are fewer kills than phases.
-    var phases: Set<Phase> { Set(plans.map(\.phase)) }
+    /// The phases that must not be missed: all, unless there are fewer kills than phases.
+    var phases: Set<Phase> {
+        let aimed = Set(plans.map(\.phase))
+        return aimed.count == Phase.allCases.count ? aimed : []
+    }
+
+    /// A door that opens late is the lock's to prevent: of few kills too, one comes between its commit and its act.
+    private static func giveTheLockACommit(_ drafts: inout [(role: Role, phase: Phase)]) {
+        guard !drafts.contains(where: { $0 == (.lock, .committed) }),
+            let given = drafts.firstIndex(where: { $0 == (.key, .committed) }),
+            let taken = drafts.firstIndex(where: { $0.role == .lock })
+        else { return }
+        drafts[given].phase = drafts[taken].phase
+        drafts[taken].phase = .committed
+    }
 
     /// Half of all, and among them every kill between commit and act: no clock hits that.
     private static func chosenForSystemCalls(_ phases: [Phase], _ random: inout SeededRandom) -> Set<Int> {

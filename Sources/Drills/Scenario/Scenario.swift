@@ -16,19 +16,23 @@ final class Scenario {
     /// An enrolment window that is held open, and the key's side of it.
     var enrolment: (window: DaemonExchange, command: ProcessHandle)?
     var thief: Attacker?
-    private var remaining: [KillPlan] = []
+    private var remaining: ArraySlice<KillPlan> = []
     /// Restarts that no accepted command, or no replays, have followed yet.
     private var unfollowed: [Int] = []
-    private var openings = 0
+    /// Whether an enrolment was under way when somebody was killed: the key's side of it ends with either.
+    private var isEnrolling = false
+    /// The last controller before each role's present life.
+    private var lastLife: [Role: Int] = [:]
 
     /// As long as each phase usually takes: what a moment is a share of.
-    private static let enrolmentMilliseconds: UInt64 = 900
+    private static let enrolmentMilliseconds: UInt64 = 330
     private static let connectingMilliseconds: UInt64 = 150
     private static let connectedMilliseconds: UInt64 = 120
     private static let idleMilliseconds: UInt64 = 100
     /// How long a system call that was aimed at is waited for.
     private static let aimSeconds: UInt64 = 4
     private static let commandWaitSeconds: Int64 = 30
+    private static let makeUpsMaximum = 6
     /// Every so many restarts something is delayed past its challenge.
     private static let delayedEvery = 6
 
@@ -45,9 +49,8 @@ final class Scenario {
     func run() throws {
         do {
             try begin()
-            remaining = schedule.plans
-            while !remaining.isEmpty {
-                let plan = aimedWhereMissing(remaining.removeFirst())
+            remaining = schedule.plans[...]
+            while let plan = remaining.popFirst().map(aimedWhereMissing) ?? makeUp() {
                 try carryOut(plan)
                 progress.show(history, planned: schedule.plans.count)
             }
@@ -60,20 +63,35 @@ final class Scenario {
         try collect()
     }
 
-    /// The last kills make up for phases that the first ones missed.
-    private func aimedWhereMissing(_ plan: KillPlan) -> KillPlan {
+    /// Phases that were aimed at and that nobody was killed in, though they can still be reached.
+    private var missingPhases: [Phase] {
         let reached = Set(history.kills.map(\.phase))
-        let missing = schedule.phases.subtracting(reached).subtracting(remaining.map(\.phase))
-        guard reached.contains(plan.phase) || plan.phase == .enrolment && isEnrolled,
-            let phase = Phase.allCases.first(where: { missing.contains($0) && !($0 == .enrolment && isEnrolled) })
+        return Phase.allCases.filter { phase in
+            history.aimedPhases.contains(phase) && !reached.contains(phase) && !(phase == .enrolment && isEnrolled)
+        }
+    }
+
+    /// Of the phases that can still be reached, the one with the fewest kills.
+    private var neediestPhase: Phase {
+        let counts = Dictionary(grouping: history.kills, by: \.phase).mapValues(\.count)
+        let open = Phase.allCases.filter { $0 != .enrolment }
+        return open.min { counts[$0] ?? 0 < counts[$1] ?? 0 } ?? .idle
+    }
+
+    /// Kills need not land where they were aimed. A phase that gets its share anyway gives to one that would get none.
+    private func aimedWhereMissing(_ plan: KillPlan) -> KillPlan {
+        let coming = Set(remaining.map(\.phase))
+        guard !missingPhases.contains(plan.phase), let phase = missingPhases.first(where: { !coming.contains($0) })
         else { return plan }
-        var plan = plan
-        plan.phase = phase
-        plan.means =
-            phase == .committed
-            ? .systemCall(plan.role == .lock ? "write" : "flock", number: plan.role == .lock ? 1 : 4)
-            : .moment(permille: 300)
-        return plan
+        return .sure(plan.role, phase)
+    }
+
+    /// One more for a phase that was missed to the last.
+    private func makeUp() -> KillPlan? {
+        guard let phase = missingPhases.first, history.kills.count < schedule.plans.count + Self.makeUpsMaximum else {
+            return nil
+        }
+        return .sure(.lock, phase)
     }
 
     // MARK: The beginning and the end
@@ -81,18 +99,30 @@ final class Scenario {
     /// Both are launched twice: once to be made, once to count what a launch takes.
     private func begin() throws {
         for role in Role.allCases {
-            try household.start(role)
-            try awaitLife(role, after: 0)
+            try launch(role)
+            try awaitLife(role)
             try household.stop(role)
             let trace = "\(household.directory.traces)/launch-\(role.rawValue)"
-            let ordinal = observer.lastOrdinal
-            try household.start(role, countingTo: trace)
-            try awaitLife(role, after: ordinal)
+            try launch(role, countingTo: trace)
+            try awaitLife(role)
             launchCalls[role] = Calls.counts(DrillDirectory.read(trace))
             try household.stop(role)
-            try household.start(role)
-            try awaitLife(role, after: ordinal + 1)
+            try launch(role)
+            try awaitLife(role)
         }
+    }
+
+    /// From here on only controllers that are new belong to this life.
+    @discardableResult
+    private func launch(_ role: Role, aim: Aim? = nil, countingTo trace: String? = nil) throws -> ProcessHandle {
+        observer.poll()
+        lastLife[role] = observer.lastOrdinal
+        return try household.start(role, aim: aim, countingTo: trace)
+    }
+
+    /// The controller of a role's present life, once its host has shown itself.
+    private func presentStation(_ role: Role) -> AirObserver.Station? {
+        observer.latest(role).flatMap { $0.ordinal > lastLife[role] ?? 0 ? $0 : nil }
     }
 
     private func end() throws {
@@ -103,12 +133,12 @@ final class Scenario {
 
     /// Waits until a role is on the air as it should be, and answers; what its controller has been told.
     @discardableResult
-    private func awaitLife(_ role: Role, after ordinal: Int) throws -> AirObserver.Station {
+    private func awaitLife(_ role: Role) throws -> AirObserver.Station {
         var found: AirObserver.Station?
         try waiter.until("the \(role.rawValue) comes up", seconds: Household.patienceSeconds) {
             guard household.isAlive(role) else { throw DrillError(.stuck, "the \(role.rawValue) ended at its launch") }
             observer.poll()
-            guard let station = observer.latest(role), station.ordinal > ordinal else { return false }
+            guard let station = presentStation(role) else { return false }
             guard role == .lock ? station.advertisedAt != nil : station.broughtUpAt != nil else { return false }
             found = station
             return true
@@ -135,8 +165,14 @@ final class Scenario {
 
     private func carryOut(_ given: KillPlan) throws {
         var plan = given
-        if plan.phase == .enrolment, isEnrolled { plan.phase = .connected }
+        if plan.phase == .enrolment {
+            // Once its keys are exchanged an enrolment goes on by itself, kills or not.
+            try awaitEnrolmentLeft()
+            if isEnrolled { plan = .sure(plan.role, neediestPhase) }
+        }
         if plan.phase != .enrolment { try settle() }
+        // Only a bolt that is shut can be opened.
+        if plan.phase == .committed, try household.movements().last?.opens == true { try commandToItsEnd() }
         try household.setKeyNear(plan.phase == .enrolment)
         try awaitQuiet()
         let means = try prepare(plan)
@@ -159,7 +195,7 @@ final class Scenario {
         switch (plan.means, plan.phase) {
         case (.moment(let permille), .restoring):
             try household.stop(role)
-            try household.start(role)
+            try launch(role)
             let usual = history.restarts.last { $0.role == role }?.restoreNanoseconds ?? 20_000_000
             try waiter.sleep(microseconds: usual / 1000 * UInt64(permille) / 1200)
             return "a moment"
@@ -173,11 +209,10 @@ final class Scenario {
                 aim.number += launchCalls[role]?[name] ?? 0
             }
             try household.stop(role)
-            let ordinal = observer.lastOrdinal
-            try household.start(role, aim: aim)
+            try launch(role, aim: aim)
             if plan.phase != .restoring {
                 // It may come sooner than it was meant to: then that is when it came.
-                do { try awaitLife(role, after: ordinal) } catch let error as DrillError where error.kind == .stuck {
+                do { try awaitLife(role) } catch let error as DrillError where error.kind == .stuck {
                     if household.isAlive(role) { throw error }
                 }
             }
@@ -213,6 +248,7 @@ final class Scenario {
     }
 
     private func awaitDeath(_ plan: KillPlan) throws {
+        isEnrolling = enrolment?.command.hasEnded == false
         guard case .systemCall = plan.means else { return household.kill(plan.role) }
         let deadline = Clock.now + Clock.milliseconds(Self.aimSeconds * 1000)
         while Clock.now < deadline {
@@ -222,7 +258,11 @@ final class Scenario {
             case .idle:
                 _ = try? household.ask(plan.role, PeripheralRequest.status)?
                     .finish(until: Clock.now + Clock.milliseconds(200))
-            case .enrolment: if enrolment?.command.hasEnded == true { return household.kill(plan.role) }
+            case .enrolment:
+                if enrolment?.command.end == .exited(0) {
+                    isEnrolling = false
+                    return household.kill(plan.role)
+                }
             case .connecting, .committed, .restoring, .connected: break
             }
         }
@@ -251,12 +291,12 @@ final class Scenario {
     private func classify(_ role: Role, _ finding: DatabaseAuditor.Finding, isCommandOut: Bool) throws -> (
         Phase, String
     ) {
-        let station = observer.latest(role)
-        let isUp = role == .lock ? station?.advertisedAt != nil : station?.broughtUpAt != nil
         // A life that ended before its controller heard of it has no station of its own.
-        let isSeen = station.map { $0.ordinal > (lastLife[role] ?? 0) } ?? false
-        guard isUp, isSeen else { return (.restoring, "it had not got its controller to where it was") }
-        if let enrolment, !enrolment.command.hasEnded { return (.enrolment, "the enrolment window was open") }
+        let station = presentStation(role)
+        guard role == .lock ? station?.advertisedAt != nil : station?.broughtUpAt != nil else {
+            return (.restoring, "it had not got its controller to where it was")
+        }
+        if isEnrolling, enrolment?.command.end != .exited(0) { return (.enrolment, "the enrolment window was open") }
         if role == .lock, let intent = finding.intent,
             try !household.movements().contains(where: { $0.intent == intent })
         {
@@ -275,9 +315,6 @@ final class Scenario {
         return (.idle, "no link, no command")
     }
 
-    /// The last controller of each role's life before this one.
-    private var lastLife: [Role: Int] = [:]
-
     private func restart(_ role: Role, _ finding: DatabaseAuditor.Finding) throws {
         var promised = finding.kept
         if !finding.hasRequest { promised.pendingConnections = [] }
@@ -286,13 +323,11 @@ final class Scenario {
                 promised.subscriptions.insert("confirmed subscription by \(handle)")
             }
         }
-        let ordinal = observer.lastOrdinal
-        lastLife[role] = ordinal
-        let process = try household.start(role)
+        let process = try launch(role)
         var restart = History.Restart(role: role, at: process.startedAt, promised: promised, found: History.Kept())
         unfollowed.append(history.restarts.count)
         do {
-            let station = try awaitLife(role, after: ordinal)
+            let station = try awaitLife(role)
             let upAt = role == .lock ? station.advertisedAt : station.broughtUpAt
             restart.restoreNanoseconds = upAt.map { $0 > process.startedAt ? $0 - process.startedAt : 0 }
             restart.advertisesAgain = role == .lock ? station.advertisedAt != nil : nil
@@ -317,7 +352,7 @@ final class Scenario {
         let deadline = Clock.now + Clock.milliseconds(2000)
         while Clock.now < deadline {
             observer.poll()
-            if observer.latest(role)?.createConnectionAt != nil { return true }
+            if presentStation(role)?.createConnectionAt != nil { return true }
             try waiter.sleep(milliseconds: 2)
         }
         return false
@@ -357,8 +392,9 @@ extension Scenario {
         guard !unfollowed.isEmpty else { return }
         try commandToItsEnd()
         for index in unfollowed { history.restarts[index].commandFollowed = true }
-        try household.setKeyNear(false)
+        // The key lets go by itself; out of range first, its last word would be lost and the link hang on.
         try awaitQuiet()
+        try household.setKeyNear(false)
         try replayEverything()
         for index in unfollowed { history.restarts[index].replaysFollowed = true }
         unfollowed = []
@@ -413,11 +449,23 @@ extension Scenario {
         self.enrolment = nil
     }
 
-    /// Enrols, as often as it takes.
-    func finishEnrolment() throws {
+    /// What an interrupted enrolment left is confirmed, or given up.
+    private func awaitEnrolmentLeft() throws {
         guard !isEnrolled else { return }
         try household.setKeyNear(true)
-        let deadline = Clock.now + Clock.milliseconds(60_000)
+        try waiter.until("an interrupted enrolment ends", seconds: 40) {
+            let answer = try household.ask(.key, CentralRequest.status)?
+                .finish(until: Clock.now + Clock.milliseconds(1000))
+            guard case .success(let status) = answer else { return false }
+            isEnrolled = status["locks"]?.array?.isEmpty == false
+            return isEnrolled || status["enrolling"]?.bool == false && status["unconfirmed"]?.number == 0
+        }
+    }
+
+    /// Enrols, as often as it takes.
+    func finishEnrolment() throws {
+        let deadline = Clock.now + Clock.milliseconds(90_000)
+        try awaitEnrolmentLeft()
         while !isEnrolled {
             guard Clock.now < deadline else { throw DrillError(.stuck, "the key cannot be enrolled") }
             try openEnrolment()
@@ -425,7 +473,10 @@ extension Scenario {
                 _ = try command.wait(waiter, until: Clock.now + Clock.milliseconds(25_000))
             }
             endEnrolmentAttempt()
-            if !isEnrolled { try waiter.sleep(milliseconds: 100) }
+            if !isEnrolled {
+                try waiter.sleep(milliseconds: 100)
+                try awaitEnrolmentLeft()
+            }
         }
     }
 }

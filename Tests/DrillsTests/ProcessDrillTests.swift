@@ -1,0 +1,57 @@
+import DaemonControl
+import Foundation
+import Testing
+
+@testable import Drills
+
+@Suite("Real processes", .serialized) struct ProcessDrillTests {
+    /// The built `latch`, next to the test bundle.
+    static var program: URL? {
+        let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let file = URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent("latch")
+        return FileManager.default.isExecutableFile(atPath: file.path) ? file : nil
+    }
+
+    static func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
+        let executable: URL = try #require(Self.program)
+        let process = Process()
+        process.executableURL = executable
+        process.arguments = ["drill"] + arguments
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        let complained = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return (process.terminationStatus, said, complained)
+    }
+
+    @Test("One kill of each: everything is kept, and everything is written down")
+    func small() throws {
+        let folder = NSTemporaryDirectory() + "latch-report-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (status, output, errors) = try Self.run([
+            "processes", "--kills", "1", "--seed", "1", "--json", "--report", folder,
+        ])
+        #expect(status == 0, "\(output)\n\(errors)")
+        let result = try #require(try JSONValue(line: Array(output.utf8)).object)
+        #expect(result["kills"] == 2)
+        #expect(result["restored"] == 2)
+        #expect(result["lost"] == 0)
+        #expect(result["integrity"] == "ok")
+        #expect(result["commands_accepted"]?.number ?? 0 >= 2)
+        #expect(result["replays_sent"]?.number ?? 0 > 0)
+        for file in ["index.html", "result.json", "air.btsnoop"] {
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"))
+        }
+    }
+
+    @Test("A line that is wrong is refused with the status of usage")
+    func usage() throws {
+        for words in [[], ["machine"], ["processes", "--kills", "0"], ["processes", "--bogus"]] {
+            #expect(try Self.run(words).status == 2)
+        }
+        #expect(try Self.run(["processes", "--help"]).status == 0)
+    }
+}
