@@ -6,11 +6,16 @@ import Glibc
 struct Benchmarks {
     static let usage = """
         usage: Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
+               Benchmarks resolve [--bonds N] [--runs N]
+               Benchmarks commit  [--runs N]
 
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`
+        resolve   an unknown private address among N bonds (10000); its floor is as many AES blocks
+        commit    one durable sign counter; its floor is one overwritten page and fdatasync
 
-        The product is looked for beside this program; build both with `swift build -c release`.
+        The product is looked for beside this program; build both with
+        `swift build -c release --static-swift-stdlib`.
         """
 
     static func main() {
@@ -23,6 +28,8 @@ struct Benchmarks {
         do {
             switch name {
             case "startup": try StartupBenchmark(Options(words)).run()
+            case "resolve": try ResolveBenchmark(Options(words)).run()
+            case "commit": try CommitBenchmark(Options(words)).run()
             default: throw BenchmarkError("there is no benchmark '\(name)': `Benchmarks --help` lists them")
             }
         } catch {
@@ -64,19 +71,26 @@ struct Options {
 
 /// Milliseconds of repeated runs.
 struct Sample {
-    private var sorted: [Double]
+    private let sorted: [Double]
+    private let digits: Int
 
-    init(_ values: [Double]) { sorted = values.sorted() }
+    init(_ values: [Double], digits: Int = 2) {
+        sorted = values.sorted()
+        self.digits = digits
+    }
 
     func percentile(_ percent: Int) -> Double { sorted[min(sorted.count - 1, sorted.count * percent / 100)] }
 
     var row: String {
-        "min \(Self.text(sorted[0]))  p50 \(Self.text(percentile(50)))  p99 \(Self.text(percentile(99)))  max "
-            + Self.text(sorted[sorted.count - 1]) + " ms"
+        let figures = [sorted[0], percentile(50), percentile(99), sorted[sorted.count - 1]]
+        return zip(["min", "p50", "p99", "max"], figures).map { "\($0) \(Self.text($1, digits: digits))" }
+            .joined(separator: "  ") + " ms"
     }
 
-    static func text(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    static func text(_ value: Double, digits: Int) -> String {
+        let scale = (0..<digits).reduce(1) { product, _ in product * 10 }
+        let scaled = Int((value * Double(scale)).rounded())
+        let fraction = String(scaled % scale)
+        return "\(scaled / scale)." + String(repeating: "0", count: digits - fraction.count) + fraction
     }
 }

@@ -33,10 +33,8 @@ struct StartupBenchmark {
     }
 
     func run() throws {
-        var template = Array("/tmp/latch-startup-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw BenchmarkError(system: "a temporary directory") }
-        let directory = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        defer { removeTree(directory) }
+        let scratch = try TemporaryDirectory("startup")
+        let directory = scratch.path
 
         let state = directory + "/lock"
         let air = directory + "/air"
@@ -59,7 +57,7 @@ struct StartupBenchmark {
         print("exec to exit of `latch --version`               \(Sample(floor).row)")
         print("exec to advertising enabled, \(bonds) bonds         \(Sample(times).row)")
         let ratio = Sample(times).percentile(50) / Sample(floor).percentile(50)
-        print("ratio of the medians                            \(Sample.text(ratio))")
+        print("ratio of the medians                            \(Sample.text(ratio, digits: 2))")
     }
 
     /// Milliseconds from exec until the controller has answered that it advertises; the daemon is killed then.
@@ -160,19 +158,4 @@ private func contents(_ path: String) throws -> [UInt8] {
     var octets = [UInt8](repeating: 0, count: 8192)
     let count = read(file, &octets, octets.count)
     return Array(octets.prefix(max(0, count)))
-}
-
-/// Removes a directory that this program made, two levels deep.
-private func removeTree(_ path: String) {
-    guard let directory = opendir(path) else { return }
-    while let entry = readdir(directory) {
-        let name = withUnsafePointer(to: &entry.pointee.d_name) {
-            $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        }
-        guard name != ".", name != ".." else { continue }
-        let child = path + "/" + name
-        if unlink(child) != 0 { removeTree(child) }
-    }
-    closedir(directory)
-    rmdir(path)
 }
