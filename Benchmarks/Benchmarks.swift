@@ -8,11 +8,14 @@ struct Benchmarks {
         usage: Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
+               Benchmarks bonds   [--bonds N] [--runs N]
 
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`
         resolve   an unknown private address among N bonds (10000); its floor is as many AES blocks
         commit    one durable sign counter; its floor is one overwritten page and fdatasync
+        bonds     what N bonds (1000) cost when the host is made, at the first private address and the next, and at
+                  the first signed command
 
         The product is looked for beside this program; build both with
         `swift build -c release --static-swift-stdlib`.
@@ -30,6 +33,7 @@ struct Benchmarks {
             case "startup": try StartupBenchmark(Options(words)).run()
             case "resolve": try ResolveBenchmark(Options(words)).run()
             case "commit": try CommitBenchmark(Options(words)).run()
+            case "bonds": try BondBenchmark(Options(words)).run()
             default: throw BenchmarkError("there is no benchmark '\(name)': `Benchmarks --help` lists them")
             }
         } catch {

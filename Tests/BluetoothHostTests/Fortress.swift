@@ -62,6 +62,13 @@ final class Fortress {
     func ownerAddress() throws -> DeviceAddress { try #require(bond.identity?.address) }
     func writable() throws -> AttributeHandle { try #require(scene.published).characteristics[1].value }
 
+    /// The name that apps on the lock know the owner by.
+    var ownerName: PeerIdentifier? {
+        var name: PeerIdentifier?
+        lock.call { host in name = (try? ownerAddress()).map { host.peer(at: $0) } }
+        return name
+    }
+
     func impostor() throws -> RawPeer { RawPeer(world, address: try ownerAddress()) }
 
     func stranger(_ number: UInt64 = 1) -> RawPeer {

@@ -18,6 +18,8 @@ struct AddressResolver {
     static let cachedAddressesMaximum = 256
 
     private let keys = ResolvingKeys()
+    /// Keys that have no context yet, in the order of their owners: they get one when the first address asks for it.
+    private var unkeyed: [Secret] = []
     /// Whose the key at the same index is.
     private var owners: [(bond: BondID, identity: IdentityAddress)] = []
     private var cache: [DeviceAddress: AddressResolution] = [:]
@@ -26,13 +28,14 @@ struct AddressResolver {
     private var oldest = 0
 
     mutating func insert(_ irk: Secret, of identity: IdentityAddress, bond: BondID) {
-        keys.append(irk)
+        unkeyed.append(irk)
         owners.append((bond, identity))
         forget()
     }
 
     mutating func remove(bond: BondID) {
         guard let index = owners.firstIndex(where: { $0.bond == bond }) else { return }
+        keyAll()
         keys.swapRemove(at: index)
         owners.swapAt(index, owners.count - 1)
         owners.removeLast()
@@ -47,7 +50,13 @@ struct AddressResolver {
         return resolution
     }
 
-    private func sweep(_ address: DeviceAddress) -> AddressResolution {
+    private mutating func keyAll() {
+        for irk in unkeyed { keys.append(irk) }
+        unkeyed = []
+    }
+
+    private mutating func sweep(_ address: DeviceAddress) -> AddressResolution {
+        keyAll()
         let prand = UInt32(truncatingIfNeeded: address.bits >> 24)
         let hash = UInt32(truncatingIfNeeded: address.bits & 0xFF_FFFF)
         var found: IdentityAddress?

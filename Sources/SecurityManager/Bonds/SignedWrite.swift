@@ -27,23 +27,25 @@ package enum SigningOutcome: Equatable, Sendable {
     case exhausted
 }
 
-/// The counters and keyed contexts of one bond's signed commands.
+/// The counters and keyed contexts of one bond's signed commands. A context is made when it is first needed: most bonds
+/// are idle, and a launch with a thousand of them is not to wait for two thousand contexts.
 struct SigningState {
     /// Counters on disk are reserved this many at a time: a crash skips some and never uses one twice.
     static let reservedCounters: UInt32 = 64
 
     private(set) var nextCounter: UInt32
-    private let signer: DataSigning?
-    private let verifier: DataSigning?
+    private var signer: DataSigning?
+    private var verifier: DataSigning?
 
-    init(_ bond: Bond) {
-        nextCounter = bond.localSignCounterReserved
-        signer = bond.localCSRK.map(DataSigning.init(csrk:))
-        verifier = bond.remoteCSRK.map(DataSigning.init(csrk:))
+    init(_ bond: Bond) { nextCounter = bond.localSignCounterReserved }
+
+    private static func keyed(_ context: inout DataSigning?, _ csrk: Secret?) -> DataSigning? {
+        if context == nil { context = csrk.map(DataSigning.init(csrk:)) }
+        return context
     }
 
     mutating func sign(_ message: [UInt8], with bond: inout Bond) -> SigningOutcome {
-        guard bond.state == .confirmed, let signer else { return .notPossible }
+        guard bond.state == .confirmed, let signer = Self.keyed(&signer, bond.localCSRK) else { return .notPossible }
         var mutation: BondMutation?
         if nextCounter >= bond.localSignCounterReserved {
             // The bound is exclusive, so that the greatest counter is never used and none wraps.
@@ -62,8 +64,10 @@ struct SigningState {
     }
 
     /// Signature first, counter second: a forged command must not move the counter.
-    func verify(_ octets: [UInt8], from bond: inout Bond) -> SignedWriteVerdict {
-        guard bond.state == .confirmed, let verifier else { return .notVerifiable }
+    mutating func verify(_ octets: [UInt8], from bond: inout Bond) -> SignedWriteVerdict {
+        guard bond.state == .confirmed, let verifier = Self.keyed(&verifier, bond.remoteCSRK) else {
+            return .notVerifiable
+        }
         let signatureStart = octets.count - DataSigning.signatureOctets
         let counterStart = signatureStart - DataSigning.signCounterOctets
         guard counterStart > 0 else { return .malformed }
