@@ -2,7 +2,11 @@ import CLinux
 import CSQLite
 import Glibc
 
-/// Looks into a daemon's database from outside, in a copy: what is under test is never touched, not even its locks.
+/// Looks into a daemon's database from outside, and writes nothing to it.
+///
+/// While somebody has it open, it is read as it stands: what counts as committed then is the log's shared index, and
+/// frames that a killed process had only begun to commit do not. With nobody there a copy is read, so that the recovery
+/// is left to whoever comes next.
 struct DatabaseAuditor {
     /// What was found at one moment.
     struct Finding: Equatable, Sendable {
@@ -21,19 +25,20 @@ struct DatabaseAuditor {
     let database: String
     let scratch: String
 
-    /// Copies database and log under the store's own lock, so that no commit or checkpoint falls between the two.
-    func look(checkingIntegrity: Bool) throws -> Finding {
+    /// Under the store's own lock, so that no commit or checkpoint falls in between.
+    func look(checkingIntegrity: Bool, isOpenElsewhere: Bool) throws -> Finding {
         guard access(database, R_OK) == 0 else { return Finding() }
-        let copy = scratch + "/copy.sqlite"
-        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
         let lock = latch_open(database + ".lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard lock >= 0 else { throw DrillError.system("cannot open \(database).lock") }
         defer { close(lock) }
         while flock(lock, LOCK_EX) != 0 { guard errno == EINTR else { throw DrillError.system("cannot lock") } }
+        if isOpenElsewhere { return try Reading(path: database).finding(checkingIntegrity: checkingIntegrity) }
+        let copy = scratch + "/copy.sqlite"
+        for suffix in ["", "-wal", "-shm", "-journal"] { unlink(copy + suffix) }
         try Self.copy(database, to: copy)
         if access(database + "-wal", R_OK) == 0 { try Self.copy(database + "-wal", to: copy + "-wal") }
         flock(lock, LOCK_UN)
-        return try Copy(path: copy).finding(checkingIntegrity: checkingIntegrity)
+        return try Reading(path: copy, mayRecover: true).finding(checkingIntegrity: checkingIntegrity)
     }
 
     private static func copy(_ source: String, to target: String) throws {
@@ -52,15 +57,16 @@ struct DatabaseAuditor {
     }
 }
 
-/// One opened copy.
-private final class Copy {
+/// One opened database.
+private final class Reading {
     private var connection: OpaquePointer?
     private var tables: Set<String> = []
 
-    init(path: String) throws {
-        guard sqlite3_open_v2(path, &connection, SQLITE_OPEN_READWRITE, nil) == SQLITE_OK else {
+    init(path: String, mayRecover: Bool = false) throws {
+        let access = mayRecover ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY
+        guard sqlite3_open_v2(path, &connection, access, nil) == SQLITE_OK else {
             sqlite3_close_v2(connection)
-            throw DrillError(.environment, "cannot open a copy of the database")
+            throw DrillError(.environment, "cannot open the database at \(path)")
         }
         // One that is damaged has none that can be read, and the integrity check says so.
         each("SELECT name FROM sqlite_schema WHERE type = 'table'") { tables.insert($0.text(0)) }

@@ -207,8 +207,9 @@ final class Household {
     }
 
     func look(_ role: Role, checkingIntegrity: Bool = false) throws -> DatabaseAuditor.Finding {
-        try DatabaseAuditor(database: directory.database(role), scratch: directory.scratch)
-            .look(checkingIntegrity: checkingIntegrity)
+        let others = directory.isSeparate ? [role] : Role.allCases
+        return try DatabaseAuditor(database: directory.database(role), scratch: directory.scratch)
+            .look(checkingIntegrity: checkingIntegrity, isOpenElsewhere: others.contains(where: isAlive))
     }
 
     func movements() throws -> [Movement] {

@@ -416,7 +416,7 @@ extension Scenario {
                 let last = history.asked[asked.index].verdict ?? "no answer"
                 throw DrillError(.stuck, "no command is accepted any more; the last answer: \(last)")
             }
-            try waiter.sleep(milliseconds: 50)
+            try waiter.sleep(milliseconds: 200)
         }
     }
 }
