@@ -139,6 +139,36 @@ struct RestorationTests {
         #expect(door.requests.map(\.writePath) == counters.map { .signed(counter: $0) })
     }
 
+    @Test("A bonded key that withdraws its wish for a connection forgets nothing of the door")
+    func withdrawnConnection() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.pair()
+        try scene.subscribe()
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        key.discovers = false
+        scene.killDoor()
+        #expect(scene.world.run { key.has("disconnected failed") })
+        key.manager?.connect(peripheral)
+        key.manager?.cancelPeripheralConnection(peripheral)
+        #expect(scene.world.run { key.has("disconnected") })
+
+        scene.launchDoor()
+        key.manager?.connect(peripheral)
+        #expect(scene.world.run { key.count("connected") == 2 })
+        let writable = try #require(key.characteristic(Door.writable))
+        peripheral.writeSignedValue(Data([7]), for: writable)
+        let door = try #require(scene.door)
+        #expect(scene.world.run { door.requests.map(\.value) == [Data([7])] })
+        #expect(key.characteristic(Door.notifying)?.isNotifying == true)
+        peripheral.encrypt()
+        #expect(scene.world.run { key.isSecure })
+        let notifying = try #require(door.characteristic(Door.notifying))
+        #expect(door.manager?.updateValue(Data([8]), for: notifying, onSubscribedCentrals: nil) == true)
+        #expect(scene.world.run { key.values.last == Data([8]) })
+    }
+
     @Test("Without a restore identifier nothing is kept")
     func withoutIdentifier() throws {
         let scene = Scene()

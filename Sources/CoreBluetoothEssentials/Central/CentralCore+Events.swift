@@ -39,7 +39,7 @@ extension CentralCore: CentralRoleDelegate {
     func connected(_ link: LinkInfo) {
         let peripheral = peripheral(link.peer)
         standing[link.peer] = peripheral
-        bonded[link.peer] = link.bond
+        noteBond(of: link)
         refreshWriteLength(peripheral)
         tell { manager, delegate in
             peripheral.content.withLock { $0.state = .connected }
@@ -60,8 +60,9 @@ extension CentralCore: CentralRoleDelegate {
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {
         let peripheral = peripheral(peer)
         standing[peer] = nil
-        // A stranger forgets its subscribers with the link, and may come back with another tree.
-        if bonded.removeValue(forKey: peer) == nil {
+        // A stranger forgets its subscribers with the link, and may come back with another tree. A wish for a connection
+        // that is withdrawn ends no link.
+        if strangers.remove(peer) != nil {
             subscriptions[peer] = nil
             databases[peer] = nil
             checkedDatabases.remove(peer)
@@ -129,7 +130,7 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {
-        bonded[link.peer] = link.bond
+        noteBond(of: link)
         let peripheral = peripheral(link.peer)
         tellLink(peripheral) { $0.peripheral(peripheral, didChangeSecurity: link, error: error) }
     }
@@ -140,12 +141,16 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
-        if case .success(let bond) = result {
-            bonded[peer] = bond
+        if case .success = result {
+            strangers.remove(peer)
             shared.withLock { _ = $0.known.insert(peer) }
         }
         let peripheral = peripheral(peer)
         tellLink(peripheral) { $0.peripheral(peripheral, didPair: result) }
+    }
+
+    func noteBond(of link: LinkInfo) {
+        if link.bond == nil { strangers.insert(link.peer) } else { strangers.remove(link.peer) }
     }
 
     private func refreshWriteLength(_ peripheral: CBPeripheral) {

@@ -32,7 +32,7 @@ extension CentralCore {
         let peripheral = peripheral(peer)
         standing[peer] = peripheral
         let link = host.link(of: peer)
-        bonded[peer] = link?.bond
+        if let link { noteBond(of: link) }
         return (peripheral, link == nil ? .connecting : .connected, adoptKeptDatabase(peer, host))
     }
 

@@ -36,8 +36,8 @@ final class CentralCore: @unchecked Sendable {
     var checkedDatabases: Set<PeerIdentifier> = []
     /// Peers that said that their tree changed, and whose new one is not discovered yet.
     var invalidatedDatabases: Set<PeerIdentifier> = []
-    /// The bonds of connected peers.
-    var bonded: [PeerIdentifier: BondID] = [:]
+    /// Connected peers without a bond.
+    var strangers: Set<PeerIdentifier> = []
     /// Value handles that this side is subscribed to.
     var subscriptions: [PeerIdentifier: Set<AttributeHandle>] = [:]
     /// Peripherals with a connection or a wish for one are not forgotten, though the app may hold no reference.
