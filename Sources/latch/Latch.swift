@@ -8,7 +8,7 @@ struct Latch {
 
     static func main() {
         #if LATCH_PLANTS
-            Plant.active = getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
+        Plant.active = getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
         #endif
         let words = Array(CommandLine.arguments.dropFirst())
         let isMachineReading = words.contains("--json")
