@@ -108,6 +108,13 @@ let package = Package(
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "SecurityManager", "StatePersistence",
             ],
             path: "Benchmarks", swiftSettings: swift),
+        .target(
+            name: "FuzzTargets",
+            dependencies: [
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DaemonControl", "Drills", "GATT", "HCI",
+                "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol", "SecurityManager", "VirtualRadio",
+            ],
+            path: "Fuzz/Targets", swiftSettings: swift),
 
         tests("BluetoothCore"),
         tests("BluetoothCrypto", ["BluetoothCore"]),
@@ -153,6 +160,15 @@ let package = Package(
         tests("VirtualRadio"),
         tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
         tests("latch", ["BluetoothCore", "CLinux", "DaemonControl"]),
+        .testTarget(
+            name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",
+            swiftSettings: swift),
         .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
     ]
 )
+
+// Its `main` is libFuzzer's driver, which only scripts/fuzz links.
+if Context.environment["LATCH_FUZZ"] != nil {
+    package.targets.append(
+        .executableTarget(name: "Fuzzer", dependencies: ["FuzzTargets"], path: "Fuzz/Main", swiftSettings: swift))
+}

@@ -1,3 +1,4 @@
+import DaemonControl
 import Testing
 
 @testable import latch

@@ -1,3 +1,4 @@
+import DaemonControl
 import Foundation
 import Testing
 

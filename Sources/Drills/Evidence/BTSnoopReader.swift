@@ -1,25 +1,27 @@
 /// One H4 packet between a host and its controller.
-struct CapturePacket: Equatable, Sendable {
+package struct CapturePacket: Equatable, Sendable {
     /// Microseconds since 1970.
-    var unixMicroseconds: UInt64
-    var isFromHost: Bool
+    package var unixMicroseconds: UInt64
+    package var isFromHost: Bool
     /// The packet's indicator first.
-    var octets: [UInt8]
+    package var octets: [UInt8]
 }
 
 /// Reads a btsnoop file while it grows: what is not whole yet waits.
-struct BTSnoopReader {
-    struct Malformed: Error, Equatable {}
+package struct BTSnoopReader {
+    package struct Malformed: Error, Equatable {}
 
     /// Octets of one packet; more is no capture of HCI.
-    static let maximumPacketOctets = 70_000
+    package static let maximumPacketOctets = 70_000
     private static let header = Array("btsnoop\0".utf8) + [0, 0, 0, 1, 0, 0, 0x03, 0xEA]
     private static let epochMicroseconds: UInt64 = 0x00DC_DDB3_0F2F_8000
 
     private var pending: [UInt8] = []
     private var hasHeader = false
 
-    mutating func read(_ octets: some Sequence<UInt8>) throws(Malformed) -> [CapturePacket] {
+    package init() {}
+
+    package mutating func read(_ octets: some Sequence<UInt8>) throws(Malformed) -> [CapturePacket] {
         pending += octets
         var start = 0
         if !hasHeader {

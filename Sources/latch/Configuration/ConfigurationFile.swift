@@ -1,4 +1,5 @@
 import CLinux
+import DaemonControl
 import Glibc
 
 /// Reads small files whole, with errors for operators.

@@ -1,3 +1,5 @@
+import DaemonControl
+
 /// One key that a role's configuration file may have: where it stands, what it may be, what it sets.
 struct ConfigurationKey<Settings> {
     enum Field {

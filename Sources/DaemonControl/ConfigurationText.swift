@@ -1,17 +1,29 @@
 /// A place in a configuration file, counted from 1.
-struct TextPosition: Equatable, Sendable {
-    var line: Int
-    var column: Int
+package struct TextPosition: Equatable, Sendable {
+    package var line: Int
+    package var column: Int
+
+    package init(line: Int, column: Int) {
+        self.line = line
+        self.column = column
+    }
 }
 
 /// What is wrong with a configuration file, where, and what to do.
-struct ConfigurationError: Error, Equatable, CustomStringConvertible {
-    var file: String
-    var position: TextPosition
-    var problem: String
-    var remedy: String
+package struct ConfigurationError: Error, Equatable, CustomStringConvertible {
+    package var file: String
+    package var position: TextPosition
+    package var problem: String
+    package var remedy: String
 
-    var description: String {
+    package init(file: String, position: TextPosition, problem: String, remedy: String) {
+        self.file = file
+        self.position = position
+        self.problem = problem
+        self.remedy = remedy
+    }
+
+    package var description: String {
         "\(problem) in \(file) line \(position.line) column \(position.column): \(remedy)"
     }
 }
@@ -20,16 +32,16 @@ struct ConfigurationError: Error, Equatable, CustomStringConvertible {
 /// `[section]`, `key = value`, basic and literal strings, decimal integers, booleans and comments.
 ///
 /// https://toml.io/en/v1.0.0
-struct ConfigurationText: Sendable {
+package struct ConfigurationText: Sendable {
     /// Octets of a file; a larger one is no configuration.
-    static let maximumFileOctets = 64 * 1024
+    package static let maximumFileOctets = 64 * 1024
 
-    enum Value: Equatable, Sendable {
+    package enum Value: Equatable, Sendable {
         case string(String)
         case integer(Int64)
         case boolean(Bool)
 
-        var kind: String {
+        package var kind: String {
             switch self {
             case .string: "a string"
             case .integer: "an integer"
@@ -38,18 +50,18 @@ struct ConfigurationText: Sendable {
         }
     }
 
-    struct Entry: Equatable, Sendable {
+    package struct Entry: Equatable, Sendable {
         /// Empty before the first section.
-        var section: String
-        var key: String
-        var value: Value
-        var keyPosition: TextPosition
-        var valuePosition: TextPosition
+        package var section: String
+        package var key: String
+        package var value: Value
+        package var keyPosition: TextPosition
+        package var valuePosition: TextPosition
     }
 
-    private(set) var entries: [Entry] = []
+    package private(set) var entries: [Entry] = []
 
-    init(_ text: String, file: String) throws(ConfigurationError) {
+    package init(_ text: String, file: String) throws(ConfigurationError) {
         var sections: [String: Int] = [:]
         var section = ""
         for (index, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)

@@ -1,0 +1,46 @@
+/// One thing that is fuzzed: octets in, and either nothing happens or it traps.
+package struct FuzzTarget: Sendable {
+    /// Names its seeds, its corpus and its failures: `Fuzz/Seeds/NAME`.
+    package let name: String
+    package let run: @Sendable ([UInt8]) -> Void
+
+    init(_ name: String, _ run: @escaping @Sendable ([UInt8]) -> Void) {
+        self.name = name
+        self.run = run
+    }
+
+    /// What a peer, a controller, an operator or a damaged disk writes, read by itself.
+    private static let parsers: [FuzzTarget] = [
+        FuzzTarget("h4-deframer", fuzzH4Deframer),
+        FuzzTarget("hci-event", fuzzHCIEvent),
+        FuzzTarget("hci-command", fuzzHCICommand),
+        FuzzTarget("l2cap-recombiner", fuzzRecombiner),
+        FuzzTarget("l2cap-frame", fuzzL2CAPFrame),
+        FuzzTarget("att-pdu", fuzzATTPDU),
+        FuzzTarget("advertising-data", fuzzAdvertisingData),
+        FuzzTarget("smp-pdu", fuzzSMPPDU),
+        FuzzTarget("setup-code", fuzzSetupCode),
+        FuzzTarget("lock-codec", fuzzLockCodec),
+        FuzzTarget("control-line", fuzzControlLine),
+        FuzzTarget("configuration", fuzzConfiguration),
+        FuzzTarget("btsnoop", fuzzBTSnoop),
+        FuzzTarget("stored-tree", fuzzStoredTree),
+        FuzzTarget("bolt-journal", fuzzBoltJournal),
+        FuzzTarget("virtual-radio", fuzzVirtualRadio),
+    ]
+
+    /// The input is a sequence of events.
+    private static let machines: [FuzzTarget] = [
+        FuzzTarget("command-queue", fuzzCommandQueue),
+        FuzzTarget("acl-send-queue", fuzzACLSendQueue),
+        FuzzTarget("le-signalling", fuzzLESignalling),
+        FuzzTarget("att-bearer", fuzzATTBearer),
+        FuzzTarget("gatt-endpoint", fuzzGATTEndpoint),
+        FuzzTarget("pairing", fuzzPairing),
+        FuzzTarget("lock-machine", fuzzLockMachine),
+        FuzzTarget("key-machine", fuzzKeyMachine),
+        FuzzTarget("host", fuzzHost),
+    ]
+
+    package static let all = parsers + machines
+}

@@ -1,0 +1,142 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockCentral
+import LockProtocol
+
+/// A key with anything happening to it, kills among it: facts come before acts, every request ends once, and nothing is
+/// sent that is not on disk as sent.
+@Sendable func fuzzKeyMachine(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var world = KeyWorld()
+    while let event = input.nextEvent() { world.happen(event, &input) }
+}
+
+private struct KeyWorld {
+    private static let handle = AttributeHandle(0x20)
+    private static let receiptKey = ReceiptKey(lockCSRK: Secret([UInt8](repeating: 9, count: 16)))
+
+    private var machine: KeyMachine
+    private var committed = KeySnapshot()
+    private var boot = BootID(bits: 1)
+    private var now = Instant(nanoseconds: 1_000_000_000)
+    private var outputs: [KeyOutput] = []
+    private var open: Set<KeyRequestID> = []
+    private var taken: Set<KeyRequestID> = []
+    private var counter: UInt32 = 0
+
+    init() {
+        for bits: UInt128 in 0..<2 {
+            let record = LockRecord(
+                peer: PeerIdentifier(bits: bits), name: "fuzz", unlocksWhenNear: true, locksWhenLeaving: bits == 0)
+            committed.apply(.lock(record))
+        }
+        machine = KeyMachine(restoring: committed, boot: boot, now: now, into: &outputs)
+        settle()
+    }
+
+    mutating func happen(_ event: UInt8, _ input: inout FuzzInput) {
+        // The third is unknown.
+        let peer = PeerIdentifier(bits: UInt128(min(event >> 4 & 3, 2)))
+        switch event & 15 {
+        case 0:
+            let operation = LockOperation(rawValue: input.octet())
+            let life = UInt64(input.uint16())
+            feed(.ask(peer, operation, RelockArgument(octet: input.octet()), lifeMilliseconds: life))
+        case 1: feed(input.bool() ? .cancel(peer) : .bonded(peer))
+        case 2:
+            let record = LockRecord(peer: peer, name: "fuzz", unlocksWhenNear: input.bool())
+            feed(input.bool() ? .forget(peer) : .lock(record))
+        case 3:
+            let path = SignedPath(receiptKey: Self.receiptKey, receiptHandle: Self.handle)
+            feed(.connected(peer, input.bool() ? path : nil))
+        case 4: feed(.disconnected(peer))
+        case 5: feed(input.bool() ? .encrypted(peer) : .encryptionFailed(peer))
+        case 6:
+            let challenge = Challenge(
+                id: ChallengeID(bits: UInt64(input.octet())), remainingLife: input.octet(),
+                flags: Challenge.Flags(rawValue: input.octet()))
+            feed(.challenge(peer, challenge.encoded))
+        case 7: feed(.challenge(peer, input.chunk()))
+        case 8, 9: answer(peer, isSealed: event & 1 == 0, &input)
+        case 10: feed(input.bool() ? .receipt(peer, input.chunk()) : .lockState(peer, input.chunk()))
+        case 11: status(peer, &input)
+        case 12: feed(.controlPoint(peer, input.chunk()))
+        case 13: feed(.rssi(peer, Int8(bitPattern: input.octet())))
+        case 14:
+            now = now.advanced(byMilliseconds: input.milliseconds())
+            feed(.timerFired)
+        default: relaunch(&input)
+        }
+    }
+
+    private func sent(_ peer: PeerIdentifier) -> ChallengeID {
+        committed.locks[peer]?.request?.sent ?? ChallengeID(bits: 1)
+    }
+
+    /// What only the lock could say.
+    private mutating func answer(_ peer: PeerIdentifier, isSealed: Bool, _ input: inout FuzzInput) {
+        let challenge = sent(peer)
+        let state = LockState(
+            bolt: BoltCode(rawValue: input.octet()), door: DoorCode(rawValue: input.octet()),
+            result: LockResult(rawValue: input.octet() & 15), answered: challenge.prefix)
+        guard isSealed else { return feed(.lockState(peer, state.encoded)) }
+        counter &+= UInt32(input.octet())
+        let receipt = Self.receiptKey.seal(state, lockCounter: counter, answering: challenge, handle: Self.handle)
+        feed(.receipt(peer, receipt.encoded))
+    }
+
+    private mutating func status(_ peer: PeerIdentifier, _ input: inout FuzzInput) {
+        let last = LastCommand(
+            challenge: sent(peer), signCounter: nil, result: LockResult(rawValue: input.octet() & 15),
+            phase: CommandPhase(rawValue: input.octet() & 7))
+        let status = KeyStatus(role: 1, rights: [.lock, .unlock], lastCommand: input.bool() ? last : nil)
+        let response = ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
+        feed(.controlPoint(peer, response.encoded))
+    }
+
+    private mutating func relaunch(_ input: inout FuzzInput) {
+        if input.bool() {
+            boot = BootID(bits: boot.bits + 1)
+            now = Instant(nanoseconds: UInt64(input.octet()) * 1_000_000)
+        }
+        outputs.removeAll()
+        machine = KeyMachine(restoring: committed, boot: boot, now: now, into: &outputs)
+        settle()
+    }
+
+    private mutating func feed(_ event: KeyInput) {
+        machine.handle(event, now: now, into: &outputs)
+        settle()
+    }
+
+    private mutating func settle() {
+        var hasActed = false
+        for output in outputs {
+            if case .persist(let fact) = output {
+                require(!hasActed, "a fact comes behind an act")
+                committed.apply(fact)
+                continue
+            }
+            hasActed = true
+            act(output)
+        }
+        outputs.removeAll()
+        let kept = Set(committed.locks.values.compactMap { $0.request?.id })
+        require(kept == open, "\(open.count) requests are open and \(kept.count) are kept")
+    }
+
+    private mutating func act(_ output: KeyOutput) {
+        switch output {
+        case .took(_, let id):
+            require(taken.insert(id).inserted, "a request's number was given twice")
+            open.insert(id)
+        case .ended(_, let id, _): require(open.remove(id) != nil, "a request ended twice")
+        case .writeSigned(let peer, let octets), .writeEncrypted(let peer, let octets):
+            let command = try? LockCommand(exactly: octets)
+            require(command != nil, "what is sent is no command")
+            require(committed.locks[peer]?.request?.sent == command?.challenge, "a command leaves that is not on disk")
+        case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
+        case .persist, .connect, .disconnect, .encrypt, .readChallenge, .outcome, .stateKnown: break
+        }
+    }
+}

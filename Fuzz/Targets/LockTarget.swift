@@ -1,0 +1,190 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockPeripheral
+import LockProtocol
+
+/// A lock with anything happening to it, kills among it: facts come before acts, nothing opens without a granted
+/// command, every movement has one outcome, the audit's chain is unbroken, no receipt counter is used twice.
+@Sendable func fuzzLockMachine(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var world = LockWorld()
+    while let event = input.nextEvent() { world.happen(event, &input) }
+    world.finish()
+}
+
+private struct LockWorld {
+    private static let receiptHandle = AttributeHandle(0x20)
+    private static let bonds: ClosedRange<UInt64> = 1...4
+
+    private var machine: LockMachine
+    private var committed = LockSnapshot()
+    private var records: [AuditRecord] = []
+    private var boot = BootID(bits: 1)
+    private var now = Instant(nanoseconds: 1_000_000_000)
+    private var outputs: [LockOutput] = []
+    private var random: UInt64 = 0
+    private var receipts: Set<[UInt8]> = []
+    private var challenge: [UInt8] = []
+    private var ordered: ActuatorOrder?
+    /// Movements that wait for their outcome, and those that have it.
+    private var granted: Set<UInt64> = []
+    private var ended: Set<UInt64> = []
+
+    init() {
+        for bond in Self.bonds {
+            let credential = Credential(
+                id: CredentialID(rawValue: bond), name: "fuzz", role: Role(rawValue: UInt8(bond)) ?? .owner, bond: bond)
+            committed.apply(.credential(credential))
+        }
+        machine = Self.launch(committed, BoltReading(position: .locked), boot, now, &outputs)
+        settle()
+    }
+
+    private static func launch(
+        _ snapshot: LockSnapshot, _ reading: BoltReading, _ boot: BootID, _ now: Instant, _ outputs: inout [LockOutput]
+    ) -> LockMachine {
+        LockMachine(
+            restoring: snapshot, reading: reading, boot: boot, receiptHandle: receiptHandle,
+            at: LockMoment(now: now, wallClockSeconds: 1_000), into: &outputs)
+    }
+
+    private static func claim(_ bond: UInt64) -> LinkClaim {
+        let csrk = Secret([UInt8](repeating: UInt8(truncatingIfNeeded: bond), count: 16))
+        return LinkClaim(bond: bond, receiptKey: ReceiptKey(lockCSRK: csrk))
+    }
+
+    mutating func happen(_ event: UInt8, _ input: inout FuzzInput) {
+        let link = LockLink(rawValue: UInt64(event >> 4 & 3))
+        switch event & 15 {
+        case 0:
+            let bits = input.octet()
+            let bond = UInt64(bits & 7)
+            let subscriptions = Set(
+                LockSubscription.allCases.enumerated().filter { bits >> (4 + $0.offset) & 1 == 1 }
+                    .map(\.element))
+            feed(.connected(link, Self.bonds.contains(bond) ? Self.claim(bond) : nil, subscriptions: subscriptions))
+        case 1: feed(.disconnected(link))
+        case 2: feed(.encrypted(link, Self.claim(UInt64(input.octet() & 3) + 1)))
+        case 3: feed(.pairing(link, isUnderWay: input.bool()))
+        case 4: feed(.subscription(link, LockSubscription.allCases[Int(input.octet() % 3)], isOn: input.bool()))
+        case 5: feed(.challengeRead(link))
+        // A command that answers the last challenge, which chance would never hit.
+        case 6, 7:
+            let command = [LockCommand.version << 4 | input.octet() & 15, input.octet()] + challenge.prefix(6)
+            feed(.command(link, event & 1 == 0 ? .encrypted : .signed(counter: UInt32(input.uint16())), command))
+        case 8: feed(.command(link, input.bool() ? .encrypted : .signed(counter: 1), input.chunk()))
+        case 9: feed(.controlPoint(link, input.chunk()))
+        case 10: report(&input)
+        case 11, 12:
+            now = now.advanced(byMilliseconds: input.milliseconds())
+            feed(.timerFired)
+        case 13: administer(&input)
+        default: relaunch(&input)
+        }
+    }
+
+    private mutating func report(_ input: inout FuzzInput) {
+        let intent = ordered?.intent ?? IntentID(rawValue: UInt64(input.octet()))
+        let position = BoltPosition(rawValue: input.octet() & 3) ?? .unknown
+        let reports: [ActuatorReport] = [
+            .began(intent), .ended(intent, position), .ended(intent, ordered?.movement.target ?? position),
+            .declined(intent), .bolt(position), .door(DoorCode(rawValue: input.octet())),
+        ]
+        feed(.actuator(reports[Int(input.octet()) % reports.count]))
+    }
+
+    private mutating func administer(_ input: inout FuzzInput) {
+        let bond = UInt64(input.octet() & 3) + 1
+        switch input.octet() & 3 {
+        case 0:
+            let settings = LockSettings(
+                relockSeconds: input.bool() ? UInt16(input.octet()) : nil, lockAndGoSeconds: UInt16(input.octet()),
+                challengeLifeMilliseconds: UInt64(input.uint16()), acceptsSigned: input.bool())
+            feed(.administration(.settings(settings)))
+        case 1: feed(.administration(.bondForgotten(bond)))
+        case 2: feed(.administration(.credentialRemoved(CredentialID(rawValue: bond))))
+        default:
+            let validity = Validity(
+                notBeforeSeconds: input.bool() ? 500 : nil, notAfterSeconds: input.bool() ? 1_500 : nil)
+            let credential = Credential(
+                id: CredentialID(rawValue: bond), name: "fuzz", role: Role(rawValue: input.octet()) ?? .owner,
+                isEnabled: input.bool(), bond: bond, validity: validity)
+            feed(.administration(.credential(credential)))
+        }
+    }
+
+    /// A kill, with or without the machine's power.
+    private mutating func relaunch(_ input: inout FuzzInput) {
+        if input.bool() {
+            boot = BootID(bits: boot.bits + 1)
+            now = Instant(nanoseconds: UInt64(input.octet()) * 1_000_000)
+        }
+        let bits = input.octet()
+        var reading = BoltReading(position: BoltPosition(rawValue: bits & 3) ?? .unknown)
+        if bits & 4 != 0 { reading.moving = committed.intent?.id }
+        reading.performed = [nil, true, false, nil][Int(bits >> 3 & 3)]
+        ordered = nil
+        outputs.removeAll()
+        machine = Self.launch(committed, reading, boot, now, &outputs)
+        settle()
+    }
+
+    private mutating func feed(_ event: LockInput) {
+        random &+= 0x9E37_79B9_7F4A_7C15
+        machine.handle(event, at: LockMoment(now: now, wallClockSeconds: 1_000), random: random, into: &outputs)
+        settle()
+    }
+
+    private mutating func settle() {
+        var hasActed = false
+        for output in outputs {
+            if case .persist(let fact) = output {
+                require(!hasActed, "a fact comes behind an act")
+                keep(fact)
+                continue
+            }
+            hasActed = true
+            act(output)
+        }
+        outputs.removeAll()
+        require(granted.count <= 1, "\(granted.count) movements wait for their outcome")
+    }
+
+    private mutating func keep(_ fact: LockMutation) {
+        committed.apply(fact)
+        guard case .audit(let record) = fact else { return }
+        records.append(record)
+        switch record.event {
+        case .granted, .securing: granted.insert(record.sequence)
+        case .outcome(let sequence, _):
+            require(granted.remove(sequence) != nil, "an outcome without a movement")
+            require(ended.insert(sequence).inserted, "a movement has two outcomes")
+        case .refused, .refusalsSuppressed, .bolt, .door, .launched: break
+        }
+    }
+
+    private mutating func act(_ output: LockOutput) {
+        switch output {
+        case .actuate(let order):
+            ordered = order
+            require(committed.intent?.id == order.intent, "a movement is ordered that is not on disk")
+            require(order.movement.isSecuring || order.notAfter != nil, "an opening has no end to its time")
+            require(order.movement.isSecuring || order.command != nil, "a lock opens by itself")
+        case .notifyChallenge(_, let octets), .challengeValue(_, let octets):
+            require(octets.count == Challenge.octets, "a challenge has another length")
+            challenge = octets
+        case .notifyReceipt(_, let octets):
+            require(octets.count == Receipt.octets, "a receipt has another length")
+            require(receipts.insert(octets).inserted, "a receipt was sent twice")
+        case .notifyLockState(_, let octets):
+            require(octets.count == LockState.octets, "a lock state has another length")
+        case .indicateControlPoint(_, let octets): require(octets.count <= 20, "an answer needs a longer MTU")
+        case .stateChanged, .disconnect, .persist: break
+        }
+    }
+
+    mutating func finish() {
+        require(AuditHead.empty.firstBreak(in: records) == nil, "the audit's chain is broken")
+        require(committed.intent == nil || granted == [committed.intent?.id.rawValue ?? 0], "an intent is nobody's")
+    }
+}

@@ -1,0 +1,148 @@
+import BluetoothCore
+import BluetoothCrypto
+import SecurityManager
+
+/// Two sides of a pairing with an attacker between them, who delivers, drops, changes and invents commands, and with
+/// hosts and users who do anything at any time.
+@Sendable func fuzzPairing(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    guard let world = PairingWorld(method: input.octet()) else { return }
+    while let event = input.nextEvent() { world.happen(event, &input) }
+    world.finish()
+}
+
+private final class PairingSide {
+    var machine: PairingMachine
+    let book: BondBook
+    let parameters: PairingParameters
+    var sent: [[UInt8]] = []
+    var completed: Bond?
+    var ltk: Secret?
+
+    init?(role: PairingRole, scalar: UInt8, own: DeviceAddress, peer: DeviceAddress, _ policy: PairingPolicy) {
+        guard let identity = IdentityAddress(own), let pair = Self.keyPair(scalar) else { return nil }
+        let irk = Secret([UInt8](repeating: scalar, count: 16))
+        machine = PairingMachine(role: role, localAddress: own, peerAddress: peer)
+        book = BondBook(localIdentity: LocalIdentity(address: identity, irk: irk))
+        var random = CountingRandom(UInt64(scalar))
+        guard let material = PairingMaterial(keyPair: pair, random: random.octets(PairingMaterial.randomOctets)) else {
+            return nil
+        }
+        parameters = PairingParameters(policy: policy, material: material, credential: "fuzz")
+    }
+
+    static func keyPair(_ scalar: UInt8) -> P256KeyPair? {
+        P256KeyPair(scalar: Secret([UInt8](repeating: 0, count: 31) + [scalar]))
+    }
+}
+
+private final class PairingWorld {
+    private let initiator: PairingSide
+    private let responder: PairingSide
+    private var now = Instant(nanoseconds: 0)
+    private var isTampered = false
+
+    init?(method choice: UInt8) {
+        let (a, b) = (DeviceAddress(kind: .public, bits: 0xA1), DeviceAddress(kind: .public, bits: 0xB2))
+        let offer = OutOfBandOffer(random: Secret([UInt8](repeating: 7, count: 16)))
+        guard let key = PairingSide.keyPair(5)?.publicKey else { return nil }
+        let methods: (PairingMethod, PairingMethod) =
+            switch choice & 3 {
+            case 0: (.numericComparison, .numericComparison)
+            case 1: (.passkeyInput, .passkeyDisplay)
+            case 2: (.passkeyDisplay, .passkeyInput)
+            default:
+                (
+                    .outOfBand(offered: nil, received: offer.data(address: b, publicKey: key)),
+                    .outOfBand(offered: offer, received: nil)
+                )
+            }
+        let required: KeyDistribution = choice & 4 == 0 ? [] : [.idKey, .signKey]
+        let policies = (
+            PairingPolicy(method: methods.0, requiredPeerKeys: required),
+            PairingPolicy(method: methods.1, requiredPeerKeys: required)
+        )
+        guard let initiator = PairingSide(role: .initiator, scalar: 3, own: a, peer: b, policies.0),
+            let responder = PairingSide(role: .responder, scalar: 5, own: b, peer: a, policies.1)
+        else { return nil }
+        (self.initiator, self.responder) = (initiator, responder)
+        feed(responder, .arm(responder.parameters))
+        feed(initiator, .begin(initiator.parameters))
+    }
+
+    func happen(_ event: UInt8, _ input: inout FuzzInput) {
+        let side = event & 0x80 == 0 ? responder : initiator
+        let other = event & 0x80 == 0 ? initiator : responder
+        switch event & 15 {
+        case 0...4: deliver(other, side) { $0 }
+        case 5:
+            let (index, bits) = (Int(input.octet()), input.octet())
+            deliver(other, side) { octets in
+                var octets = octets
+                if index < octets.count { octets[index] ^= bits }
+                return octets
+            }
+        case 6:
+            isTampered = true
+            feed(side, .received(input.chunk()))
+        case 7:
+            isTampered = true
+            if !other.sent.isEmpty { other.sent.removeFirst() }
+        case 8: feed(side, .passkeyEntered(displayed ?? UInt32(input.uint16())))
+        case 9: feed(side, .numericCompared(equal: input.bool()))
+        case 10: feed(side, .encryptionChanged(enabled: input.bool()))
+        case 11: feed(side, .cancel(.unspecifiedReason))
+        case 12:
+            now = now.advanced(byMilliseconds: input.milliseconds())
+            feed(side, .timerFired)
+        case 13: feed(side, side.machine.role == .initiator ? .begin(side.parameters) : .arm(side.parameters))
+        case 14: feed(side, input.bool() ? .disarm(refusing: .pairingNotSupported) : .disconnected)
+        default: feed(side, .requestSecurity([.bonding, .mitm]))
+        }
+    }
+
+    private var displayed: UInt32?
+
+    private func deliver(_ from: PairingSide, _ to: PairingSide, _ change: ([UInt8]) -> [UInt8]) {
+        guard !from.sent.isEmpty else { return }
+        let command = from.sent.removeFirst()
+        let changed = change(command)
+        if changed != command { isTampered = true }
+        feed(to, .received(changed))
+    }
+
+    private func feed(_ side: PairingSide, _ event: PairingEvent) {
+        let outputs = side.machine.handle(event, now: now, book: side.book)
+        require(outputs.count <= 16, "one event, \(outputs.count) outputs")
+        var ends = 0
+        for output in outputs {
+            switch output {
+            case .send(let pdu):
+                require(pdu.count <= SMPPDU.maximumOctets, "a command is longer than any")
+                // What nobody takes is lost, as on a link that went away.
+                if side.sent.count < 32 { side.sent.append(pdu) } else { isTampered = true }
+            case .displayPasskey(let passkey): displayed = passkey
+            case .startEncryption(let ltk): side.ltk = ltk
+            case .completed(let bond):
+                ends += 1
+                side.completed = bond
+                require(bond.isAuthenticated && bond.keySize == 16, "a bond is weaker than its policy")
+            case .failed: ends += 1
+            case .persist, .requestPasskey, .confirmNumeric, .securityRequested, .refused: break
+            }
+        }
+        require(ends <= 1, "a pairing ended twice")
+        require(!side.machine.isPairing || side.machine.deadline != nil, "a pairing has no end in sight")
+        require(side.book.bonds.count <= 2, "bonds pile up")
+    }
+
+    func finish() {
+        if !isTampered, let a = initiator.completed, let b = responder.completed {
+            require(a.ltk == b.ltk, "two sides are bonded by different keys")
+        }
+        for side in [initiator, responder] {
+            feed(side, .disconnected)
+            require(!side.machine.isPairing && side.machine.isDead, "a pairing outlives its link")
+        }
+    }
+}
