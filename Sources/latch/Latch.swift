@@ -22,7 +22,7 @@ struct Latch {
     }
 
     private static func run(_ words: [String]) throws -> ExitCode {
-        let parser = ArgumentParser(commands: Commands.all)
+        let parser = ArgumentParser(commands: Commands.candidates(for: words))
         guard !words.isEmpty else {
             throw Failure(.usage, "a command is needed: `latch --help` lists them")
         }

@@ -26,6 +26,11 @@ struct ArgumentParserTests {
         #expect(try Self.arguments("central enroll --state a -").operands == ["-"])
     }
 
+    @Test("the shortened list that a command line is parsed with has its command", arguments: Commands.all.map(\.path))
+    func candidates(path: [String]) {
+        #expect(Commands.candidates(for: path + ["--help"]).contains { $0.path == path })
+    }
+
     @Test("every command explains itself", arguments: Commands.all.map(\.path))
     func help(path: [String]) throws {
         let spec = try #require(Commands.all.first { $0.path == path })

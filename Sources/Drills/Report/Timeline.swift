@@ -14,6 +14,9 @@ struct Timeline {
     private var width: Int { Self.left + Int(min(seconds, 36_000) * Self.pixelsPerSecond) + 24 }
     private var height: Int { Self.top + Self.lanes.count * Self.laneHeight + 28 }
 
+    /// The time that a command's mark covers.
+    private static let markNanoseconds = 10 * 1_000_000_000 / pixelsPerSecond
+
     private func x(_ at: UInt64) -> String {
         let since = at > history.began ? min(at, max(history.ended, history.began)) - history.began : 0
         let tenths = since / 1_000 * Self.pixelsPerSecond / 100_000
@@ -111,8 +114,17 @@ struct Timeline {
         }.joined(separator: "\n")
     }
 
+    /// A key that is still busy with a command is asked again and again: such answers are drawn once for as far as they
+    /// would lie on each other.
     private var commands: String {
-        history.asked.map { asked in
+        var lastRefused: (at: UInt64, verdict: String?)?
+        return history.asked.compactMap { asked in
+            if !asked.isAccepted {
+                if let last = lastRefused, last.verdict == asked.verdict, asked.at < last.at + Self.markNanoseconds {
+                    return nil
+                }
+                lastRefused = (asked.at, asked.verdict)
+            }
             let text = "\(asked.opens ? "unlock" : "lock"): \(asked.verdict ?? "no answer")"
             return "<circle class=\"\(asked.isAccepted ? "command" : "refused")\" cx=\"\(x(asked.at))\" "
                 + "cy=\"\(y("commands"))\" r=\"4\">" + title(text, asked.at) + "</circle>"

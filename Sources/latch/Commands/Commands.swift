@@ -7,6 +7,16 @@ enum Commands {
             CentralCommands.status, CentralCommands.stop,
         ] + StateCommands.all + [RadioCommand.radio, DrillCommands.drill]
 
+    /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
+    /// description and not everybody's.
+    static func candidates(for words: [String]) -> [CommandSpec] {
+        switch (words.first, words.dropFirst().first) {
+        case ("peripheral", "run"): [PeripheralCommands.run]
+        case ("central", "run"): [CentralCommands.run]
+        default: all
+        }
+    }
+
     static let state = OptionSpec.value(
         "state", "DIR", "The daemon's state directory, mode 0700.", isRequired: true)
     static let json = OptionSpec.flag("json", "Write JSON, one value on each line, for programs.")
