@@ -159,7 +159,7 @@ let package = Package(
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio"),
         tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
-        tests("latch", ["BluetoothCore", "CLinux", "DaemonControl"]),
+        tests("latch", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl", "HCITransport", "StatePersistence"]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",
             swiftSettings: swift),

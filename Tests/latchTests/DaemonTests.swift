@@ -4,83 +4,6 @@ import Testing
 
 @testable import latch
 
-/// A daemon of the test's, ended with it.
-private final class Daemon {
-    private let process = Process()
-    private let errors = Pipe()
-
-    init(_ arguments: [String]) throws {
-        process.executableURL = URL(fileURLWithPath: Program.path)
-        process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin"]
-        process.standardError = errors
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-    }
-
-    deinit { kill() }
-
-    func kill() {
-        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
-    }
-
-    /// Its status after SIGTERM, or by itself.
-    func end(signalling: Bool = true) -> Int32 {
-        if signalling { process.terminate() }
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
-
-    var complaint: String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
-}
-
-/// Until `condition` holds; processes are waited for, and nothing else.
-private func waits(_ condition: () throws -> Bool) rethrows -> Bool {
-    for _ in 0..<1_000 {
-        if try condition() { return true }
-        usleep(10_000)
-    }
-    return false
-}
-
-/// A radio and room for daemons beside it.
-private final class Bench {
-    let directory: TemporaryDirectory
-    private var radio: Daemon?
-
-    init(withRadio: Bool = true) throws {
-        directory = try TemporaryDirectory()
-        for name in ["lock", "key"] {
-            try FileManager.default.createDirectory(
-                atPath: path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        }
-        guard withRadio else { return }
-        radio = try Daemon([
-            "radio", "--socket", path("air"), "--control", path("air.control"), "--air", "immediate",
-        ])
-        #expect(waits { FileManager.default.fileExists(atPath: path("air")) })
-    }
-
-    func path(_ name: String) -> String { directory.path + "/" + name }
-
-    func arguments(_ role: String, _ state: String) -> [String] {
-        [role, "run", "--transport", "unix:" + path("air"), "--state", path(state), "--log-level", "error"]
-    }
-
-    func start(_ role: String, _ state: String) throws -> Daemon {
-        let daemon = try Daemon(arguments(role, state))
-        #expect(try waits { try latch(role, "status", state).output.contains("radio: on") })
-        return daemon
-    }
-
-    func latch(_ role: String, _ command: String, _ state: String, _ more: [String] = [], input: String = "") throws
-        -> Program.Outcome
-    {
-        try Program.run([role, command, "--state", path(state)] + more, input: input)
-    }
-}
-
 @Suite("Daemons", .serialized)
 struct DaemonTests {
     @Test("from a setup code to the bolt, and on through a kill of both sides")
@@ -88,30 +11,10 @@ struct DaemonTests {
         let bench = try Bench()
         var lock = try bench.start("peripheral", "lock")
         var key = try bench.start("central", "key")
-        let window = try Daemon([
-            "peripheral", "enroll", "--state", bench.path("lock"), "--credential", "anna", "--role", "owner", "--json",
-        ])
-        window.kill()
-        let enrolling = Process()
-        let said = Pipe()
-        enrolling.executableURL = URL(fileURLWithPath: Program.path)
-        enrolling.arguments = ["peripheral", "enroll", "--state", bench.path("lock"), "--credential", "anna"]
-        enrolling.standardOutput = said
-        // The window that was killed with its operator has to have closed.
-        #expect(
-            try waits { try !bench.latch("peripheral", "status", "lock").output.contains("enrolling") })
-        try enrolling.run()
-        var heard = ""
-        while !heard.contains("setup code: ") || !heard.hasSuffix("\n") {
-            let more = said.fileHandleForReading.availableData
-            try #require(!more.isEmpty)
-            heard += String(decoding: more, as: UTF8.self)
-        }
-        let code = try #require(heard.split(separator: "\n").compactMap { $0.split(separator: " ").last }.last)
-        let enrolled = try bench.latch("central", "enroll", "key", ["-"], input: String(code))
-        #expect(enrolled.status == 0, "\(enrolled)")
-        enrolling.waitUntilExit()
-        #expect(enrolling.terminationStatus == 0)
+        let abandoned = try Window(["--state", bench.path("lock"), "--credential", "anna", "--role", "owner"])
+        _ = try abandoned.code()
+        abandoned.leave()
+        try bench.enroll("anna")
         for _ in 0..<2 {
             for operation in ["unlock", "lock"] {
                 let outcome = try bench.latch("central", operation, "key")
@@ -217,5 +120,62 @@ struct DaemonTests {
         #expect(try bench.latch("central", "stop", "key").status == 0)
         #expect(daemon.end(signalling: false) == 0)
         #expect(try bench.latch("central", "status", "key").status == ExitCode.unavailable.rawValue)
+    }
+
+    @Test("Window left open: who already has the credential neither gains nor loses a right by it")
+    func windowGivesNothing() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna", role: "resident")
+        let window = try Window(["--state", bench.path("lock"), "--credential", "anna", "--role", "lock-only"])
+        _ = try window.code()
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        window.leave()
+        #expect(try waits { try bench.roles() == ["resident"] })
+        #expect(try bench.latch("central", "lock", "key").status == 0)
+        // The same key again, under the same name: the bond is replaced, and the role with it.
+        try bench.enroll("anna", role: "lock-only")
+        #expect(try bench.roles() == ["lockOnly"])
+        let refused = try bench.latch("central", "unlock", "key")
+        #expect(refused.errors.contains("not permitted"), "\(refused)")
+        #expect(try bench.latch("central", "lock", "key").status == 0)
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
+    }
+
+    @Test("Unplugged controller: the relock is made all the same")
+    func relockWithoutRadio() throws {
+        let bench = try Bench()
+        let configuration = try bench.directory.write("[lock]\nrelock_seconds = 1\n", to: "lock.conf")
+        let lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", configuration])
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        bench.unplug()
+        #expect(lock.end(signalling: false) == ExitCode.transport.rawValue)
+        _ = key.end(signalling: false)
+        let journal = bench.path("lock") + "/bolt.journal"
+        // As a service manager does it.
+        let isLocked = try waits {
+            let outcome = try Program.run(bench.arguments("peripheral", "lock") + ["--config", configuration])
+            #expect(outcome.status == ExitCode.transport.rawValue)
+            return try String(contentsOfFile: journal, encoding: .utf8).hasSuffix(" lock\n")
+        }
+        #expect(isLocked)
+        #expect(try bench.latch("state", "check", "lock").output.contains("faults: []"))
+    }
+
+    @Test("whoever reads the log may go, and the daemon stays", arguments: ["peripheral", "central"])
+    func logReaderGone(role: String) throws {
+        let bench = try Bench()
+        let words = bench.arguments(role, "lock").dropLast() + ["info"]
+        let script = "\"$@\" 2>&1 >/dev/null | head -n 1"
+        let piped = try Daemon(["-c", script, "sh", Program.path] + words, of: "/bin/sh")
+        #expect(try waits { try bench.latch(role, "status", "lock").output.contains("radio: on") })
+        for _ in 0..<3 { #expect(try bench.latch(role, "status", "lock").status == 0) }
+        #expect(try bench.latch(role, "stop", "lock").status == 0)
+        _ = piped.end(signalling: false)
     }
 }

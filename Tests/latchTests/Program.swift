@@ -17,9 +17,11 @@ enum Program {
         return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("latch").path
     }
 
-    static func run(_ arguments: [String], input: String = "", environment: [String: String] = [:]) throws -> Outcome {
+    static func run(
+        _ arguments: [String], of program: String = path, input: String = "", environment: [String: String] = [:]
+    ) throws -> Outcome {
         let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
+        process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
         let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())

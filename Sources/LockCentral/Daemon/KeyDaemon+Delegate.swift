@@ -110,7 +110,8 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         guard let known = handles[peer] else {
             return peripheral.discoverServices([CBUUID(LockUUID.lockService)])
         }
-        let missing = known.subscriptions.filter { !$0.isNotifying }
+        // What a former bond had subscribed to, the lock keeps under that bond: a new one asks for everything.
+        let missing = isConfirming(peer) ? known.subscriptions : known.subscriptions.filter { !$0.isNotifying }
         guard !missing.isEmpty else { return prepared(peer) }
         awaited[peer] = missing
         for characteristic in missing { peripheral.setNotifyValue(true, for: characteristic) }

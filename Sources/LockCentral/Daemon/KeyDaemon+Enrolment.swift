@@ -140,6 +140,11 @@ extension KeyDaemon {
         }
     }
 
+    /// Whether this lock's bond has yet to prove itself.
+    func isConfirming(_ peer: PeerIdentifier) -> Bool {
+        unconfirmed.contains(peer) || enrolment?.peer == peer && enrolment?.phase.isPaired == true
+    }
+
     func enrolmentPrepared(_ peer: PeerIdentifier) -> Bool {
         if unconfirmed.contains(peer) {
             askForConfirmation(peer)
@@ -189,8 +194,8 @@ extension KeyDaemon {
 
     /// Whether an encryption that failed was to confirm a bond: one that the lock does not know is of no use here either.
     func confirmationFailed(_ peer: PeerIdentifier, _ reason: String) -> Bool {
-        let isEnrolling = enrolment?.peer == peer && enrolment?.phase.isPaired == true
-        guard isEnrolling || unconfirmed.contains(peer) else { return false }
+        guard isConfirming(peer) else { return false }
+        let isEnrolling = enrolment?.peer == peer
         dropUnconfirmed(peer)
         if isEnrolling { endEnrolment(.failed(.notConfirmed(reason))) } else { disconnect(peer) }
         return true

@@ -17,7 +17,9 @@ struct EnrolmentWindow {
 }
 
 extension LockDaemon {
-    /// Opens the window. The credential is on disk, without a bond, before anybody can pair for it.
+    /// Opens the window. What it offers is on disk, as a credential without a bond, before anybody can pair for it. A
+    /// credential of that name that has a bond stays as it is until another bond has proved itself: opening a window
+    /// gives nobody a right, and takes none away.
     package func openEnrolment(
         _ request: EnrolmentRequest, report: @escaping (EnrolmentProgress) -> Void
     ) throws(EnrolmentRefusal) {
@@ -26,26 +28,27 @@ extension LockDaemon {
         guard !request.credential.isEmpty, request.credential.utf8.count <= Credential.nameOctetsMaximum else {
             throw .badName
         }
-        var credential =
-            machine.credentials.values.first { $0.name == request.credential }
+        let named = machine.credentials.values.filter { $0.name == request.credential }
+        var offer =
+            named.first { $0.bond == nil }
             ?? Credential(
                 id: CredentialID(rawValue: surroundings.random() >> 1), name: request.credential, role: request.role)
-        credential.role = request.role
-        credential.isEnabled = true
-        feed(.administration(.credential(credential)))
+        offer.role = request.role
+        offer.isEnabled = true
+        feed(.administration(.credential(offer)))
         let timer = host.makeTimer()
         window = EnrolmentWindow(request: request, timer: timer, report: report)
         let end = host.now.advanced(byMilliseconds: request.seconds * 1_000)
         host.setTimer(timer, at: end) { [weak self] _ in self?.closeWindow(.expired) }
-        let (method, code) = offer(request.method)
-        let replaces = credential.bond.map { BondID(Int64(bitPattern: $0)) }
+        let (method, code) = makeOffer(request.method)
+        let replaces = named.lazy.compactMap(\.bond).first.map { BondID(Int64(bitPattern: $0)) }
         manager.setPairingWindow(
             PairingWindow(method: method, credential: request.credential, replaces: replaces))
         progress(.opened(code))
     }
 
     /// The key pair and the random value of an out-of-band offer are made for this window and kept nowhere.
-    private func offer(_ method: EnrolmentRequest.Method) -> (PairingWindow.Method, SetupCode?) {
+    private func makeOffer(_ method: EnrolmentRequest.Method) -> (PairingWindow.Method, SetupCode?) {
         switch method {
         case .passkey: return (.passkeyDisplay, nil)
         case .outOfBand:
@@ -71,6 +74,17 @@ extension LockDaemon {
         self.window = nil
         host.setTimer(window.timer, at: nil) { _ in }
         manager?.setPairingWindow(nil)
+        withdrawOffer(to: window.request.credential)
+    }
+
+    /// What nobody took up goes, unless the credential is nothing but that: its name and role are the operator's word. A
+    /// bond that has yet to prove itself still has its role from it.
+    private func withdrawOffer(to name: String) {
+        let named = (machine?.credentials.values).map { $0.filter { $0.name == name } } ?? []
+        guard named.contains(where: { $0.bond != nil }), let offer = named.first(where: { $0.bond == nil }),
+            !host.bonds.contains(where: { $0.state == .unconfirmed && $0.credential == name })
+        else { return }
+        feed(.administration(.credentialRemoved(offer.id)))
     }
 
     package func peripheralManager(
@@ -87,9 +101,13 @@ extension LockDaemon {
         feed(.pairing(LockLink(link), isUnderWay: false))
         switch result {
         case .success(let bond):
+            // The attempt may have outlived its window, and there is no enrolment without one.
+            guard let window, host.bond(bond)?.credential == window.request.credential else {
+                return host.deleteBond(bond)
+            }
             dropFormerUnconfirmed(than: bond)
             pairedLinks.insert(LockLink(link))
-            window?.paired = bond
+            self.window?.paired = bond
             progress(.paired(bond))
             // One credential, one enrolment: nobody else gets in through what is left of the window.
             peripheral.setPairingWindow(nil)
@@ -123,15 +141,31 @@ extension LockDaemon {
         if bond.state == .confirmed { return true }
         guard bond.state == .unconfirmed, !pairedLinks.contains(link),
             let request = try? ControlPointRequest(exactly: octets), request.opcode == .keyStatus,
-            var credential = machine?.credentials.values.first(where: { $0.name == bond.credential })
+            let named = (machine?.credentials.values).map({ $0.filter { $0.name == bond.credential } }),
+            let credential = Self.credential(of: named)
         else { return false }
-        let former = credential.bond
+        let former = named.first { $0.bond != nil }?.bond
         host.promoteBond(bond.id)
-        credential.bond = UInt64(bitPattern: bond.id.rawValue)
-        feed(.administration(.credential(credential)))
-        if let former, former != credential.bond { feed(.administration(.bondForgotten(former))) }
+        var enrolled = credential
+        enrolled.bond = UInt64(bitPattern: bond.id.rawValue)
+        feed(.administration(.credential(enrolled)))
+        for offer in named where offer.bond == nil && offer.id != enrolled.id {
+            feed(.administration(.credentialRemoved(offer.id)))
+        }
+        if let former, former != enrolled.bond { feed(.administration(.bondForgotten(former))) }
         tell(.enrolled(credential: credential.name, bond.id))
         if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
         return true
+    }
+    /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when
+    /// it is gone, or was disabled and not offered anew.
+    private static func credential(of named: [Credential]) -> Credential? {
+        let offer = named.first { $0.bond == nil }
+        guard var standing = named.first(where: { $0.bond != nil }) else { return offer }
+        if let offer {
+            standing.role = offer.role
+            standing.isEnabled = offer.isEnabled
+        }
+        return standing.isEnabled ? standing : nil
     }
 }

@@ -50,8 +50,6 @@ package final class LockDaemon {
 
     /// So many enrolment attempts in vain close the window; only the operator opens it again.
     package static let enrolmentFailuresMaximum = 3
-    /// Updates that wait for room in the controller; one more displaces the oldest, which nobody is owed.
-    static let waitingUpdatesMaximum = 32
 
     let configuration: Configuration
     let surroundings: Surroundings
@@ -76,7 +74,7 @@ package final class LockDaemon {
     var pairedLinks: Set<LockLink> = []
     var window: EnrolmentWindow?
     var challengeRead: CBATTRequest?
-    private var waitingUpdates: [(CBMutableCharacteristic, [UInt8], LockLink)] = []
+    private var waitingUpdates = UpdateQueue<(CBMutableCharacteristic, [UInt8])>()
 
     /// Reads what is kept, and the bolt. The machine begins, and settles what was owed, as soon as the service has its
     /// handles: restored before the radio is on, or published when it is for the first time.
@@ -167,8 +165,8 @@ extension LockDaemon {
         }
     }
 
-    /// The intent is on disk: the bolt may move, if it is not too late by now for an opening. An actuator that cannot say whether it moved ends the process, and the
-    /// next launch reads the bolt.
+    /// The intent is on disk: the bolt may move, if it is not too late by now for an opening. An actuator that cannot say
+    /// whether it moved ends the process, and the next launch reads the bolt.
     private func perform(_ order: ActuatorOrder) {
         do {
             surroundings.observe(.actuator(order))
@@ -190,22 +188,18 @@ extension LockDaemon {
     }
 
     private func update(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) {
-        if waitingUpdates.isEmpty, send(characteristic, value, link) { return }
-        if waitingUpdates.count == Self.waitingUpdatesMaximum { waitingUpdates.removeFirst() }
-        waitingUpdates.append((characteristic, value, link))
+        waitingUpdates.put((characteristic, value), for: link, send: sender)
     }
 
-    private func send(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) -> Bool {
-        guard let central = centrals[link], let manager else { return true }
-        return manager.updateValue(Data(value), for: characteristic, onSubscribedCentrals: [central])
-    }
-
-    func sendWaiting() {
-        while let (characteristic, value, link) = waitingUpdates.first {
-            guard send(characteristic, value, link) else { return }
-            waitingUpdates.removeFirst()
+    /// Says whether there was room.
+    private var sender: ((CBMutableCharacteristic, [UInt8]), LockLink) -> Bool {
+        { [manager, centrals] update, link in
+            guard let central = centrals[link], let manager else { return true }
+            return manager.updateValue(Data(update.1), for: update.0, onSubscribedCentrals: [central])
         }
     }
 
-    func dropWaiting(for link: LockLink) { waitingUpdates.removeAll { $0.2 == link } }
+    func sendWaiting() { waitingUpdates.drain(send: sender) }
+
+    func dropWaiting(for link: LockLink) { waitingUpdates.drop(link) }
 }

@@ -80,6 +80,8 @@ package struct LockMachine {
         return earliest
     }
 
+    package var isMoving: Bool { bolt.isMoving }
+
     /// How bolt and door stand now.
     package var state: (bolt: BoltCode, door: DoorCode) { (bolt.code, bolt.door) }
 

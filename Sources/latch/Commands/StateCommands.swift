@@ -6,13 +6,14 @@ import StatePersistence
 enum StateCommands {
     static let all = [inspect, check, backup]
 
+    private static let state = OptionSpec.value("state", "DIR", "The daemon's state directory, mode 0700.")
     private static let database = OptionSpec.value(
-        "database", "FILE", "The database, if not latch.sqlite in the state directory.")
+        "database", "FILE", "The database itself, instead of latch.sqlite in a state directory.")
     private static let components: [SchemaComponent] = [.host, .lock, .key]
 
     private static let inspect = CommandSpec(
         path: ["state", "inspect"], summary: "Show what is kept, without the secrets.",
-        options: [Commands.state, database, Commands.json], examples: ["latch state inspect --state /var/lib/latch"]
+        options: [state, database, Commands.json], examples: ["latch state inspect --state /var/lib/latch"]
     ) { arguments in
         try refusing {
             let tables = try StateInspector(path: try path(arguments)).tables()
@@ -25,7 +26,7 @@ enum StateCommands {
 
     private static let check = CommandSpec(
         path: ["state", "check"], summary: "Check that the database is sound.",
-        options: [Commands.state, database, Commands.json],
+        options: [state, database, Commands.json],
         examples: ["latch state check --state /var/lib/latch --json"]
     ) { arguments in
         try refusing {
@@ -49,7 +50,7 @@ enum StateCommands {
         path: ["state", "backup"], summary: "Copy the database as it is now, while its daemon runs.",
         details: ["The secrets in the copy stay wrapped: keep it apart from the machine key, and keep both."],
         options: [
-            Commands.state, database, .value("to", "FILE", "The copy; it must not exist.", isRequired: true),
+            state, database, .value("to", "FILE", "The copy; it must not exist.", isRequired: true),
             Commands.json,
         ],
         examples: ["latch state backup --state /var/lib/latch --to /var/backups/latch.sqlite"]
@@ -64,7 +65,12 @@ enum StateCommands {
 
     private static func path(_ arguments: ParsedArguments) throws(Failure) -> String {
         if let database = arguments["database"] { return database }
-        return try StateDirectory(try arguments.required("state")).database
+        guard let directory = arguments["state"] else {
+            throw Failure(
+                .usage,
+                "no database is named: give `--state DIR`, or `--database FILE` (see `\(arguments.command) --help`)")
+        }
+        return try StateDirectory(directory).database
     }
 
     private static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {

@@ -25,9 +25,14 @@ final class DaemonRuntime {
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
-    /// returns.
-    init(_ plan: DaemonPlan, deviceName: String) throws {
+    /// returns. Without a controller `withoutRadio` does what cannot wait for one, and then that is what is wrong.
+    init(
+        _ plan: DaemonPlan, deviceName: String,
+        withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
+    ) throws {
         self.plan = plan
+        // Whoever reads the log may go; the daemon stays.
+        signal(SIGPIPE, SIG_IGN)
         guard latch_forbid_core_dumps() == 0 else {
             throw Failure(.state, "core dumps cannot be forbidden, and keys would be in them: check the limits")
         }
@@ -44,8 +49,14 @@ final class DaemonRuntime {
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
         loop = try EventLoop()
-        let capture = try plan.capture.map { try BTSnoopWriter(path: $0) }
-        let stream = HCIStream(try Transport.open(plan.transport), capture: capture)
+        let capture = try plan.capture.map { try Self.openCapture($0) }
+        let stream: HCIStream
+        do {
+            stream = HCIStream(try Transport.open(plan.transport), capture: capture)
+        } catch {
+            try withoutRadio(state, self.boot, journal)
+            throw error
+        }
         host = Host(
             configuration: HostConfiguration(deviceName: deviceName), snapshot: try store.load(), store: store,
             random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
@@ -56,6 +67,14 @@ final class DaemonRuntime {
             driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: { message in log.error(message) })
         let database = state.database
         driver.onIdle = { try database.checkpointIfNeeded() }
+    }
+
+    private static func openCapture(_ path: String) throws(Failure) -> BTSnoopWriter {
+        do {
+            return try BTSnoopWriter(path: path)
+        } catch {
+            throw Failure(.state, "\(error): name another file with --capture")
+        }
     }
 
     /// Answers operators. `handle` runs in an iteration of the loop, and throws what the operator is to read.

@@ -25,10 +25,15 @@ final class PeripheralDaemon {
     }
 
     private init(_ settings: PeripheralSettings, _ plan: DaemonPlan) throws {
-        let runtime = try DaemonRuntime(plan, deviceName: settings.name)
-        let bolt = SimulatedBolt(
-            journal: try Self.boltJournal(plan.directory.boltJournal),
-            travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
+        func makeBolt() throws -> SimulatedBolt {
+            SimulatedBolt(
+                journal: try Self.boltJournal(plan.directory.boltJournal),
+                travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
+        }
+        let runtime = try DaemonRuntime(plan, deviceName: settings.name) { state, boot, journal in
+            try Self.settle(try makeBolt(), state, boot, journal)
+        }
+        let bolt = try makeBolt()
         let lockSettings = LockSettings(
             relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
             challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
@@ -44,6 +49,21 @@ final class PeripheralDaemon {
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
+    }
+
+    private static func settle(
+        _ bolt: SimulatedBolt, _ state: StateStore, _ boot: BootID, _ journal: EventJournal
+    ) throws {
+        try UnattendedBolt.settle(
+            store: SQLiteLockStore(state.database), actuator: bolt, boot: boot,
+            surroundings: UnattendedBolt.Surroundings(
+                moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
+                commit: { try state.database.commit([$0]) },
+                wait: { until in
+                    // poll waits whole milliseconds: rounded up, so that the instant has come.
+                    _ = poll(nil, 0, Int32(clamping: until.milliseconds(since: SystemClock.now()) + 1))
+                },
+                observe: { journal.record($0) }))
     }
 
     private static func boltJournal(_ path: String) throws(Failure) -> BoltJournal {

@@ -1,0 +1,98 @@
+import BluetoothCore
+import BluetoothHost
+import LockProtocol
+
+/// What the lock owes its bolt while there is no radio: a movement that a kill cut off, a relock that is due. A door does
+/// not stay open because a controller is gone.
+package struct UnattendedBolt {
+    /// What the shell cannot know by itself.
+    package struct Surroundings {
+        package var moment: () -> LockMoment
+        package var commit: (any LockStore) throws -> Void
+        /// Returns at that instant or before.
+        package var wait: (Instant) -> Void
+        package var observe: (LockEvent) -> Void
+
+        package init(
+            moment: @escaping () -> LockMoment, commit: @escaping (any LockStore) throws -> Void,
+            wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void
+        ) {
+            self.moment = moment
+            self.commit = commit
+            self.wait = wait
+            self.observe = observe
+        }
+    }
+
+    private let store: any LockStore
+    private let actuator: any Actuator
+    private let surroundings: Surroundings
+    private var machine: LockMachine
+    private var outputs: [LockOutput]
+
+    /// Settles it, by the rules of every launch, and returns once the bolt rests. Does nothing, and writes nothing, when
+    /// nothing is owed now: what falls due later is settled by a later launch.
+    package static func settle(
+        store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
+    ) throws {
+        let snapshot = try store.load()
+        let now = surroundings.moment().now
+        let isRelockDue = snapshot.relock.map { now >= $0.due(in: boot) } ?? false
+        guard snapshot.intent != nil || isRelockDue else { return }
+        let reading = try actuator.reading(asking: snapshot.intent, now: now)
+        var bolt = Self(
+            restoring: snapshot, reading: reading, store: store, actuator: actuator, boot: boot,
+            surroundings: surroundings)
+        try bolt.run()
+    }
+
+    private init(
+        restoring snapshot: LockSnapshot, reading: BoltReading, store: any LockStore, actuator: any Actuator,
+        boot: BootID, surroundings: Surroundings
+    ) {
+        self.store = store
+        self.actuator = actuator
+        self.surroundings = surroundings
+        var outputs: [LockOutput] = []
+        // No link, no receipt: the handle is never used.
+        machine = LockMachine(
+            restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
+            at: surroundings.moment(), into: &outputs)
+        self.outputs = outputs
+    }
+
+    private mutating func run() throws {
+        repeat {
+            try commitAndAct()
+            try awaitReport()
+        } while !outputs.isEmpty
+    }
+
+    private mutating func commitAndAct() throws {
+        while !outputs.isEmpty {
+            let turn = outputs
+            outputs = []
+            for case .persist(let fact) in turn { store.append(fact) }
+            try surroundings.commit(store)
+            for case .persist(.audit(let record)) in turn { surroundings.observe(.audit(record)) }
+            for case .actuate(let order) in turn {
+                surroundings.observe(.actuator(order))
+                if let report = try actuator.perform(order, now: surroundings.moment().now) { feed(.actuator(report)) }
+            }
+        }
+    }
+
+    private mutating func awaitReport() throws {
+        while outputs.isEmpty, machine.isMoving {
+            guard let wake = [machine.deadline, actuator.deadline].compactMap({ $0 }).min() else { return }
+            surroundings.wait(wake)
+            if let report = try actuator.poll(now: surroundings.moment().now) { feed(.actuator(report)) }
+            feed(.timerFired)
+        }
+    }
+
+    /// Nobody is connected, so that no challenge is ever due.
+    private mutating func feed(_ input: LockInput) {
+        machine.handle(input, at: surroundings.moment(), random: 0, into: &outputs)
+    }
+}

@@ -1,0 +1,89 @@
+import BluetoothCore
+import LockPeripheral
+import LockProtocol
+import Testing
+
+/// A launch that finds no controller.
+@Suite("The bolt without a radio")
+struct UnattendedBoltTests {
+    private final class Clock {
+        var now = Instant(nanoseconds: 50_000_000_000)
+    }
+
+    private let clock = Clock()
+    private let metal = MetalJournal()
+
+    /// How often it committed.
+    @discardableResult
+    private func settle(_ store: MemoryLockStore, boot: BootID = boot) throws -> Int {
+        var commits = 0
+        try UnattendedBolt.settle(
+            store: store, actuator: SimulatedBolt(journal: metal), boot: boot,
+            surroundings: UnattendedBolt.Surroundings(
+                moment: { [clock] in LockMoment(now: clock.now) },
+                commit: { _ in
+                    store.didCommit()
+                    commits += 1
+                }, wait: { [clock] in clock.now = max(clock.now, $0) }, observe: { _ in }))
+        return commits
+    }
+
+    private func open(_ intent: UInt64 = 1) {
+        metal.append(
+            ActuatorOrder(intent: IntentID(rawValue: intent), movement: .unlock, command: nil, notAfter: nil),
+            now: Instant(nanoseconds: 1_000_000_000))
+    }
+
+    private func snapshot(_ relock: RelockDeadline?, _ intent: Intent? = nil) -> LockSnapshot {
+        var snapshot = LockSnapshot.furnished
+        snapshot.apply(.bolt(BoltRecord(position: .unlocked, door: .closed)))
+        snapshot.apply(.relock(relock))
+        snapshot.apply(.intent(intent))
+        return snapshot
+    }
+
+    @Test("Unplugged controller: a relock that is due is made, by the clock or because the machine was restarted")
+    func relock() throws {
+        for deadline in [
+            RelockDeadline(boot: boot, at: clock.now),
+            RelockDeadline(boot: BootID(bits: 99), at: clock.now.advanced(byMilliseconds: 3_600_000)),
+        ] {
+            open()
+            let store = MemoryLockStore(snapshot(deadline))
+            try settle(store)
+            #expect(metal.last?.movement == .lock)
+            #expect(store.committed.relock == nil && store.committed.intent == nil)
+            #expect(store.committed.bolt.position == .locked)
+            let outcomes = store.audit.filter { if case .outcome(_, .done) = $0.event { true } else { false } }
+            #expect(outcomes.count == 1)
+        }
+    }
+
+    @Test("an interrupted locking is completed, a late opening is not and ends locked")
+    func intents() throws {
+        for movement in [Movement.lock, .unlock] {
+            open()
+            let intent = Intent(
+                id: IntentID(rawValue: 7), movement: movement,
+                origin: .command(
+                    CommandOrigin(
+                        bond: alice, credential: CredentialID(rawValue: 1), challenge: ChallengeID(bits: 5),
+                        operation: movement == .lock ? .lock : .unlatch)), boot: boot,
+                deadline: movement == .lock ? nil : Instant(nanoseconds: 2_000_000_000))
+            let store = MemoryLockStore(snapshot(nil, intent))
+            try settle(store)
+            #expect(metal.last?.movement == .lock)
+            #expect(store.committed.intent == nil)
+        }
+    }
+
+    @Test("Restart loop: nothing is written while nothing is owed, however often it is asked")
+    func nothingOwed() throws {
+        open()
+        let store = MemoryLockStore(snapshot(RelockDeadline(boot: boot, at: clock.now.advanced(byMilliseconds: 1))))
+        for _ in 0..<100 { #expect(try settle(store) == 0) }
+        #expect(metal.last?.movement == .unlock && store.audit.isEmpty)
+        let resting = MemoryLockStore(.furnished)
+        #expect(try settle(resting) == 0)
+    }
+}

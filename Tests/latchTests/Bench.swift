@@ -1,0 +1,138 @@
+import Foundation
+import Glibc
+import Testing
+
+/// A daemon of the test's, ended with it.
+final class Daemon {
+    private let process = Process()
+    private let errors = Pipe()
+
+    init(_ arguments: [String], of program: String = Program.path) throws {
+        process.executableURL = URL(fileURLWithPath: program)
+        process.arguments = arguments
+        process.environment = ["PATH": "/usr/bin:/bin"]
+        process.standardError = errors
+        process.standardOutput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    deinit { kill() }
+
+    func kill() {
+        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
+        process.waitUntilExit()
+    }
+
+    /// Its status after SIGTERM, or by itself.
+    func end(signalling: Bool = true) -> Int32 {
+        if signalling { process.terminate() }
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    var complaint: String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+}
+
+/// Until `condition` holds; processes are waited for, and nothing else.
+func waits(_ condition: () throws -> Bool) rethrows -> Bool {
+    for _ in 0..<1_000 {
+        if try condition() { return true }
+        usleep(10_000)
+    }
+    return false
+}
+
+/// A radio and room for daemons beside it.
+final class Bench {
+    let directory: TemporaryDirectory
+    private var radio: Daemon?
+
+    init(withRadio: Bool = true) throws {
+        directory = try TemporaryDirectory()
+        for name in ["lock", "key"] {
+            try FileManager.default.createDirectory(
+                atPath: path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+        guard withRadio else { return }
+        radio = try Daemon([
+            "radio", "--socket", path("air"), "--control", path("air.control"), "--air", "immediate",
+        ])
+        #expect(waits { FileManager.default.fileExists(atPath: path("air")) })
+    }
+
+    /// Every controller is gone.
+    func unplug() { radio = nil }
+
+    /// The roles of the lock's credentials.
+    func roles() throws -> [String] {
+        let text = try latch("peripheral", "status", "lock").output
+        return text.split(separator: "\n").compactMap { line in
+            let words = line.split(separator: " ")
+            return words.first == "role:" ? words.last.map(String.init) : nil
+        }
+    }
+
+    func path(_ name: String) -> String { directory.path + "/" + name }
+
+    func arguments(_ role: String, _ state: String) -> [String] {
+        [role, "run", "--transport", "unix:" + path("air"), "--state", path(state), "--log-level", "error"]
+    }
+
+    func start(_ role: String, _ state: String) throws -> Daemon {
+        let daemon = try Daemon(arguments(role, state))
+        #expect(try waits { try latch(role, "status", state).output.contains("radio: on") })
+        return daemon
+    }
+
+    func latch(_ role: String, _ command: String, _ state: String, _ more: [String] = [], input: String = "") throws
+        -> Program.Outcome
+    {
+        try Program.run([role, command, "--state", path(state)] + more, input: input)
+    }
+
+    /// Enrols the key at the lock under this name.
+    func enroll(_ credential: String, role: String = "resident") throws {
+        // A window that went with its operator has to have closed.
+        #expect(try waits { try !latch("peripheral", "status", "lock").output.contains("enrolling") })
+        let window = try Window(["--state", path("lock"), "--credential", credential, "--role", role])
+        let enrolled = try latch("central", "enroll", "key", ["-"], input: try window.code())
+        #expect(enrolled.status == 0, "\(enrolled)")
+        #expect(window.end() == 0)
+    }
+}
+
+/// An operator who holds an enrolment window open.
+final class Window {
+    private let process = Process()
+    private let said = Pipe()
+
+    init(_ arguments: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: Program.path)
+        process.arguments = ["peripheral", "enroll"] + arguments
+        process.standardOutput = said
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+    }
+
+    /// The setup code, as soon as it is printed.
+    func code() throws -> String {
+        var heard = ""
+        while !heard.contains("setup code: ") || !heard.hasSuffix("\n") {
+            let more = said.fileHandleForReading.availableData
+            try #require(!more.isEmpty)
+            heard += String(decoding: more, as: UTF8.self)
+        }
+        return String(try #require(heard.split(separator: "\n").compactMap { $0.split(separator: " ").last }.last))
+    }
+
+    /// Goes away.
+    func leave() {
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        process.waitUntilExit()
+    }
+
+    func end() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+}

@@ -1,0 +1,56 @@
+import Foundation
+import HCITransport
+import StatePersistence
+import Testing
+
+@testable import latch
+
+/// The units as they are installed: each word that must agree with the program does.
+@Suite("systemd units")
+struct ServiceUnitTests {
+    static let roles = ["peripheral", "central"]
+
+    private static func settings(_ role: String) throws -> [String: [String]] {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let file = root.appendingPathComponent("config/systemd/latch-\(role).service")
+        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
+        let pairs = lines.filter { !$0.hasPrefix("#") && $0.contains("=") }.map { line in
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return (String(parts[0]), [String(parts[1])])
+        }
+        return Dictionary(pairs, uniquingKeysWith: +)
+    }
+
+    @Test("the command is one that the program has, with the configuration that is installed", arguments: roles)
+    func command(role: String) throws {
+        let words = try #require(Self.settings(role)["ExecStart"]?.first).split(separator: " ").map(String.init)
+        #expect(words.first == "/usr/bin/latch")
+        let parsed = try ArgumentParser(commands: Commands.all).parse(Array(words.dropFirst()))
+        guard case .run(let command, let arguments) = parsed else {
+            Issue.record("no command")
+            return
+        }
+        #expect(command.path == [role, "run"])
+        #expect(arguments["config"] == "/etc/latch/\(role).conf")
+    }
+
+    @Test("the machine key comes under the name that the program asks for", arguments: roles)
+    func credential(role: String) throws {
+        let credential = try #require(Self.settings(role)["LoadCredential"]?.first)
+        #expect(credential.hasPrefix(MachineKey.credentialName + ":"))
+    }
+
+    @Test("an error that a restart does not mend is not restarted into", arguments: roles)
+    func restart(role: String) throws {
+        let prevented = try Self.settings(role)["RestartPreventExitStatus"]
+        #expect(prevented == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
+    }
+
+    /// With `ProcSubset=pid` there is no /proc/sys, and no daemon that gets past its start.
+    @Test("the sandbox lets the daemon read the boot id", arguments: roles)
+    func bootIdentifier(role: String) throws {
+        #expect(SystemClock.bootIdentifier() != nil)
+        #expect(try Self.settings(role)["ProcSubset"] == nil)
+    }
+}
