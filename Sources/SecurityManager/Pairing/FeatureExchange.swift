@@ -69,8 +69,12 @@ extension PairingMachine {
 
     mutating func responded(_ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
         let (request, response) = (agreed.request, agreed.response)
-        guard response.initiatorKeyDistribution.isSubset(of: request.initiatorKeyDistribution),
-            response.responderKeyDistribution.isSubset(of: request.responderKeyDistribution)
+        let (initiatorKeys, responderKeys) = (
+            response.initiatorKeyDistribution.intersection(.defined),
+            response.responderKeyDistribution.intersection(.defined)
+        )
+        guard initiatorKeys.isSubset(of: request.initiatorKeyDistribution),
+            responderKeys.isSubset(of: request.responderKeyDistribution)
         else { return reject(.invalidParameters, &turn) }
         if let reason = refusal(of: response, agreed) { return reject(reason, &turn) }
         state = .awaitingPublicKey(agreed)

@@ -36,6 +36,8 @@ package struct KeyDistribution: OptionSet, Hashable, Sendable {
     package static let signKey = Self(rawValue: 0x04)
     /// A BR/EDR link key derived from the LTK: never asked for here.
     package static let linkKey = Self(rawValue: 0x08)
+    /// The other bits are reserved: whatever a peer sets there is ignored.
+    package static let defined: Self = [.encKey, .idKey, .signKey, .linkKey]
 }
 
 /// What both sides say of themselves in Pairing Request and Pairing Response.
