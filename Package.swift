@@ -164,6 +164,7 @@ let package = Package(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",
             swiftSettings: swift),
         .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
+        .testTarget(name: "ConformanceTests", path: "Tests/ConformanceTests", swiftSettings: swift),
     ]
 )
 

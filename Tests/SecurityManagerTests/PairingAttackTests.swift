@@ -296,6 +296,22 @@ struct PairingAttackTests {
         }
     }
 
+    @Test("Just Works: a wrong DHKey check, or a nonce that was not committed to", arguments: roles)
+    func wrongCheckJustWorks(_ victim: PairingRole) throws {
+        let attacker = peer(of: victim)
+        expectRefused(
+            try attack(.justWorks, victim: victim) { role, pdu in
+                guard role == attacker, case .pairingDHKeyCheck(let check) = pdu else { return pdu }
+                return .pairingDHKeyCheck(check ^ 1)
+            }, .dhKeyCheckFailed)
+        // Only the responder commits to its nonce; the initiator's is found by the check.
+        expectRefused(
+            try attack(.justWorks, victim: victim) { role, pdu in
+                guard role == attacker, case .pairingRandom(let nonce) = pdu else { return pdu }
+                return .pairingRandom(nonce ^ 1)
+            }, victim == .initiator ? .confirmValueFailed : .dhKeyCheckFailed)
+    }
+
     @Test("Reflected DHKey check and nonce: the responder's own values prove nothing to it")
     func reflectedCheck() throws {
         var side = try Side(.initiator)
