@@ -24,51 +24,66 @@ struct ProcessDrill {
                 .environment, "strace is not installed, and half of the kills are made by it: `apt install strace`")
         }
         let waiter = try Waiter()
-        let directory = try DrillDirectory(isSeparate: options.isSeparate)
-        let progress = Progress()
-        do {
-            let (history, packets) = try drill(directory, strace, waiter, progress)
-            progress.finish()
-            return try conclude(history, packets, directory, progress)
-        } catch {
-            progress.finish()
-            showLogs(of: directory, progress)
-            throw error
+        let schedule = Schedule(seed: options.seed, killsPerRole: options.kills)
+        let progress = Progress(planned: schedule.plans.count)
+        var runs: [Run] = []
+        for part in schedule.households {
+            let directory = try DrillDirectory(isSeparate: options.isSeparate)
+            do {
+                let run = try drill(part, directory, strace, waiter, progress)
+                progress.finished(run.history)
+                if Tally(run.history).isOK { directory.remove() }
+                runs.append(run)
+            } catch {
+                progress.finish()
+                showLogs(of: directory, progress)
+                throw error
+            }
         }
+        progress.finish()
+        return try conclude(runs, progress)
     }
 
-    private func drill(_ directory: DrillDirectory, _ strace: String, _ waiter: Waiter, _ progress: Progress) throws
-        -> (
-            History, [(controller: Int, packet: CapturePacket)]
-        )
-    {
+    /// What one household leaves behind.
+    private struct Run {
+        let history: History
+        let packets: [(controller: Int, packet: CapturePacket)]
+        let directory: DrillDirectory
+    }
+
+    private func drill(
+        _ schedule: Schedule, _ directory: DrillDirectory, _ strace: String, _ waiter: Waiter, _ progress: Progress
+    ) throws -> Run {
         let household = try Household(
             directory, executable: executable, strace: strace, seed: options.seed, plant: options.plant,
             waiter: waiter)
         defer { household.endAll() }
-        let schedule = Schedule(seed: options.seed, killsPerRole: options.kills)
-        let scenario = Scenario(household, schedule, killsPerRole: options.kills, progress: progress)
+        let scenario = Scenario(household, schedule, progress: progress)
         defer { scenario.endEnrolmentAttempt() }
         try scenario.run()
-        return (scenario.history, household.observer.packets)
+        return Run(history: scenario.history, packets: household.observer.packets, directory: directory)
     }
 
-    private func conclude(
-        _ history: History, _ packets: [(controller: Int, packet: CapturePacket)], _ directory: DrillDirectory,
-        _ progress: Progress
-    ) throws -> Int32 {
-        let tally = Tally(history)
+    private func conclude(_ runs: [Run], _ progress: Progress) throws -> Int32 {
+        let tally = Tally(runs.map(\.history))
         output(options.isJSON ? json(tally) : tally.summary)
         if let report = options.report {
-            try Report(history: history, tally: tally, packets: packets).write(to: report, json: json(tally))
+            try Report(history: History(drawing: runs.map(\.history)), tally: tally, packets: Self.packets(of: runs))
+                .write(to: report, json: json(tally))
             progress.say("report: \(report)/index.html")
         }
-        if tally.isOK {
-            directory.remove()
-            return 0
+        for run in runs where !Tally(run.history).isOK { showLogs(of: run.directory, progress) }
+        return tally.isOK ? 0 : 1
+    }
+
+    /// Every household numbers its controllers from one; in a capture of all of them each has its own number.
+    private static func packets(of runs: [Run]) -> [(controller: Int, packet: CapturePacket)] {
+        var base = 0
+        return runs.flatMap { run in
+            let numbered = run.packets.map { (controller: base + $0.controller, packet: $0.packet) }
+            base = numbered.map(\.controller).max() ?? base
+            return numbered
         }
-        showLogs(of: directory, progress)
-        return 1
     }
 
     private func json(_ tally: Tally) -> String { tally.jsonText + "\n" }

@@ -66,6 +66,21 @@ struct Sample {
         #expect(tally.restore == Tally.Restore(p50: 5, p99: 5, max: 5))
     }
 
+    @Test("Households are added up, and one that breaks a promise breaks it for all")
+    func households() {
+        let both = Tally([Sample.good(), Sample.good()])
+        #expect(both.isOK)
+        #expect(both.kills == 4)
+        #expect(both.killsByPhase.values.reduce(0, +) == 4)
+        #expect(both.commandsAccepted == 4)
+        #expect(both.replaysSent == 4)
+        #expect(both.restore == Tally.Restore(p50: 5, p99: 5, max: 5))
+        var bad = Sample.good()
+        bad.obstacle = "no answer"
+        #expect(!Tally([Sample.good(), bad]).isOK)
+        #expect(!Tally([bad, Sample.good()]).isOK)
+    }
+
     struct Breach: CustomTestStringConvertible, Sendable {
         let name: String
         let invariant: Invariant

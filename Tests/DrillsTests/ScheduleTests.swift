@@ -40,6 +40,22 @@ import Testing
         }
     }
 
+    @Test("Every interrupted enrolment beyond the first has a household of its own, and no kill is left out")
+    func households() throws {
+        let schedule = Schedule(seed: 3, killsPerRole: 25)
+        let households = schedule.households
+        let first = try #require(households.first)
+        #expect(first.plans.count { $0.phase == .enrolment } == 1)
+        #expect(first.phases == Set(Phase.allCases))
+        for household in households.dropFirst() {
+            #expect(household.plans.map(\.phase) == [.enrolment])
+            #expect(household.phases.isEmpty)
+        }
+        #expect(households.count > 4)
+        #expect(households.flatMap(\.plans).count == schedule.plans.count)
+        #expect(Set(households.flatMap(\.plans)) == Set(schedule.plans))
+    }
+
     @Test("Some openings stay committed and unmade past their deadline", arguments: [3, 4, 6, 10, 25])
     func late(kills: Int) {
         for seed in 0..<50 as Range<UInt64> {

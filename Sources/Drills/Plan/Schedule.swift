@@ -49,7 +49,7 @@ extension KillPlan {
 /// Every decision of a drill, made from its seed: who is killed, in which phase, by what means.
 ///
 /// Phases are dealt like cards, so that each gets its share of both roles; half of the kills are at a moment, half at a
-/// system call. Enrolments come first, because there is one key and it enrols once.
+/// system call. Enrolments come first, because a key enrols once.
 struct Schedule: Equatable, Sendable {
     let seed: UInt64
     let plans: [KillPlan]
@@ -91,6 +91,23 @@ struct Schedule: Equatable, Sendable {
             return plan
         }
     }
+
+    private init(seed: UInt64, plans: [KillPlan]) {
+        self.seed = seed
+        self.plans = plans
+    }
+
+    /// The households in which all of this happens. One key enrols at one lock once: every interrupted enrolment beyond
+    /// the first has a lock and a key of its own.
+    var households: [Schedule] {
+        let enrolments = plans.filter { $0.phase == .enrolment }
+        let first = enrolments.prefix(1) + plans.filter { $0.phase != .enrolment }
+        return [Schedule(seed: seed, plans: Array(first))]
+            + enrolments.dropFirst().map { Schedule(seed: seed, plans: [$0]) }
+    }
+
+    /// How often each role is killed at least.
+    var killsPerRole: Int { Role.allCases.map { role in plans.count { $0.role == role } }.min() ?? 0 }
 
     /// The phases that must not be missed: all, unless there are fewer kills than phases.
     var phases: Set<Phase> {

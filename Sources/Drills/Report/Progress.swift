@@ -4,11 +4,23 @@ import Glibc
 /// How far a drill has got: one line that changes on a terminal, plain lines otherwise.
 final class Progress {
     private let isTerminal = isatty(STDERR_FILENO) == 1
+    private let planned: Int
     private var shown = ""
+    /// Of the households that are done.
+    private var done = (kills: 0, accepted: 0, replays: 0)
 
-    func show(_ history: History, planned: Int) {
-        let accepted = history.asked.count { $0.isAccepted }
-        var line = "\(history.kills.count)/\(planned) kills, \(accepted) commands, \(history.replaysSent) replays"
+    init(planned: Int = 0) { self.planned = planned }
+
+    func finished(_ history: History) {
+        done.kills += history.kills.count
+        done.accepted += history.asked.count { $0.isAccepted }
+        done.replays += history.replaysSent
+    }
+
+    func show(_ history: History) {
+        let accepted = done.accepted + history.asked.count { $0.isAccepted }
+        let kills = done.kills + history.kills.count
+        var line = "\(kills)/\(planned) kills, \(accepted) commands, \(done.replays + history.replaysSent) replays"
         if let kill = history.kills.last {
             line += "; last: the \(kill.role.rawValue) \(kill.phase.title), by \(kill.means)"
         }

@@ -36,13 +36,13 @@ final class Scenario {
     /// Every so many restarts something is delayed past its challenge.
     private static let delayedEvery = 6
 
-    init(_ household: Household, _ schedule: Schedule, killsPerRole: Int, progress: Progress) {
+    init(_ household: Household, _ schedule: Schedule, progress: Progress) {
         self.household = household
         self.schedule = schedule
         self.progress = progress
         history = History(seed: schedule.seed, began: Clock.now)
         history.aimedPhases = schedule.phases
-        history.killsAimedPerRole = killsPerRole
+        history.killsAimedPerRole = schedule.killsPerRole
     }
 
     /// Runs to the end, or to what keeps it from going on; the history says which.
@@ -52,7 +52,7 @@ final class Scenario {
             remaining = schedule.plans[...]
             while let plan = remaining.popFirst().map(aimedWhereMissing) ?? makeUp() {
                 try carryOut(plan)
-                progress.show(history, planned: schedule.plans.count)
+                progress.show(history)
             }
             try settle()
             try end()
@@ -399,7 +399,7 @@ extension Scenario {
         for index in unfollowed { history.restarts[index].replaysFollowed = true }
         unfollowed = []
         if history.restarts.count % Self.delayedEvery == 1 { try delayPastChallenge() }
-        progress.show(history, planned: schedule.plans.count)
+        progress.show(history)
     }
 
     /// Asks until something is accepted.

@@ -87,3 +87,19 @@ struct History: Sendable {
 
     var replaysSent: Int { attacks.reduce(0) { $1.kind == .replay ? $0 + $1.count : $0 } }
 }
+
+extension History {
+    /// All households on one line of time, to be drawn. What they are held against is each one's own.
+    init(drawing histories: [History]) {
+        self = histories.first ?? History(seed: 0, began: 0)
+        for next in histories.dropFirst() {
+            ended = max(ended, next.ended)
+            kills += next.kills
+            restarts += next.restarts
+            asked += next.asked
+            links += next.links
+            attacks += next.attacks
+            movements += next.movements
+        }
+    }
+}

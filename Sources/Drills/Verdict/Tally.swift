@@ -29,6 +29,31 @@ struct Tally: Equatable, Sendable {
 
     var isOK: Bool { violations.isEmpty }
 
+    /// Of all households together.
+    init(_ histories: [History]) {
+        let each = histories.map { Self($0) }
+        self.init(histories.first ?? History(seed: 0, began: 0))
+        for next in each.dropFirst() {
+            kills += next.kills
+            killsByPhase.merge(next.killsByPhase, uniquingKeysWith: +)
+            restored += next.restored
+            commandsAccepted += next.commandsAccepted
+            commandsExecuted += next.commandsExecuted
+            commandsAborted += next.commandsAborted
+            lost += next.lost
+            duplicated += next.duplicated
+            openedLate += next.openedLate
+            replaysSent += next.replaysSent
+            replayedAccepted += next.replayedAccepted
+            subscriptionsLost += next.subscriptionsLost
+            pendingConnectionsLost += next.pendingConnectionsLost
+            bondsLost += next.bondsLost
+            isWhole = isWhole && next.isWhole
+            violations += next.violations
+        }
+        restore = Self.restore(histories.flatMap { Self.restoreMilliseconds($0) })
+    }
+
     init(_ history: History) {
         let invariants = Invariants(history: history)
         violations = Invariants.violations(of: history)
@@ -49,8 +74,11 @@ struct Tally: Equatable, Sendable {
         pendingConnectionsLost = invariants.pendingConnectionsLost
         bondsLost = invariants.bondsLost
         isWhole = history.damage.isEmpty && history.auditBreak == nil
-        restore = Self.restore(
-            history.restarts.filter(\.followsKill).compactMap(\.restoreNanoseconds).map { ($0 + 999_999) / 1_000_000 })
+        restore = Self.restore(Self.restoreMilliseconds(history))
+    }
+
+    private static func restoreMilliseconds(_ history: History) -> [UInt64] {
+        history.restarts.filter(\.followsKill).compactMap(\.restoreNanoseconds).map { ($0 + 999_999) / 1_000_000 }
     }
 
     private static func restore(_ milliseconds: [UInt64]) -> Restore {
