@@ -127,7 +127,7 @@ private final class HostWorld {
             case 1: host.stopAdvertising(peripheral)
             case 2: if services.count < 4 { _ = try? host.publish(peripheral, FuzzApp.definition(choice)) }
             case 3: services.last.map { host.unpublish(peripheral, service: $0.declaration) }
-            case 4: host.setPairingWindow(PairingWindow(method: .passkeyDisplay, credential: "fuzz", replaces: nil))
+            case 4: host.setPairingWindow(PairingWindow(method: .passkeyDisplay, credential: "fuzz"))
             case 5: host.setPairingWindow(nil)
             case 6: for bond in host.bonds { host.deleteBond(bond.id) }
             case 7: for bond in host.bonds { host.promoteBond(bond.id) }

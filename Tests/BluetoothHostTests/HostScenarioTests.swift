@@ -77,7 +77,7 @@ import VirtualRadio
             lock.call {
                 $0.setPairingWindow(
                     PairingWindow(
-                        method: .outOfBand(keyPair: keyPair, random: random), credential: "alice", replaces: nil))
+                        method: .outOfBand(keyPair: keyPair, random: random), credential: "alice"))
             }
             let data = OutOfBandOffer(random: random).data(address: address, publicKey: keyPair.publicKey)
             key.call { $0.pair(app.manager, door, .outOfBand(data), credential: "door") }

@@ -154,7 +154,7 @@ private final class Story {
             lock.call {
                 $0.setPairingWindow(
                     PairingWindow(
-                        method: .outOfBand(keyPair: keyPair, random: random), credential: "alice", replaces: nil))
+                        method: .outOfBand(keyPair: keyPair, random: random), credential: "alice"))
             }
             let data = OutOfBandOffer(random: random).data(address: address, publicKey: keyPair.publicKey)
             let before = app.paired.count

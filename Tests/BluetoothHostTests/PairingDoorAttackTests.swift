@@ -13,7 +13,7 @@ import Testing
 
     private func open(_ fortress: Fortress, _ method: PairingWindow.Method, credential: String = "bob") {
         fortress.lock.call {
-            $0.setPairingWindow(PairingWindow(method: method, credential: credential, replaces: nil))
+            $0.setPairingWindow(PairingWindow(method: method, credential: credential))
         }
     }
 

@@ -98,14 +98,11 @@ package struct PairingWindow: Sendable {
     }
 
     package var method: Method
-    /// The operator's name for whoever pairs: rights belong to it.
+    /// The operator's name for whoever pairs: rights belong to it, and only a bond of the same name may be replaced.
     package var credential: String
-    /// A bond of that credential that the new one may replace.
-    package var replaces: BondID?
 
-    package init(method: Method, credential: String, replaces: BondID?) {
+    package init(method: Method, credential: String) {
         self.method = method
         self.credential = credential
-        self.replaces = replaces
     }
 }

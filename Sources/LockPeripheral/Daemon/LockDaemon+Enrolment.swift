@@ -41,9 +41,7 @@ extension LockDaemon {
         let end = host.now.advanced(byMilliseconds: request.seconds * 1_000)
         host.setTimer(timer, at: end) { [weak self] _ in self?.closeWindow(.expired) }
         let (method, code) = makeOffer(request.method)
-        let replaces = named.lazy.compactMap(\.bond).first.map { BondID(Int64(bitPattern: $0)) }
-        manager.setPairingWindow(
-            PairingWindow(method: method, credential: request.credential, replaces: replaces))
+        manager.setPairingWindow(PairingWindow(method: method, credential: request.credential))
         progress(.opened(code))
     }
 

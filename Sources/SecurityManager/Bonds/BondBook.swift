@@ -18,7 +18,7 @@ package final class BondBook {
     private var byIdentity: [IdentityAddress: [BondID]] = [:]
     private var resolver = AddressResolver()
 
-    /// Takes what a ``BondStore`` loaded. Begin with ``discardUnfinished()``.
+    /// Takes what the host's store loaded. Begin with ``discardUnfinished()``.
     package init(localIdentity: LocalIdentity, bonds: [Bond] = []) {
         self.localIdentity = localIdentity
         for bond in bonds { insert(bond) }

@@ -11,11 +11,3 @@ package enum BondMutation: Equatable, Sendable {
     case promoted(BondID)
     case delete(BondID)
 }
-
-/// What keeps bonds: implemented over SQLite and, for tests, in memory.
-package protocol BondStore {
-    /// Every bond of the local identity, in any order.
-    mutating func loadBonds() throws -> [Bond]
-    /// In order, in the transaction that the host holds open.
-    mutating func apply(_ mutation: BondMutation) throws
-}

@@ -46,7 +46,7 @@ final class Scene {
         let keyPair = P256KeyPair.generate()
         let random = Secret(Array(1...16))
         door.manager?.setPairingWindow(
-            PairingWindow(method: .outOfBand(keyPair: keyPair, random: random), credential: "alice", replaces: nil))
+            PairingWindow(method: .outOfBand(keyPair: keyPair, random: random), credential: "alice"))
         world.settle()
         let address = try #require(lock.host?.identity.address.address)
         let data = OutOfBandOffer(random: random).data(address: address, publicKey: keyPair.publicKey)
