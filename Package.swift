@@ -116,6 +116,15 @@ let package = Package(
             ],
             path: "Fuzz/Targets", swiftSettings: swift),
 
+        // What the suites of Tests/Interop drive over JSON.
+        .executableTarget(
+            name: "InteropPeer",
+            dependencies: [
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
+                "DaemonControl", "GATT", "HCI", "HCITransport", "SecurityManager", "StatePersistence",
+            ],
+            path: "Tests/Interop/InteropPeer", swiftSettings: swift),
+
         tests("BluetoothCore"),
         tests("BluetoothCrypto", ["BluetoothCore"]),
         tests("HCI", ["BluetoothCore"]),

@@ -25,8 +25,10 @@ import Testing
                 for procedure: ClientProcedure in [
                     .discoverDatabase, .discoverServices, .discoverIncludedServices(first: .first, last: .last),
                     .discoverCharacteristics(first: .first, last: .last),
-                    .discoverDescriptors(first: .first, last: .last), .read(handle), .readByUUID(0x2A00),
-                    .write(handle, [1]), .writeWithoutResponse(handle, [1]), .signedWrite(handle, [1]), .readRSSI,
+                    .discoverServicesByUUID(0x1800), .discoverDescriptors(first: .first, last: .last), .read(handle),
+                    .readByUUID(0x2A00), .readMultiple([handle, handle]), .readMultipleVariable([handle, handle]),
+                    .write(handle, [1]), .reliableWrites([.init(handle: handle, value: [1])]),
+                    .writeWithoutResponse(handle, [1]), .signedWrite(handle, [1]), .readRSSI,
                 ] {
                     tokens.append(host.perform(app.manager, door, procedure))
                 }

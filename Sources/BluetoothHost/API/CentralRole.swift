@@ -29,14 +29,20 @@ package enum ClientProcedure: Sendable {
     /// The whole tree, descriptors and all.
     case discoverDatabase
     case discoverServices
+    case discoverServicesByUUID(BluetoothUUID)
     case discoverIncludedServices(first: AttributeHandle, last: AttributeHandle)
     case discoverCharacteristics(first: AttributeHandle, last: AttributeHandle)
     case discoverDescriptors(first: AttributeHandle, last: AttributeHandle)
     /// Long values are read whole.
     case read(AttributeHandle)
+    /// In the whole tree.
     case readByUUID(BluetoothUUID)
+    case readMultiple([AttributeHandle])
+    case readMultipleVariable([AttributeHandle])
     /// Long values are written by prepare and execute.
     case write(AttributeHandle, [UInt8])
+    /// All of them or none, each checked on its way.
+    case reliableWrites([AttributeWrite])
     case writeWithoutResponse(AttributeHandle, [UInt8])
     /// Signed with the bond's CSRK and its next counter; only on an unencrypted link.
     case signedWrite(AttributeHandle, [UInt8])
@@ -51,6 +57,8 @@ package enum ClientValue: Sendable {
     case characteristics([RemoteCharacteristic])
     case descriptors([RemoteDescriptor])
     case value([UInt8])
+    /// By Read Using Characteristic UUID and Read Multiple Variable Length.
+    case values([RemoteValue])
     case written
     /// The counter that the write was signed with: part of what a receipt answers.
     case signed(counter: UInt32)

@@ -298,6 +298,7 @@ extension GATTClientOperation {
         switch procedure {
         case .discoverDatabase: self = .discoverDatabase
         case .discoverServices: self = .discoverPrimaryServices
+        case .discoverServicesByUUID(let uuid): self = .discoverPrimaryServicesByUUID(uuid)
         case .discoverIncludedServices(let first, let last):
             guard first <= last else { return nil }
             self = .findIncludedServices(first...last)
@@ -309,7 +310,10 @@ extension GATTClientOperation {
             self = .discoverDescriptors(first...last)
         case .read(let handle): self = .readLong(handle, offset: 0)
         case .readByUUID(let uuid): self = .readByUUID(uuid, AttributeHandle.first...AttributeHandle.last)
+        case .readMultiple(let handles): self = .readMultiple(handles)
+        case .readMultipleVariable(let handles): self = .readMultipleVariable(handles)
         case .write(let handle, let value): self = .writeLong(handle, offset: 0, value)
+        case .reliableWrites(let writes): self = .reliableWrites(writes)
         case .writeWithoutResponse(let handle, let value): self = .writeWithoutResponse(handle, value)
         case .signedWrite(let handle, let value): self = .signedWriteWithoutResponse(handle, value)
         case .readRSSI: return nil
@@ -327,7 +331,7 @@ extension ClientValue {
         case .characteristics(let characteristics): self = .characteristics(characteristics)
         case .descriptors(let descriptors): self = .descriptors(descriptors)
         case .value(let value): self = .value(value)
-        case .values(let values): self = .value(values.first?.value ?? [])
+        case .values(let values): self = .values(values)
         }
     }
 }

@@ -209,7 +209,7 @@ extension CentralCore {
         switch operation {
         case .discoverServices(let filter): finishDiscovery(peripheral, filter, value, error)
         case .checkDatabaseHash(let kept, let filter):
-            if case .value(let hash) = value, hash == kept.hash {
+            if case .values(let hashes) = value, hashes.first?.value == kept.hash {
                 databases[peripheral.peer] = kept
                 checkedDatabases.insert(peripheral.peer)
                 showServices(peripheral, filter)

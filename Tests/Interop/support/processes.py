@@ -75,13 +75,17 @@ class Lines:
 class Process:
     """A child, its standard output and its standard error as lines. Used with `with`, which kills what is left of it."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, stdin=subprocess.DEVNULL):
         self.name = name
         self._child = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
-        self.output = Lines(self._child.stdout)
+        self.input = self._child.stdin
+        self.output = self.make_output(self._child.stdout)
         self.errors = Lines(self._child.stderr)
+
+    def make_output(self, stream):
+        return Lines(stream)
 
     @property
     def pid(self):

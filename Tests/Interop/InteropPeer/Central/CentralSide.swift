@@ -1,0 +1,48 @@
+import BluetoothCore
+import CoreBluetoothEssentials
+import DaemonControl
+import FoundationEssentials
+
+/// A central manager and the peripherals that it has met.
+final class CentralSide: Side {
+    let voice: Voice
+    private(set) var manager: CBCentralManager?
+    private var peripherals: [String: CBPeripheral] = [:]
+    var attributes = AttributeTable()
+
+    init(_ bluetooth: CBHost, _ voice: Voice, restoreIdentifier: String?) {
+        self.voice = voice
+        manager = CBCentralManager(
+            delegate: self, delivery: .inline,
+            options: restoreIdentifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, host: bluetooth)
+    }
+
+    var commands: [String: Command] {
+        let all = [managerCommands, discoveryCommands, valueCommands, linkCommands]
+        return all.reduce(into: [:]) { merged, some in merged.merge(some) { first, _ in first } }
+    }
+
+    /// Keeps a peripheral, and hears of it.
+    @discardableResult
+    func meet(_ peripheral: CBPeripheral) -> CBPeripheral {
+        peripherals[peripheral.identifier.uuidString] = peripheral
+        peripheral.delegate = self
+        return peripheral
+    }
+
+    /// By its identifier, or by its address when nobody has met it yet.
+    func peripheral(_ arguments: Arguments) throws(Refusal) -> CBPeripheral {
+        if let text = try arguments.optionalText("address") {
+            guard let address = DeviceAddress(text), let peripheral = manager?.peripheral(at: address) else {
+                throw Refusal("`address` is no address, or the radio is off")
+            }
+            return meet(peripheral)
+        }
+        let identifier = try arguments.text("peripheral")
+        if let known = peripherals[identifier] { return known }
+        guard let uuid = UUID(uuidString: identifier),
+            let found = manager?.retrievePeripherals(withIdentifiers: [uuid]).first
+        else { throw Refusal("no peripheral \(identifier) is known") }
+        return meet(found)
+    }
+}

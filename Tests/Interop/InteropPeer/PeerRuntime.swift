@@ -1,0 +1,75 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import DaemonControl
+import Glibc
+import HCITransport
+import StatePersistence
+
+/// What both sides stand on: one loop, one store, one host, one controller, and the commands on standard input.
+final class PeerRuntime {
+    private let loop: EventLoop
+    private let host: Host
+    private let driver: HostDriver
+    private let commands: CommandTable
+    private let restoreClaims: [RestoreClaim]
+    private var lines = LineFramer()
+    private var input: EventLoop.Registration?
+
+    init(_ options: PeerOptions) throws {
+        let state = try StateStore(
+            path: options.database, machineKeyFile: options.database + ".key", credentialsDirectory: nil,
+            components: [.host])
+        let store = SQLiteHostStore(state, name: "peer")
+        restoreClaims =
+            try options.restoreIdentifier.map { identifier in
+                try [RestoreKey.Role.central, .peripheral].map {
+                    try store.claim(RestoreKey(role: $0, identifier: identifier))
+                }
+            } ?? []
+        loop = try EventLoop()
+        let capture = try options.capture.map { try BTSnoopWriter(path: $0) }
+        let stream = HCIStream(try Transport.open(options.transport), capture: capture)
+        let configuration = HostConfiguration(deviceName: options.deviceName, mtu: options.mtu)
+        host = Host(
+            configuration: configuration, snapshot: try store.load(), store: store, random: OperatingSystemRandom(),
+            makeKeyPair: P256KeyPair.generate)
+        host.beginIteration(now: SystemClock.now())
+        driver = HostDriver(host: host, loop: loop, stream: stream, coordinator: state.database)
+        let voice = Voice(host: host)
+        let bluetooth = CBHost(
+            driver.executor, wallClockSeconds: { Int64(time(nil)) },
+            misuse: { try? Descriptor.write($0 + "\n", to: STDERR_FILENO) })
+        commands = CommandTable(
+            voice: voice,
+            sides: [
+                CentralSide(bluetooth, voice, restoreIdentifier: options.restoreIdentifier),
+                PeripheralSide(bluetooth, host, voice, restoreIdentifier: options.restoreIdentifier),
+                ProcedureSide(host),
+                SecuritySide(host),
+            ])
+    }
+
+    /// Until the input ends, a signal comes, or the controller is gone.
+    func run() throws {
+        loop.onSignal = { [driver] _ in driver.stop() }
+        input = try loop.register(STDIN_FILENO, .readable) { [unowned self] _ in readCommands() }
+        try driver.run()
+    }
+
+    private func readCommands() {
+        host.beginIteration(now: SystemClock.now())
+        guard let octets = Descriptor.read(STDIN_FILENO), !octets.isEmpty, let lines = try? lines.receive(octets)
+        else {
+            if let input { loop.unregister(input) }
+            return driver.stop()
+        }
+        for line in lines { commands.run(line) }
+    }
+}
+
+/// getrandom, for the host.
+private struct OperatingSystemRandom: RandomSource {
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { octets += SystemRandom.bytes(count) }
+}
