@@ -23,6 +23,10 @@ extension GATTServerLink {
         _ outputs: inout [GATTOutput]
     ) throws(Refusal) -> ServerAnswer {
         let range = try closed(request.range)
+        if isOutOfSync(server), !Self.isDiscovery(request, of: range) {
+            inform()
+            throw Refusal(code: .databaseOutOfSync, handle: request.range.start)
+        }
         if request.type == .databaseHash { inform() }
         var writer = ByteWriter(capacity: context.mtu)
         var length: Int?
@@ -47,6 +51,13 @@ extension GATTServerLink {
         }
         guard length != nil else { throw Refusal(code: .attributeNotFound, handle: request.range.start) }
         return .pdu(writer.bytes)
+    }
+
+    /// What a client that does not know the tree may still ask for: declarations, and whatever it looks for everywhere.
+    ///
+    /// Core 5.4, Vol 3, Part G, 2.5.2.1 (Robust Caching)
+    private static func isDiscovery(_ request: ATTReadByTypeRequest, of range: ClosedRange<AttributeHandle>) -> Bool {
+        request.type == .include || request.type == .characteristic || range == .first ... .last
     }
 
     /// One value after the other, the app asked for each that only it knows.

@@ -70,16 +70,20 @@ extension GATTServerLink {
             throw Refusal(code: .attributeNotLong, handle: request.handle)
         case .dynamic: break
         }
+        guard !prepared.isVoid else { throw Refusal(code: .databaseOutOfSync, handle: request.handle) }
         let write = AttributeWrite(handle: request.handle, offset: Int(request.offset), value: request.value)
         guard prepared.append(write) else { throw Refusal(code: .prepareQueueFull, handle: request.handle) }
         return ATTPrepareWriteResponse(handle: request.handle, offset: request.offset, value: request.value).pdu
     }
 
-    /// Core 5.4, Vol 3, Part F, 3.4.6.3 (Execute Write Request)
+    /// Core 5.4, Vol 3, Part F, 3.4.6.3 (Execute Write Request). A client whose parts were thrown away hears of it: a
+    /// response would tell it that they were written.
     mutating func executeWrite(
         _ request: ATTExecuteWriteRequest, _ server: inout GATTServer, _ outputs: inout [GATTOutput]
     ) throws(Refusal) -> ServerAnswer {
+        let isVoid = prepared.isVoid
         let writes = prepared.take()
+        if isVoid, request.flags == .write { throw Refusal(code: .databaseOutOfSync, handle: AttributeHandle(0)) }
         guard request.flags == .write, let first = writes.first else { return .pdu(ATTExecuteWriteResponse().pdu) }
         for write in writes {
             guard write.offset <= ATTBound.attributeValueOctets else {

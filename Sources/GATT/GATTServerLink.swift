@@ -150,9 +150,9 @@ extension GATTServerLink {
 // MARK: - Robust caching
 
 /// Core 5.4, Vol 3, Part G, 7.2 (Client Supported Features)
-enum ClientSupportedFeature {
-    static let robustCaching: UInt8 = 0x01
-    static let multipleHandleValueNotifications: UInt8 = 0x04
+package enum ClientSupportedFeature {
+    package static let robustCaching: UInt8 = 0x01
+    package static let multipleHandleValueNotifications: UInt8 = 0x04
     static let all = robustCaching | multipleHandleValueNotifications
 }
 
@@ -165,7 +165,7 @@ extension GATTServerLink {
 
     mutating func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
         awareness = .unaware
-        prepared.removeAll()
+        prepared.databaseChanged()
         overlay = overlay.filter { !range.contains($0.key) }
     }
 

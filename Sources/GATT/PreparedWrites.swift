@@ -10,6 +10,8 @@ struct PreparedWrites: Sendable {
 
     private var writes: [AttributeWrite] = []
     private var octets = 0
+    /// The tree changed under what was prepared: nothing of it may be written, and nothing added to what is left.
+    private(set) var isVoid = false
 
     /// False when the queue has no room for it.
     mutating func append(_ write: AttributeWrite) -> Bool {
@@ -30,8 +32,12 @@ struct PreparedWrites: Sendable {
         return writes
     }
 
-    mutating func removeAll() {
-        writes = []
-        octets = 0
+    mutating func removeAll() { self = Self() }
+
+    /// The handles may name something else now.
+    mutating func databaseChanged() {
+        guard !writes.isEmpty else { return }
+        removeAll()
+        isVoid = true
     }
 }

@@ -85,6 +85,7 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var secured: [Bool] = []
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkeyWanted = false
+    private(set) var invalidations = 0
 
     init(_ host: Host, restoreIdentifier: String?) {
         self.host = host
@@ -110,7 +111,9 @@ final class CentralApp: CentralRoleDelegate {
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         updates.append((handle, value))
     }
-    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
+    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
+        invalidations += 1
+    }
     func securityChanged(_ link: LinkInfo, error: HostError?) { secured.append(error == nil) }
     func passkeyRequested(_ peer: PeerIdentifier) { passkeyWanted = true }
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) { paired.append(result) }

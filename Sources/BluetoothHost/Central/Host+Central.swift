@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import BluetoothCrypto
 import GATT
@@ -196,7 +197,9 @@ extension Host {
             }
             finish(manager, token, link.peer, outcome)
         case .readDatabaseHash: databaseHashRead(link, result)
+        case .claimFeatures: break
         }
+        if case .failure(.refused(.databaseOutOfSync, _)) = result { treeIsVoid(link) }
     }
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
@@ -220,51 +223,6 @@ extension Host {
         guard link.role == .central else { return }
         for delegate in centralDelegates(of: link.peer) {
             delegate.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
-        }
-    }
-}
-
-// MARK: The cached tree
-
-extension Host {
-    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
-    /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
-    package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
-        if let link = centralLink(peer), link.identity != nil, !link.isProven { return }
-        withPeers { directory, facts in
-            directory.keep(peer, &facts)
-            directory.update(peer, &facts) {
-                $0.remoteDatabase = database.encoded
-                $0.databaseHash = database.hash
-            }
-        }
-    }
-
-    package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? {
-        guard let encoded = peers[peer]?.remoteDatabase else { return nil }
-        return try? RemoteDatabase(exactly: encoded)
-    }
-
-    /// A bonded peer has proved itself: is the tree still the one that was kept?
-    func checkDatabaseHash(_ link: Link) {
-        guard link.role == .central, peers[link.peer]?.databaseHash != nil else { return }
-        start(
-            .readByUUID(.databaseHash, AttributeHandle.first...AttributeHandle.last), .readDatabaseHash, makeToken(),
-            on: link)
-    }
-
-    private func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
-        guard case .success(.values(let values)) = result, let hash = values.first?.value,
-            hash != peers[link.peer]?.databaseHash
-        else { return }
-        withPeers { directory, facts in
-            directory.update(link.peer, &facts) {
-                $0.remoteDatabase = nil
-                $0.databaseHash = nil
-            }
-        }
-        for delegate in centralDelegates(of: link.peer) {
-            delegate.servicesInvalidated(link.peer, first: .first, last: .last)
         }
     }
 }

@@ -87,4 +87,6 @@ enum LinkOperation {
     case unsubscribe(ManagerID, OperationToken, AttributeHandle)
     /// The host's own read of the peer's Database Hash.
     case readDatabaseHash
+    /// The host's own write of the features that this client has.
+    case claimFeatures
 }

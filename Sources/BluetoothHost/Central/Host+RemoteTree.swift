@@ -1,0 +1,73 @@
+import BluetoothCore
+import GATT
+
+// MARK: A peer's tree, as it was discovered
+
+extension Host {
+    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
+    /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
+    package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
+        let link = centralLink(peer)
+        if let link, link.isImpostorPossible { return }
+        withPeers { directory, facts in
+            directory.keep(peer, &facts)
+            directory.update(peer, &facts) {
+                $0.remoteDatabase = database.encoded
+                $0.databaseHash = database.hash
+            }
+        }
+        if let link { claimFeatures(link, of: database) }
+    }
+
+    package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? {
+        guard let encoded = peers[peer]?.remoteDatabase else { return nil }
+        return try? RemoteDatabase(exactly: encoded)
+    }
+
+    /// A bonded peer has proved itself: is the tree still the one that was kept?
+    func checkDatabaseHash(_ link: Link) {
+        guard link.role == .central, peers[link.peer]?.databaseHash != nil else { return }
+        start(
+            .readByUUID(.databaseHash, AttributeHandle.first...AttributeHandle.last), .readDatabaseHash, makeToken(),
+            on: link)
+    }
+
+    func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
+        guard case .success(.values(let values)) = result, let hash = values.first?.value,
+            hash != peers[link.peer]?.databaseHash
+        else { return }
+        treeIsVoid(link)
+    }
+
+    /// The peer's tree is not the one that was kept. Only the peer itself can say so of a bonded one.
+    func treeIsVoid(_ link: Link) {
+        guard link.role == .central, !link.isImpostorPossible else { return }
+        withPeers { directory, facts in
+            directory.update(link.peer, &facts) {
+                $0.remoteDatabase = nil
+                $0.databaseHash = nil
+            }
+        }
+        for delegate in centralDelegates(of: link.peer) {
+            delegate.servicesInvalidated(link.peer, first: .first, last: .last)
+        }
+    }
+
+    /// Says what this client can take. With robust caching the server keeps us from acting on a tree that has changed
+    /// under our handles; it remembers that for a bonded client, and for any other as long as the link lasts.
+    ///
+    /// Core 5.4, Vol 3, Part G, 7.2 (Client Supported Features); 2.5.2.1 (Robust Caching)
+    private func claimFeatures(_ link: Link, of database: RemoteDatabase) {
+        let characteristic = database.services.lazy.filter { $0.uuid == .gattService }.flatMap(\.characteristics)
+            .first { $0.uuid == .clientSupportedFeatures && $0.properties.contains(.write) }
+        guard let characteristic else { return }
+        var features = ClientSupportedFeature.multipleHandleValueNotifications
+        if database.hash != nil { features |= ClientSupportedFeature.robustCaching }
+        start(.write(characteristic.value, [features]), .claimFeatures, makeToken(), on: link)
+    }
+}
+
+extension Link {
+    /// It is in a bonded peer's name, and nobody has proved to be that peer.
+    fileprivate var isImpostorPossible: Bool { identity != nil && !isProven }
+}

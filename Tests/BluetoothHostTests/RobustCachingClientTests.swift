@@ -1,0 +1,105 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import GATT
+import Testing
+
+/// A central that keeps trees, and peripherals whose trees change.
+@Suite("Core 5.4, Vol 3, Part G, 2.5.2.1 (Robust Caching): the client")
+struct RobustCachingClientTests {
+    private static func discovered(_ scene: HostScenarioTests.Scene) throws -> RemoteDatabase {
+        guard case .success(.database(let database)) = try scene.perform(.discoverDatabase) else {
+            throw Surprise()
+        }
+        let door = try #require(scene.door)
+        scene.key.call { $0.keepRemoteDatabase(door, database) }
+        scene.world.run(forMilliseconds: 1_000)
+        return database
+    }
+
+    private static func value(of uuid: BluetoothUUID, in database: RemoteDatabase) throws -> AttributeHandle {
+        try #require(database.services.flatMap(\.characteristics).first { $0.uuid == uuid }).value
+    }
+
+    private static func change(_ scene: HostScenarioTests.Scene) throws {
+        let manager = try #require(scene.peripheral).manager
+        scene.lock.call { _ = try? $0.publish(manager, ServiceDefinition(uuid: 0xBB00)) }
+    }
+
+    private struct Surprise: Error {}
+
+    @Test("GATT/CL/GAS/BV-02-C, BV-03-C, BV-05-C: the hash is read by its type, and the client says what it can take")
+    func claims() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        let database = try Self.discovered(scene)
+        let features = try Self.value(of: .clientSupportedFeatures, in: database)
+        #expect(database.hash != nil)
+        #expect(scene.key.sent.contains { $0.suffix(7) == [0x08, 0x01, 0x00, 0xFF, 0xFF, 0x2A, 0x2B] })
+        let claim = [0x12, UInt8(features.rawValue), 0x00, 0x05]
+        #expect(scene.key.sent.filter { $0.suffix(4) == claim }.count == 1)
+    }
+
+    @Test("A server without a Database Hash is not asked for robust caching, one without the feature for nothing")
+    func claimsLess() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        let door = try #require(scene.door)
+        var database = try Self.discovered(scene)
+        let features = UInt8(try Self.value(of: .clientSupportedFeatures, in: database).rawValue)
+        database.hash = nil
+        scene.key.call { $0.keepRemoteDatabase(door, database) }
+        #expect(
+            scene.world.run(forMilliseconds: 1_000) { scene.key.sent.last?.suffix(4) == [0x12, features, 0x00, 0x04] })
+        let sent = scene.key.sent.count
+        scene.key.call { $0.keepRemoteDatabase(door, RemoteDatabase()) }
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(scene.key.sent.count == sent)
+    }
+
+    @Test("Database Out Of Sync: the tree that was kept is void, and its apps hear so once")
+    func outOfSync() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        let database = try Self.discovered(scene)
+        let door = try #require(scene.door)
+        let handle = try Self.value(of: PeripheralApp.readable, in: database)
+        try Self.change(scene)
+        guard case .failure(.gatt(.refused(.databaseOutOfSync, _))) = try scene.perform(.read(handle)) else {
+            throw Surprise()
+        }
+        #expect(scene.central?.invalidations == 1)
+        scene.key.call { #expect($0.remoteDatabase(door) == nil) }
+        _ = try Self.discovered(scene)
+        guard case .success(.value) = try scene.perform(.read(handle)) else { throw Surprise() }
+        #expect(scene.central?.invalidations == 1)
+    }
+
+    @Test("Attack: whoever answers under a bonded peer's address cannot make its tree forgotten")
+    func impostor() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        try scene.pairOutOfBand()
+        let database = try Self.discovered(scene)
+        #expect(scene.lock.store.load().gattClients.first?.supportedFeatures == [5])
+        let door = try #require(scene.door)
+        let handle = try Self.value(of: PeripheralApp.readable, in: database)
+        scene.dropLink()
+        try Self.change(scene)
+        try scene.connect()
+        #expect(scene.central?.link?.isProven == false)
+        guard case .failure(.gatt(.refused(.databaseOutOfSync, _))) = try scene.perform(.read(handle)) else {
+            throw Surprise()
+        }
+        #expect(scene.central?.invalidations == 0)
+        scene.key.call { #expect($0.remoteDatabase(door) == database) }
+        scene.key.call { $0.encrypt(door) }
+        #expect(
+            scene.world.run(forMilliseconds: 2_000) { scene.central?.invalidations == 1 }, "now it is the peer itself")
+        scene.key.call { #expect($0.remoteDatabase(door) == nil) }
+    }
+}
