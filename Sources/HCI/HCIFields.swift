@@ -105,6 +105,7 @@ package struct LEFeatures: OptionSet, Hashable, Sendable, WireCodable {
     package static let le2MPHY = Self(rawValue: 1 << 8)
     package static let leCodedPHY = Self(rawValue: 1 << 11)
     package static let extendedAdvertising = Self(rawValue: 1 << 12)
+    package static let channelSelectionAlgorithm2 = Self(rawValue: 1 << 14)
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) { rawValue = try reader.readUInt64() }
     package func encode(into writer: inout ByteWriter) { writer.write(rawValue) }

@@ -13,6 +13,12 @@ package struct HCILESubeventCode: RawRepresentable, Hashable, Sendable {
     package static let remoteConnectionParameterRequest = Self(rawValue: 0x06)
     package static let dataLengthChange = Self(rawValue: 0x07)
     package static let enhancedConnectionComplete = Self(rawValue: 0x0A)
+    package static let phyUpdateComplete = Self(rawValue: 0x0C)
+    package static let extendedAdvertisingReport = Self(rawValue: 0x0D)
+    package static let scanTimeout = Self(rawValue: 0x11)
+    package static let advertisingSetTerminated = Self(rawValue: 0x12)
+    package static let scanRequestReceived = Self(rawValue: 0x13)
+    package static let channelSelectionAlgorithm = Self(rawValue: 0x14)
 }
 
 /// Core 5.4, Vol 4, Part E, 7.7.65 (LE Meta event)
@@ -25,6 +31,13 @@ package enum HCILEEvent: WireCodable {
     case remoteConnectionParameterRequest(HCILERemoteConnectionParameterRequest)
     case dataLengthChange(HCILEDataLengthChange)
     case enhancedConnectionComplete(HCILEEnhancedConnectionComplete)
+    case phyUpdateComplete(HCILEPHYUpdateComplete)
+    case extendedAdvertisingReport(HCILEExtendedAdvertisingReport)
+    /// Core 5.4, Vol 4, Part E, 7.7.65.17 (LE Scan Timeout event): the scan's duration is over.
+    case scanTimeout
+    case advertisingSetTerminated(HCILEAdvertisingSetTerminated)
+    case scanRequestReceived(HCILEScanRequestReceived)
+    case channelSelectionAlgorithm(HCILEChannelSelectionAlgorithm)
     /// An event of no interest to this host, or of a later version.
     case unknown(HCILESubeventCode, parameters: [UInt8])
 
@@ -40,6 +53,12 @@ package enum HCILEEvent: WireCodable {
             self = .remoteConnectionParameterRequest(try .init(decoding: &reader))
         case .dataLengthChange: self = .dataLengthChange(try .init(decoding: &reader))
         case .enhancedConnectionComplete: self = .enhancedConnectionComplete(try .init(decoding: &reader))
+        case .phyUpdateComplete: self = .phyUpdateComplete(try .init(decoding: &reader))
+        case .extendedAdvertisingReport: self = .extendedAdvertisingReport(try .init(decoding: &reader))
+        case .scanTimeout: self = .scanTimeout
+        case .advertisingSetTerminated: self = .advertisingSetTerminated(try .init(decoding: &reader))
+        case .scanRequestReceived: self = .scanRequestReceived(try .init(decoding: &reader))
+        case .channelSelectionAlgorithm: self = .channelSelectionAlgorithm(try .init(decoding: &reader))
         default: self = .unknown(code, parameters: reader.readRemaining())
         }
     }
@@ -55,6 +74,12 @@ package enum HCILEEvent: WireCodable {
             Self.write(.remoteConnectionParameterRequest, event, into: &writer)
         case .dataLengthChange(let event): Self.write(.dataLengthChange, event, into: &writer)
         case .enhancedConnectionComplete(let event): Self.write(.enhancedConnectionComplete, event, into: &writer)
+        case .phyUpdateComplete(let event): Self.write(.phyUpdateComplete, event, into: &writer)
+        case .extendedAdvertisingReport(let event): Self.write(.extendedAdvertisingReport, event, into: &writer)
+        case .scanTimeout: writer.write(HCILESubeventCode.scanTimeout.rawValue)
+        case .advertisingSetTerminated(let event): Self.write(.advertisingSetTerminated, event, into: &writer)
+        case .scanRequestReceived(let event): Self.write(.scanRequestReceived, event, into: &writer)
+        case .channelSelectionAlgorithm(let event): Self.write(.channelSelectionAlgorithm, event, into: &writer)
         case .unknown(let code, let parameters):
             writer.write(code.rawValue)
             writer.write(parameters)

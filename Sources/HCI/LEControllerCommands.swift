@@ -109,4 +109,10 @@ package struct LEEventMask: OptionSet, Hashable, Sendable {
     package static let remoteConnectionParameterRequest = Self(rawValue: 1 << 5)
     package static let dataLengthChange = Self(rawValue: 1 << 6)
     package static let enhancedConnectionComplete = Self(rawValue: 1 << 9)
+    package static let phyUpdateComplete = Self(rawValue: 1 << 11)
+    package static let extendedAdvertisingReport = Self(rawValue: 1 << 12)
+    package static let scanTimeout = Self(rawValue: 1 << 16)
+    package static let advertisingSetTerminated = Self(rawValue: 1 << 17)
+    package static let scanRequestReceived = Self(rawValue: 1 << 18)
+    package static let channelSelectionAlgorithm = Self(rawValue: 1 << 19)
 }

@@ -114,7 +114,11 @@ extension Host {
             guard let link = link(at: event.handle) else { return }
             longTermKeyRequested(link, event)
         case .remoteConnectionParameterRequest(let event): answer(event)
-        case .connectionUpdateComplete, .readRemoteFeaturesComplete, .dataLengthChange, .unknown: break
+        // Not asked for yet: no command that leads to them is sent.
+        case .extendedAdvertisingReport, .advertisingSetTerminated, .scanTimeout, .scanRequestReceived: break
+        case .connectionUpdateComplete, .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete,
+            .channelSelectionAlgorithm, .unknown:
+            break
         }
     }
 
