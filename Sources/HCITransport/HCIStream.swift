@@ -47,14 +47,24 @@ package final class HCIStream {
     private var packetsWritten = 0
     private var failure: HCIStreamError?
 
+    /// The peer has not accepted yet: nothing is read or written before ``finishConnecting()``.
+    package private(set) var isConnecting: Bool
+
     package init(_ transport: consuming Transport, capture: BTSnoopWriter? = nil) {
         isSocket = transport.descriptor.socketType != nil
+        isConnecting = transport.isConnecting
         self.transport = transport
         self.capture = capture
     }
 
     /// For the loop. It stays this stream's.
     package var descriptor: Int32 { transport.descriptor.rawValue }
+
+    /// To be called when the descriptor of a stream that is connecting has become ready.
+    package func finishConnecting() throws(TransportError) {
+        try transport.finishConnecting()
+        isConnecting = false
+    }
 
     /// Whether octets wait until the descriptor is writable.
     package var wantsWrite: Bool { written < output.count }

@@ -13,28 +13,42 @@ package struct Transport: ~Copyable, Sendable {
 
     package let descriptor: OwnedDescriptor
     package let framing: Framing
+    /// What errors call it.
+    package let name: String
+    /// The peer has not accepted yet: ``finishConnecting()`` once the descriptor is writable.
+    package let isConnecting: Bool
 
-    package init(_ descriptor: consuming OwnedDescriptor, framing: Framing) {
+    package init(
+        _ descriptor: consuming OwnedDescriptor, framing: Framing, name: String, isConnecting: Bool = false
+    ) {
         self.descriptor = descriptor
         self.framing = framing
+        self.name = name
+        self.isConnecting = isConnecting
     }
 
-    /// How long a socket's peer may take to accept.
-    package static let connectTimeoutMilliseconds: Int32 = 5_000
-
-    /// Opens what `address` names. It blocks for at most ``connectTimeoutMilliseconds``.
+    /// Opens what `address` names, without waiting for anybody.
     package static func open(_ address: TransportAddress) throws(TransportError) -> Transport {
-        switch address {
-        case .unix(let path): Transport(try connectUnix(path), framing: .stream)
-        case .tcp(let host, let port): Transport(try connectTCP(host, port, "\(address)"), framing: .stream)
+        let name = "\(address)"
+        return switch address {
+        case .unix(let path): try connectUnix(path, name)
+        case .tcp(let host, let port): try connectTCP(host, port, name)
         case .serial(let device, let baud, let flowControl):
-            Transport(try openSerial(device, baud: baud, flowControl: flowControl), framing: .stream)
-        case .userChannel(let number): Transport(try bindUserChannel(number), framing: .packets)
-        case .inherited(let number): try adopt(number)
+            Transport(try openSerial(device, baud: baud, flowControl: flowControl), framing: .stream, name: name)
+        case .userChannel(let number): Transport(try bindUserChannel(number), framing: .packets, name: name)
+        case .inherited(let number): try adopt(number, name)
         }
     }
 
-    private static func connectUnix(_ path: String) throws(TransportError) -> OwnedDescriptor {
+    /// Whether the peer of a connection that was begun has accepted.
+    package borrowing func finishConnecting() throws(TransportError) {
+        var number: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor.rawValue, SOL_SOCKET, SO_ERROR, &number, &length)
+        if number != 0 { throw Self.connectError(number, name) }
+    }
+
+    private static func connectUnix(_ path: String, _ name: String) throws(TransportError) -> Transport {
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else {
             let limit = MemoryLayout.size(ofValue: address.sun_path) - 1
@@ -43,19 +57,18 @@ package struct Transport: ~Copyable, Sendable {
                 "unix:\(path): a socket's path has at most \(limit) octets, this one \(path.utf8.count); move it or"
                     + " link to it")
         }
-        let descriptor = try makeSocket(AF_UNIX, "unix:\(path)")
+        let descriptor = try makeSocket(AF_UNIX, name)
+        let raw = descriptor.rawValue
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor.rawValue, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                connect(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        try finishConnecting(descriptor, result: result, "unix:\(path)")
-        return descriptor
+        guard result == 0 else { throw connectError(errno, name) }
+        return Transport(descriptor, framing: .stream, name: name)
     }
 
-    private static func connectTCP(
-        _ host: String, _ port: UInt16, _ name: String
-    ) throws(TransportError) -> OwnedDescriptor {
+    private static func connectTCP(_ host: String, _ port: UInt16, _ name: String) throws(TransportError) -> Transport {
         var address = sockaddr_storage()
         let length = latch_tcp_address(&address, host, port)
         guard length > 0 else {
@@ -63,17 +76,17 @@ package struct Transport: ~Copyable, Sendable {
                 .malformedAddress, "\(name): \"\(host)\" is no numeric IPv4 or IPv6 address; names are not resolved")
         }
         let descriptor = try makeSocket(Int32(address.ss_family), name)
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor.rawValue, $0, socklen_t(length))
-            }
-        }
-        try finishConnecting(descriptor, result: result, name)
+        let raw = descriptor.rawValue
         // HCI is small packets that wait for each other: Nagle's algorithm would hold each back.
         var on: Int32 = 1
-        setsockopt(
-            descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
-        return descriptor
+        guard setsockopt(raw, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size)) == 0 else {
+            throw TransportError(system: errno, "\(name): TCP_NODELAY")
+        }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { connect(raw, $0, socklen_t(length)) }
+        }
+        guard result == 0 || errno == EINPROGRESS else { throw connectError(errno, name) }
+        return Transport(descriptor, framing: .stream, name: name, isConnecting: result != 0)
     }
 
     private static func makeSocket(_ family: Int32, _ name: String) throws(TransportError) -> OwnedDescriptor {
@@ -83,30 +96,17 @@ package struct Transport: ~Copyable, Sendable {
         return OwnedDescriptor(raw)
     }
 
-    /// Waits for a connection that was begun.
-    private static func finishConnecting(
-        _ descriptor: borrowing OwnedDescriptor, result: Int32, _ name: String
-    ) throws(TransportError) {
-        var number = result == 0 ? 0 : errno
-        if number == EINPROGRESS {
-            var waiting = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
-            guard poll(&waiting, 1, connectTimeoutMilliseconds) == 1 else {
-                throw TransportError(
-                    .timedOut,
-                    "\(name): no answer within \(connectTimeoutMilliseconds / 1000) s; is the controller's host up?")
-            }
-            var length = socklen_t(MemoryLayout<Int32>.size)
-            getsockopt(descriptor.rawValue, SOL_SOCKET, SO_ERROR, &number, &length)
-        }
+    private static func connectError(_ number: Int32, _ name: String) -> TransportError {
         switch number {
-        case 0: return
-        case ENOENT: throw TransportError(.notFound, "\(name): no such socket; start the controller that makes it")
-        case ECONNREFUSED: throw TransportError(.refused, "\(name): nobody listens there; start the controller")
+        case ENOENT: TransportError(.notFound, "\(name): no such socket; start the controller that makes it")
+        case ECONNREFUSED: TransportError(.refused, "\(name): nobody listens there; start the controller")
+        case ETIMEDOUT, EHOSTUNREACH, ENETUNREACH:
+            TransportError(.timedOut, "\(name): \(systemMessage(number)); is the controller's host up?")
         case EACCES, EPERM:
-            throw TransportError(
+            TransportError(
                 .notPermitted, "\(name): not permitted; let this user write to the socket and enter its directory")
-        case EAGAIN: throw TransportError(.busy, "\(name): too many wait to be accepted there; try again later")
-        default: throw TransportError(system: number, name)
+        case EAGAIN: TransportError(.busy, "\(name): too many wait to be accepted there; try again later")
+        default: TransportError(system: number, name)
         }
     }
 
@@ -149,15 +149,15 @@ package struct Transport: ~Copyable, Sendable {
             "hci:\(number): not permitted; give this service AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW")
     }
 
-    private static func adopt(_ number: Int32) throws(TransportError) -> Transport {
+    private static func adopt(_ number: Int32, _ name: String) throws(TransportError) -> Transport {
         guard latch_fcntl(number, F_GETFD, 0) >= 0 else {
-            throw TransportError(.notFound, "fd:\(number): not open; it must be inherited from whoever starts this")
+            throw TransportError(.notFound, "\(name): not open; it must be inherited from whoever starts this")
         }
         let descriptor = OwnedDescriptor(number)
         guard descriptor.makeNonblocking() else {
-            throw TransportError(system: errno, "fd:\(number): cannot be made nonblocking")
+            throw TransportError(system: errno, "\(name): cannot be made nonblocking")
         }
         let isStream = descriptor.socketType.map { $0 == Int32(SOCK_STREAM.rawValue) } ?? true
-        return Transport(descriptor, framing: isStream ? .stream : .packets)
+        return Transport(descriptor, framing: isStream ? .stream : .packets, name: name)
     }
 }

@@ -30,6 +30,15 @@ package enum TransportAddress: Hashable, Sendable {
         self = address
     }
 
+    /// Whether it can be opened a second time: an inherited descriptor is gone once it is closed, and its number may be
+    /// another file's.
+    package var canReopen: Bool {
+        switch self {
+        case .unix, .tcp, .serial, .userChannel: true
+        case .inherited: false
+        }
+    }
+
     private static func tcp(_ text: Substring) -> Self? {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
         else { return nil }

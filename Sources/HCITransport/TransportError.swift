@@ -20,6 +20,15 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
     package let kind: Kind
     package let description: String
 
+    /// Whether a controller that is plugged in or started later mends it by itself. What does not is an operator's
+    /// mistake, and better said at once than waited for.
+    package var isMendedByWaiting: Bool {
+        switch kind {
+        case .notFound, .refused, .timedOut: true
+        case .malformedAddress, .notPermitted, .busy, .unsupported, .system: false
+        }
+    }
+
     init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description

@@ -72,7 +72,7 @@ struct Pair: ~Copyable {
         let isNonblocking = ours.makeNonblocking()
         try #require(isNonblocking)
         controller = OwnedDescriptor(ends[0])
-        stream = HCIStream(Transport(ours, framing: framing), capture: capture)
+        stream = HCIStream(Transport(ours, framing: framing, name: "pair"), capture: capture)
     }
 }
 

@@ -11,9 +11,20 @@ private let reset: [UInt8] = [1, 3, 0x0C, 0]
 /// Opens and closes again; the error, if any.
 private func failure(_ address: TransportAddress) -> TransportError? {
     do throws(TransportError) {
-        _ = try Transport.open(address)
+        let transport = try Transport.open(address)
+        try transport.finish()
         return nil
     } catch { return error }
+}
+
+extension Transport {
+    /// Waits for the peer of a connection that was begun.
+    fileprivate borrowing func finish() throws(TransportError) {
+        guard isConnecting else { return }
+        var waiting = pollfd(fd: descriptor.rawValue, events: Int16(POLLOUT), revents: 0)
+        _ = poll(&waiting, 1, -1)
+        try finishConnecting()
+    }
 }
 
 @Suite("Opening a transport")
@@ -43,11 +54,16 @@ struct TransportTests {
         #expect(controller.get() == [1, 3, 0x0C, 0])
     }
 
-    @Test("TCP to a number")
+    @Test("TCP to a number: no small packet is held back")
     func tcp() throws {
         var port: UInt16 = 0
         let listener = try Listener(loopback: &port)
         let transport = try Transport.open(.tcp(host: "127.0.0.1", port: port))
+        try transport.finish()
+        var on: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        #expect(getsockopt(transport.descriptor.rawValue, Int32(IPPROTO_TCP), TCP_NODELAY, &on, &length) == 0)
+        #expect(on == 1)
         let controller = try listener.acceptOne()
         let stream = HCIStream(transport)
         try stream.send(reset.span.bytes)

@@ -53,7 +53,12 @@ final class Bench {
             try FileManager.default.createDirectory(
                 atPath: path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
         }
-        guard withRadio else { return }
+        if withRadio { try plug() }
+    }
+
+    /// There are controllers.
+    func plug() throws {
+        unlink(path("air"))
         radio = try Daemon([
             "radio", "--socket", path("air"), "--control", path("air.control"), "--air", "immediate",
         ])
@@ -74,8 +79,13 @@ final class Bench {
 
     func path(_ name: String) -> String { directory.path + "/" + name }
 
-    func arguments(_ role: String, _ state: String) -> [String] {
-        [role, "run", "--transport", "unix:" + path("air"), "--state", path(state), "--log-level", "error"]
+    func arguments(
+        _ role: String, _ state: String, transport: String? = nil, logLevel: String = "error"
+    ) -> [String] {
+        [
+            role, "run", "--transport", transport ?? "unix:" + path("air"), "--state", path(state), "--log-level",
+            logLevel,
+        ]
     }
 
     func start(_ role: String, _ state: String) throws -> Daemon {

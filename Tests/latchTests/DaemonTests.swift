@@ -48,16 +48,33 @@ struct DaemonTests {
         #expect(first.end() == 0)
     }
 
-    @Test("a controller that is not there")
-    func noSocket() throws {
+    @Test(
+        "a controller that is not there is said, with what to do, and waited for", arguments: ["peripheral", "central"])
+    func noSocket(role: String) throws {
         let bench = try Bench(withRadio: false)
-        let outcome = try Program.run(bench.arguments("central", "key"))
-        #expect(outcome.status == ExitCode.transport.rawValue)
-        #expect(outcome.errorLines.count == 1)
-        #expect(outcome.errors.contains(bench.path("air")))
+        let daemon = try Daemon(bench.arguments(role, "lock"))
+        #expect(try waits { try bench.latch(role, "status", "lock").output.contains("radio: unknown") })
+        try bench.plug()
+        #expect(try waits { try bench.latch(role, "status", "lock").output.contains("radio: on") })
+        #expect(daemon.end() == 0)
+        let lines = daemon.complaint.split(separator: "\n")
+        #expect(lines.count == 1)
+        #expect(lines.first?.contains("controller_unavailable") == true)
+        #expect(lines.first?.contains("unix:\(bench.path("air")): no such socket; start the controller") == true)
     }
 
-    @Test("a controller's stream that ends in the middle of a packet")
+    @Test("what no waiting mends is an error at launch: no serial line, and a descriptor that nobody handed over")
+    func impossibleTransport() throws {
+        let bench = try Bench(withRadio: false)
+        for (transport, remedy) in [("serial:/dev/null", "not a serial line"), ("fd:77", "must be inherited")] {
+            let outcome = try Program.run(bench.arguments("peripheral", "lock", transport: transport))
+            #expect(outcome.status == ExitCode.transport.rawValue)
+            #expect(outcome.errorLines.count == 1)
+            #expect(outcome.errors.contains(remedy), "\(outcome)")
+        }
+    }
+
+    @Test("a controller's stream that ends in the middle of a packet is said, and opened again")
     func truncatedStream() throws {
         let bench = try Bench(withRadio: false)
         let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
@@ -71,18 +88,43 @@ struct DaemonTests {
             }
         }
         #expect(bound == 0 && listen(listener, 1) == 0)
-        let daemon = try Daemon(bench.arguments("peripheral", "lock"))
-        let connection = accept(listener, nil, nil)
-        // The host's Reset is read, so that closing is an end of file and no reset of the socket.
-        var reset = [UInt8](repeating: 0, count: 4)
-        #expect(read(connection, &reset, 4) == 4)
-        // A Command Complete of four octets, of which one comes.
-        #expect(write(connection, [0x04, 0x0E, 0x04, 0x01] as [UInt8], 4) == 4)
-        close(connection)
-        #expect(daemon.end(signalling: false) == ExitCode.transport.rawValue)
+        let daemon = try Daemon(bench.arguments("peripheral", "lock", logLevel: "warning"))
+        for _ in 0..<2 {
+            let connection = accept(listener, nil, nil)
+            // The host's Reset is read, so that closing is an end of file and no reset of the socket.
+            var reset = [UInt8](repeating: 0, count: 4)
+            #expect(read(connection, &reset, 4) == 4)
+            #expect(reset == [1, 3, 0x0C, 0])
+            // A Command Complete of four octets, of which one comes.
+            #expect(write(connection, [0x04, 0x0E, 0x04, 0x01] as [UInt8], 4) == 4)
+            close(connection)
+        }
+        let third = accept(listener, nil, nil)
+        #expect(daemon.end() == 0)
         let complaint = daemon.complaint
-        #expect(complaint.contains("in the middle of a packet"), "\(complaint)")
+        #expect(
+            complaint.split(separator: "\n").count { $0.contains("in the middle of a packet") } == 2, "\(complaint)")
+        close(third)
         close(listener)
+    }
+
+    @Test("the controller is unplugged and comes back: both daemons stay, and the key opens the lock again")
+    func replug() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        for operation in ["unlock", "lock"] {
+            #expect(try bench.latch("central", operation, "key").status == 0)
+            bench.unplug()
+            for (role, state) in [("peripheral", "lock"), ("central", "key")] {
+                #expect(try waits { try bench.latch(role, "status", state).output.contains("radio: resetting") })
+            }
+            try bench.plug()
+        }
+        #expect(try bench.latch("central", "unlock", "key", ["--wait", "20"]).status == 0)
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
     }
 
     @Test("a database that is none is refused and left as it was", arguments: ["peripheral", "central"])
@@ -144,26 +186,33 @@ struct DaemonTests {
         #expect(key.end() == 0)
     }
 
-    @Test("Unplugged controller: the relock is made all the same")
-    func relockWithoutRadio() throws {
+    @Test("Unplugged controller: the relock is made all the same", arguments: ["running", "launched", "refused"])
+    func relockWithoutRadio(_ life: String) throws {
         let bench = try Bench()
         let configuration = try bench.directory.write("[lock]\nrelock_seconds = 1\n", to: "lock.conf")
-        let lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", configuration])
+        let arguments = bench.arguments("peripheral", "lock") + ["--config", configuration]
+        var lock = try Daemon(arguments)
         #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
         let key = try bench.start("central", "key")
         try bench.enroll("anna")
         #expect(try bench.latch("central", "unlock", "key").status == 0)
-        bench.unplug()
-        #expect(lock.end(signalling: false) == ExitCode.transport.rawValue)
-        _ = key.end(signalling: false)
         let journal = bench.path("lock") + "/bolt.journal"
-        // As a service manager does it.
-        let isLocked = try waits {
-            let outcome = try Program.run(bench.arguments("peripheral", "lock") + ["--config", configuration])
-            #expect(outcome.status == ExitCode.transport.rawValue)
-            return try String(contentsOfFile: journal, encoding: .utf8).hasSuffix(" lock\n")
+        func isLocked() throws -> Bool {
+            try String(contentsOfFile: journal, encoding: .utf8).hasSuffix(" lock\n")
         }
-        #expect(isLocked)
+        if life != "running" { lock.kill() }
+        bench.unplug()
+        if life == "launched" { lock = try Daemon(arguments) }
+        // As a service manager does it, with a controller that no waiting mends.
+        let impossible =
+            bench.arguments("peripheral", "lock", transport: "serial:/dev/null") + ["--config", configuration]
+        let hasLocked = try waits {
+            if life == "refused" { #expect(try Program.run(impossible).status == ExitCode.transport.rawValue) }
+            return try isLocked()
+        }
+        #expect(hasLocked)
+        key.kill()
+        if life != "refused" { #expect(lock.end() == 0) }
         #expect(try bench.latch("state", "check", "lock").output.contains("faults: []"))
     }
 

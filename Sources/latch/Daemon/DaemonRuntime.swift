@@ -25,7 +25,8 @@ final class DaemonRuntime {
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
-    /// returns. Without a controller `withoutRadio` does what cannot wait for one, and then that is what is wrong.
+    /// returns. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
+    /// and anything else is an error.
     init(
         _ plan: DaemonPlan, deviceName: String,
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
@@ -50,18 +51,26 @@ final class DaemonRuntime {
         claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
         loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
-        let stream: HCIStream
-        do {
-            stream = HCIStream(try Transport.open(plan.transport), capture: capture)
+        let address = plan.transport
+        func openStream() throws(TransportError) -> HCIStream {
+            HCIStream(try Transport.open(address), capture: capture)
+        }
+        let launched: Result<HCIStream, TransportError>
+        do throws(TransportError) {
+            launched = .success(try openStream())
         } catch {
             try withoutRadio(state, self.boot, journal)
-            throw error
+            guard address.canReopen, error.isMendedByWaiting else { throw error }
+            launched = .failure(error)
         }
         host = Host(
             configuration: HostConfiguration(deviceName: deviceName), snapshot: try store.load(), store: store,
             random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
-        driver = HostDriver(host: host, loop: loop, stream: stream, coordinator: state.database)
+        let controller = ControllerConnection(
+            launched, name: "\(address)", canReopen: address.canReopen, loop: loop, reopenedBy: openStream)
+        driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
+        driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
         let log = plan.log
         bluetooth = CBHost(
             driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: { message in log.error(message) })
@@ -130,8 +139,6 @@ extension Failure {
         case let error as StoreError: self.init(.state, error.description)
         case let error as ControlSocketError: self.init(.state, error.description)
         case let error as TransportError: self.init(.transport, error.description)
-        case let error as HCIStreamError:
-            self.init(.transport, "\(error): the controller is started anew when the daemon is")
         default: self.init(.refused, String(describing: error))
         }
     }

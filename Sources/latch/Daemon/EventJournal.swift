@@ -1,6 +1,7 @@
 import CLinux
 import DaemonControl
 import Glibc
+import HCITransport
 
 /// Where a daemon's state transitions go: the log, the journal file, and whoever streams `events`. Each is told after its
 /// commit, so that what a drill read before a kill is true after it.
@@ -37,6 +38,22 @@ final class EventJournal {
         }
         for stream in streams.values { stream.event(name, fields) }
         write(name, fields)
+    }
+
+    /// The way to the controller, as the log and those who listen hear of it.
+    func record(_ notice: TransportNotice, of address: TransportAddress) {
+        var fields: JSONObject = ["transport": .string("\(address)")]
+        switch notice {
+        case .lost(let reason, let milliseconds):
+            fields["reason"] = .string(reason)
+            fields["retry_ms"] = .number(Int64(clamping: milliseconds))
+            record("controller_lost", fields, level: .warning)
+        case .unavailable(let error, let milliseconds):
+            fields["reason"] = .string(error.description)
+            fields["retry_ms"] = .number(Int64(clamping: milliseconds))
+            record("controller_unavailable", fields, level: .error)
+        case .found: record("controller_found", fields)
+        }
     }
 
     /// One line, one write: a kill leaves whole lines.

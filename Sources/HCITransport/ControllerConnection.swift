@@ -1,0 +1,138 @@
+import BluetoothCore
+import HCI
+
+/// The way to a controller on one event loop: opened, read, written, and opened again when it breaks. When that is, is
+/// ``TransportRecovery``'s to say. Confined to the loop's thread.
+package final class ControllerConnection {
+    /// What it tells its owner, each in an iteration of the loop.
+    package struct Listener {
+        /// Something is about to be told.
+        package var begin: () -> Void
+        /// The descriptor is open: nothing is known of the controller behind it.
+        package var opened: () -> Void
+        package var closed: () -> Void
+        package var packet: (HCIPacketType, RawSpan) -> Void
+        package var notice: (TransportNotice) -> Void
+        /// It never comes back.
+        package var ended: (TransportError) -> Void
+    }
+
+    private let loop: EventLoop
+    private let now: () -> Instant
+    private let openStream: () throws(TransportError) -> HCIStream
+    private var launched: Result<HCIStream, TransportError>?
+    private var recovery: TransportRecovery
+    private var stream: HCIStream?
+    private var registration: EventLoop.Registration?
+    private var listener: Listener?
+
+    /// `launched`: what the first attempt gave, which was made before anything else was. `openStream` makes the others.
+    package init(
+        _ launched: Result<HCIStream, TransportError>, name: String, canReopen: Bool, loop: EventLoop,
+        backOff: TransportRecovery.BackOff = TransportRecovery.BackOff(),
+        now: @escaping () -> Instant = SystemClock.now,
+        reopenedBy openStream: @escaping () throws(TransportError) -> HCIStream
+    ) {
+        self.launched = launched
+        self.loop = loop
+        self.now = now
+        self.openStream = openStream
+        recovery = TransportRecovery(name: name, canReopen: canReopen, backOff: backOff)
+    }
+
+    package var deadline: Instant? { recovery.deadline }
+
+    /// Takes up what the launch found.
+    package func start(_ listener: Listener) {
+        self.listener = listener
+        guard let launched else { return }
+        self.launched = nil
+        take(launched)
+    }
+
+    package func timerFired() { handle(.timerFired) }
+
+    /// Takes a packet, indicator first; it goes out at the next ``flush()``, and nowhere while there is no controller.
+    package func send(_ packet: RawSpan) {
+        guard let stream, !stream.isConnecting else { return }
+        guarded { () throws(HCIStreamError) in try stream.send(packet) }
+    }
+
+    package func flush() {
+        guard let stream, !stream.isConnecting else { return }
+        guarded { () throws(HCIStreamError) in try stream.flush() }
+        showInterest()
+    }
+
+    private func guarded(_ body: () throws(HCIStreamError) -> Void) {
+        do throws(HCIStreamError) { try body() } catch { handle(.broke(reason: error.description)) }
+    }
+
+    private func showInterest() {
+        guard let stream, let registration else { return }
+        if stream.isConnecting { return loop.setInterest(.writable, of: registration) }
+        loop.setInterest(stream.wantsWrite ? [.readable, .writable] : .readable, of: registration)
+    }
+
+    // MARK: The machine's orders
+
+    private func handle(_ input: TransportRecovery.Input) {
+        var outputs: [TransportRecovery.Output] = []
+        recovery.handle(input, now: now(), into: &outputs)
+        for output in outputs {
+            switch output {
+            case .open: open()
+            case .close: close()
+            case .hostOpened: listener?.opened()
+            case .hostClosed: listener?.closed()
+            case .say(let notice): listener?.notice(notice)
+            case .end(let error): listener?.ended(error)
+            }
+        }
+    }
+
+    private func open() {
+        do throws(TransportError) { take(.success(try openStream())) } catch { take(.failure(error)) }
+    }
+
+    private func take(_ result: Result<HCIStream, TransportError>) {
+        do throws(TransportError) {
+            let fresh = try result.get()
+            registration = try loop.register(fresh.descriptor, .readable) { [unowned self] in ready($0) }
+            stream = fresh
+            handle(fresh.isConnecting ? .connecting : .opened)
+            showInterest()
+        } catch {
+            handle(.failed(error))
+        }
+    }
+
+    /// First out of the loop, then closed: the number may be another's at once.
+    private func close() {
+        if let registration { loop.unregister(registration) }
+        registration = nil
+        stream = nil
+    }
+
+    private func ready(_ readiness: Readiness) {
+        guard let stream else { return }
+        listener?.begin()
+        if stream.isConnecting { return finishConnecting(stream) }
+        guarded { () throws(HCIStreamError) in
+            if readiness.contains(.writable) { try stream.flush() }
+            if !readiness.isDisjoint(with: [.readable, .hangup]) {
+                try stream.readAvailable { listener?.packet($0, $1) }
+            }
+        }
+    }
+
+    private func finishConnecting(_ stream: HCIStream) {
+        do throws(TransportError) {
+            try stream.finishConnecting()
+            handle(.opened)
+            showInterest()
+        } catch {
+            handle(.failed(error))
+        }
+    }
+}
