@@ -304,6 +304,7 @@ private final class FuzzApp: CentralRoleDelegate, PeripheralRoleDelegate {
     func hostStateChanged(_ state: HostState) {}
     func discovered(_ report: AdvertisementReport) {}
     func connected(_ link: LinkInfo) {}
+    func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {

@@ -51,6 +51,7 @@ final class PeripheralApp: PeripheralRoleDelegate {
         disconnections.append(reason)
     }
     func securityChanged(_ link: LinkInfo, error: HostError?) { if error == nil { secured.append(link) } }
+    func mtuChanged(_ link: LinkInfo) {}
     func readRequested(_ request: ServerReadRequest) {
         host.respond(to: request.id, value: Array(value.dropFirst(request.offset)))
     }
@@ -98,6 +99,7 @@ final class CentralApp: CentralRoleDelegate {
         self.link = link
         connections += 1
     }
+    func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {
         link = nil

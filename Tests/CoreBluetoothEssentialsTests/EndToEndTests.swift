@@ -39,6 +39,18 @@ struct EndToEndTests {
         #expect((peripheral.services?.count ?? 0) > 1)
     }
 
+    @Test("Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU): a central asks on each link, and both sides' lengths follow")
+    func exchangeMTU() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let peripheral = try #require(scene.key?.door)
+        #expect(scene.world.run { door.centrals.first?.link?.mtu == 247 })
+        // The hosts take 247 octets, three of which are a header.
+        #expect(peripheral.maximumWriteValueLength(for: .withoutResponse) == 244)
+        #expect(door.centrals.first?.maximumUpdateValueLength == 244)
+    }
+
     @Test("Read, write, long and refused, descriptors, signal strength")
     func values() throws {
         let scene = Scene()

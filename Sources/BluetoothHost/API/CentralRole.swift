@@ -15,6 +15,8 @@ package protocol CentralRoleDelegate: AnyObject {
     /// Exactly once for each operation that was accepted.
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>)
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool)
+    /// ATT_MTU was agreed: more fits a PDU than before.
+    func mtuChanged(_ link: LinkInfo)
     /// The peer's tree changed between these handles: what was discovered there is void.
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle)
     /// Encryption came up (or failed to) on a link; a bonded peer is proven from here on.

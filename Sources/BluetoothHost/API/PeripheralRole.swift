@@ -13,6 +13,8 @@ package protocol PeripheralRoleDelegate: AnyObject {
     func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode)
     /// Encryption came up on a link (or failed to, `error`); a bonded central is proven from here on.
     func securityChanged(_ link: LinkInfo, error: HostError?)
+    /// ATT_MTU was agreed: more fits a PDU than before.
+    func mtuChanged(_ link: LinkInfo)
     /// Answer with ``Host/respond(to:value:)`` or ``Host/refuse(_:error:)``, once; later is fine.
     func readRequested(_ request: ServerReadRequest)
     /// All writes of one request: answer once, for all. Writes without response carry no answer.

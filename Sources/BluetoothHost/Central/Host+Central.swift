@@ -180,6 +180,12 @@ extension Host {
         withEndpoint(link) { $0.perform(operation, token: token.rawValue, now: now, outputs: &$1) }
     }
 
+    /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
+    func exchangeMTU(_ link: Link) {
+        guard configuration.mtu > Self.defaultMTU, !link.isDisconnecting else { return }
+        start(.exchangeMTU, .exchangeMTU, makeToken(), on: link)
+    }
+
     func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let operation = link.operations.removeValue(forKey: token) else { return }
         let outcome = result.mapError(HostError.gatt).map(ClientValue.init)
@@ -196,6 +202,8 @@ extension Host {
                 withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) }
             }
             finish(manager, token, link.peer, outcome)
+        // What was agreed is said when it is; a peer that refuses keeps the default.
+        case .exchangeMTU: break
         case .readDatabaseHash: databaseHashRead(link, result)
         case .claimFeatures: break
         }

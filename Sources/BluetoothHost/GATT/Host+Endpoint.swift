@@ -17,8 +17,17 @@ extension Host {
     }
 
     func receivedATT(_ pdu: [UInt8], on link: Link) {
+        let mtu = link.endpoint.mtu
         withEndpoint(link) { endpoint, outputs in
             endpoint.receive(pdu, now: now, security: link.security, server: &server, outputs: &outputs)
+        }
+        if link.endpoint.mtu != mtu { mtuChanged(link) }
+    }
+
+    private func mtuChanged(_ link: Link) {
+        switch link.role {
+        case .central: for delegate in centralDelegates(of: link.peer) { delegate.mtuChanged(link.info) }
+        case .peripheral: for delegate in managers.peripherals { delegate.mtuChanged(link.info) }
         }
     }
 

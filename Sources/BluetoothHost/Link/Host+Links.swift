@@ -80,7 +80,12 @@ extension Host {
         switch role {
         case .central:
             link.users = Set(wanting(peer))
+            // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
+            // to read or write, and does not wait.
+            let isStranger = link.identity == nil
+            if isStranger { exchangeMTU(link) }
             for delegate in centralDelegates(of: peer) { delegate.connected(link.info) }
+            if !isStranger { exchangeMTU(link) }
         case .peripheral:
             armPairing(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }

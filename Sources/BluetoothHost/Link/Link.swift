@@ -85,6 +85,8 @@ enum LinkOperation {
     /// A CCC write of ours: what to keep once the peer took it.
     case subscribe(ManagerID, OperationToken, SubscriptionRecord)
     case unsubscribe(ManagerID, OperationToken, AttributeHandle)
+    /// The host's own, on each link that it made.
+    case exchangeMTU
     /// The host's own read of the peer's Database Hash.
     case readDatabaseHash
     /// The host's own write of the features that this client has.

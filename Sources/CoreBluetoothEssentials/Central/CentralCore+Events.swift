@@ -83,9 +83,10 @@ extension CentralCore: CentralRoleDelegate {
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
         guard let operation = takeOperation(token) else { return }
         let peripheral = peripheral(peer)
-        refreshWriteLength(peripheral)
         finish(operation, peripheral, result)
     }
+
+    func mtuChanged(_ link: LinkInfo) { refreshWriteLength(peripheral(link.peer)) }
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         if databases[peer]?.characteristic(at: handle)?.uuid == .serviceChanged { return serviceChanged(peer, value) }

@@ -48,6 +48,9 @@ extension PeripheralCore: PeripheralRoleDelegate {
         tellLink { $1.peripheralManager($0, central: central, didChangeSecurity: link, error: error) }
     }
 
+    /// The central's object says how much it takes.
+    func mtuChanged(_ link: LinkInfo) { _ = central(link) }
+
     func readRequested(_ request: ServerReadRequest) {
         guard let characteristic = characteristics[request.handle] else {
             host?.refuse(request.id, error: .unlikelyError)

@@ -30,14 +30,21 @@ final class PeerRuntime {
             } ?? []
         loop = try EventLoop()
         let capture = try options.capture.map { try BTSnoopWriter(path: $0) }
-        let stream = HCIStream(try Transport.open(options.transport), capture: capture)
+        let address = options.transport
+        func openStream() throws(TransportError) -> HCIStream {
+            HCIStream(try Transport.open(address), capture: capture)
+        }
+        let controller = ControllerConnection(
+            .success(try openStream()), name: "\(address)", canReopen: address.canReopen, loop: loop,
+            reopenedBy: openStream)
         let configuration = HostConfiguration(deviceName: options.deviceName, mtu: options.mtu)
         host = Host(
             configuration: configuration, snapshot: try store.load(), store: store, random: OperatingSystemRandom(),
             makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
-        driver = HostDriver(host: host, loop: loop, stream: stream, coordinator: state.database)
+        driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
         let voice = Voice(host: host)
+        driver.onTransportNotice = { voice.event("transport", ["notice": .string("\($0)")]) }
         let bluetooth = CBHost(
             driver.executor, wallClockSeconds: { Int64(time(nil)) },
             misuse: { try? Descriptor.write($0 + "\n", to: STDERR_FILENO) })

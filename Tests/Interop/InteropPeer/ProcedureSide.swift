@@ -52,6 +52,7 @@ extension ProcedureSide: CentralRoleDelegate {
     func discovered(_ report: AdvertisementReport) {}
     func connected(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
+    func mtuChanged(_ link: LinkInfo) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
