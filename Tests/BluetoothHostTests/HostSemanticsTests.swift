@@ -1,9 +1,10 @@
 import BluetoothCore
-import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
 import Testing
+
+@testable import BluetoothHost
 
 /// Each thing that an app asks ends in exactly one answer.
 @Suite struct HostSemanticsTests {
@@ -87,6 +88,27 @@ import Testing
                 continue
             }
         }
+    }
+
+    @Test("One reading of the signal strength past those that may wait is refused; one command answers the others")
+    func signalStrengthsWaiting() throws {
+        let (scene, app, door) = try ready()
+        var tokens: [OperationToken] = []
+        scene.key.call { host in
+            tokens = (0...Host.rssiWaitingMaximum).map { _ in host.perform(app.manager, door, .readRSSI) }
+        }
+        guard case .failure(.noResources) = app.results[try #require(tokens.last)] else {
+            Issue.record("\(app.results)")
+            return
+        }
+        #expect(scene.world.run(forMilliseconds: 1_000) { app.results.count == tokens.count })
+        for token in tokens.dropLast() {
+            guard case .success(.rssi) = app.results[token] else {
+                Issue.record("\(String(describing: app.results[token]))")
+                continue
+            }
+        }
+        #expect(scene.key.sent.filter { $0.starts(with: [0x01, 0x05, 0x14]) }.count == 1)
     }
 
     @Test("One cancellation, one disconnected, and none when the link has gone at last")

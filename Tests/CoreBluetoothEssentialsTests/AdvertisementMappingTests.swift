@@ -67,6 +67,21 @@ struct AdvertisementMappingTests {
         #expect(merge(Self.report(peer: 1)) != nil)
     }
 
+    @Test("Attack: an advertiser that names another service each time counts, past the bound, for what it said last")
+    func servicesWithoutEnd() {
+        var discoveries = Discoveries()
+        let bound = Discoveries.maximumServicesOfPeer
+        var heard: AdvertisementReport?
+        for number in 1...UInt16(bound) {
+            heard = discoveries.merge(Self.report(services: [BluetoothUUID(number)]))
+        }
+        #expect(heard?.services.count == bound)
+        heard = discoveries.merge(Self.report(services: [BluetoothUUID(UInt16(bound) + 1)]))
+        #expect(heard?.services == [BluetoothUUID(UInt16(bound) + 1)])
+        let many = (1...UInt16(bound) + 9).map { BluetoothUUID($0) }
+        #expect(discoveries.merge(Self.report(services: many))?.services.count == bound)
+    }
+
     @Test("Connection options are kept as bits")
     func connectionOptions() {
         #expect(ConnectionOptions(nil) == [])

@@ -164,7 +164,7 @@ extension Host {
     }
 
     /// Readings of one link's signal strength that apps may wait for.
-    private static let rssiWaitingMaximum = 64
+    static let rssiWaitingMaximum = 64
 
     private func readRSSI(_ link: Link, _ manager: ManagerID, _ token: OperationToken) {
         guard link.rssiWaiting.count < Self.rssiWaitingMaximum else {

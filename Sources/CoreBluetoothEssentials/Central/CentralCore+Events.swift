@@ -66,6 +66,7 @@ extension CentralCore: CentralRoleDelegate {
             subscriptions[peer] = nil
             databases[peer] = nil
             checkedDatabases.remove(peer)
+            invalidatedDatabases.remove(peer)
         }
         let keepsSubscriptions = subscriptions[peer] != nil
         tell { manager, delegate in

@@ -63,6 +63,8 @@ extension ConnectionOptions {
 /// something new, its scan response for one. Bounded; when it is full, everybody counts as unheard again.
 struct Discoveries {
     static let maximumPeers = 1024
+    /// Services of one advertiser, in all that it has said. One that goes on naming others counts for what it said last.
+    static let maximumServicesOfPeer = 64
 
     private var heard: [PeerIdentifier: AdvertisementReport] = [:]
 
@@ -78,6 +80,9 @@ struct Discoveries {
         known.isConnectable = known.isConnectable || report.isConnectable
         known.localName = report.localName ?? known.localName
         known.services += report.services.filter { !known.services.contains($0) }
+        if known.services.count > Self.maximumServicesOfPeer {
+            known.services = Array(report.services.prefix(Self.maximumServicesOfPeer))
+        }
         known.manufacturerData = report.manufacturerData ?? known.manufacturerData
         heard[report.peer] = known
         let isNews =
