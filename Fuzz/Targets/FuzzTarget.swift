@@ -34,6 +34,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("command-queue", fuzzCommandQueue),
         FuzzTarget("acl-send-queue", fuzzACLSendQueue),
         FuzzTarget("le-signalling", fuzzLESignalling),
+        FuzzTarget("logical-link", fuzzLogicalLink),
         FuzzTarget("att-bearer", fuzzATTBearer),
         FuzzTarget("gatt-endpoint", fuzzGATTEndpoint),
         FuzzTarget("pairing", fuzzPairing),

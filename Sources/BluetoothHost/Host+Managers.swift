@@ -30,6 +30,7 @@ extension Host {
     package func unregister(_ manager: ManagerID) {
         guard let slot = managers.remove(manager) else { return }
         advertisingAwaited[manager] = nil
+        releaseChannels(of: manager)
         guard !ledger.outlivesManager(slot.owner) else { return }
         for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
@@ -55,7 +56,7 @@ extension Host {
         consider(gapRetryAt)
         for link in links.values {
             consider(link.endpoint.deadline)
-            consider(link.signalling.deadline)
+            consider(link.logical.deadline)
             consider(link.pairing.deadline)
         }
         return earliest

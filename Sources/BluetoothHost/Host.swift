@@ -50,6 +50,7 @@ package final class Host {
     let makeKeyPair: () -> P256KeyPair
     /// Published services by their declarations.
     var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
+    var publishedChannels = PublishedChannels()
     /// Counts windows: an attempt that began in an earlier one is no attempt in this.
     var pairingWindowNumber = 0
     /// Failed attempts in the window that stands.

@@ -17,6 +17,8 @@ package enum LESignallingOutput: Equatable, Sendable {
     /// The peripheral asks for these valid parameters and was told yes: the host starts the update.
     case updateConnection(ConnectionParameters)
     case updateFinished(ConnectionParameterUpdateOutcome)
+    /// A command of the credit-based channels, or a rejection that may be meant for one of them.
+    case channelCommand(SignallingPDU)
 }
 
 /// Why a request was not made. This side's fault; it reaches the request.
@@ -45,7 +47,7 @@ package struct LESignallingChannel: Sendable {
 
     private let role: Role
     private var state = State.idle
-    private var nextIdentifier = SignallingIdentifier.first
+    var identifiers = SignallingIdentifiers()
 
     package init(role: Role) { self.role = role }
 
@@ -63,8 +65,7 @@ package struct LESignallingChannel: Sendable {
         guard role == .peripheral else { throw .notPeripheral }
         guard case .idle = state else { throw .requestPending }
         guard parameters.isValid else { throw .invalidParameters }
-        let identifier = nextIdentifier
-        nextIdentifier = identifier.next
+        let identifier = identifiers.take()
         state = .awaitingUpdateResponse(
             identifier, deadline: now.advanced(byMilliseconds: Self.updateTimeoutMilliseconds))
         send(.connectionParameterUpdateRequest(parameters), identifier, into: &outputs)
@@ -107,19 +108,26 @@ package struct LESignallingChannel: Sendable {
             guard isAwaiting(pdu.identifier) else { return }
             finish(response.result == .accepted ? .accepted : .rejected, into: &outputs)
         case .commandReject:
-            guard isAwaiting(pdu.identifier) else { return }
+            guard isAwaiting(pdu.identifier) else { return outputs.append(.channelCommand(pdu)) }
             finish(.notUnderstood, into: &outputs)
+        case .leCreditBasedConnectionRequest, .leCreditBasedConnectionResponse, .flowControlCredit,
+            .disconnectionRequest, .disconnectionResponse:
+            outputs.append(.channelCommand(pdu))
+        // Those of enhanced credit based flow control mode among them: this side has no such channels.
         case .unknown(let code, _):
             if !code.wantsNoAnswer { reject(.commandNotUnderstood, pdu.identifier, into: &outputs) }
         }
     }
 
-    private func isAwaiting(_ identifier: SignallingIdentifier) -> Bool {
+    /// The request that waits for an answer.
+    var pendingIdentifier: SignallingIdentifier? {
         switch state {
-        case .awaitingUpdateResponse(let awaited, _): awaited == identifier
-        case .idle: false
+        case .awaitingUpdateResponse(let identifier, _): identifier
+        case .idle: nil
         }
     }
+
+    private func isAwaiting(_ identifier: SignallingIdentifier) -> Bool { pendingIdentifier == identifier }
 
     private mutating func finish(
         _ outcome: ConnectionParameterUpdateOutcome, into outputs: inout [LESignallingOutput]

@@ -7,10 +7,16 @@ package enum RecombinationError: Error, Equatable, Sendable {
     case startInsidePDU
     /// A fragment continues nothing.
     case continuationOutsidePDU
-    /// The header announces more than any channel of this link takes.
-    case tooLong(octets: Int)
     /// A fragment holds more than the PDU that it ends.
     case excessOctets(count: Int)
+}
+
+/// What fragments add up to.
+package enum RecombinedPDU: Equatable, Sendable {
+    case whole(BasicFrame)
+    /// Longer than any channel of this link takes: the channel decides what becomes of it, and needs no more of the
+    /// payload than its beginning.
+    case oversized(ChannelIdentifier, length: Int, head: [UInt8])
 }
 
 /// How a fragment relates to its PDU, as far as recombination cares.
@@ -24,12 +30,12 @@ package struct Recombiner: Sendable {
         case idle
         /// Fewer than ``BasicFrame/headerOctets`` octets so far.
         case inHeader([UInt8])
-        case inPayload(ChannelIdentifier, length: Int)
+        case inPayload(ChannelIdentifier, length: Int, received: Int)
     }
 
     private let maximumPayloadOctets: Int
     private var state = State.idle
-    /// The payload so far. Handed out with the whole PDU, and its storage reused once the receiver has let go of it.
+    /// The payload so far, no more of it than `maximumPayloadOctets`. Handed out with the whole PDU, and its storage reused once the receiver has let go of it.
     private var payload: [UInt8] = []
 
     /// `maximumPayloadOctets`: the greatest MTU among the link's channels.
@@ -43,7 +49,7 @@ package struct Recombiner: Sendable {
     /// Takes the next fragment; returns the PDU that it completes. After an error the recombiner is idle.
     package mutating func receive(
         _ fragment: Fragment, _ octets: RawSpan
-    ) throws(RecombinationError) -> BasicFrame? {
+    ) throws(RecombinationError) -> RecombinedPDU? {
         do throws(RecombinationError) {
             switch (state, fragment) {
             case (.idle, .start):
@@ -51,8 +57,8 @@ package struct Recombiner: Sendable {
             case (.inHeader(var header), .continuation):
                 octets.withUnsafeBytes { header.append(contentsOf: $0) }
                 return try begin(header.span.bytes)
-            case (.inPayload(let channel, let length), .continuation):
-                return try take(octets, channel, length)
+            case (.inPayload(let channel, let length, let received), .continuation):
+                return try take(octets, channel, length, received)
             case (.inHeader, .start), (.inPayload, .start):
                 throw .startInsidePDU
             case (.idle, .continuation):
@@ -64,7 +70,7 @@ package struct Recombiner: Sendable {
         }
     }
 
-    private mutating func begin(_ octets: RawSpan) throws(RecombinationError) -> BasicFrame? {
+    private mutating func begin(_ octets: RawSpan) throws(RecombinationError) -> RecombinedPDU? {
         guard octets.byteCount >= BasicFrame.headerOctets else {
             state = .inHeader(octets.withUnsafeBytes { Array($0) })
             return nil
@@ -73,23 +79,24 @@ package struct Recombiner: Sendable {
             UInt16(littleEndian: octets.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt16.self))
         }
         let length = Int(field(at: 0))
-        guard length <= maximumPayloadOctets else { throw .tooLong(octets: length) }
         payload.removeAll(keepingCapacity: true)
         let rest = octets.extracting(BasicFrame.headerOctets..<octets.byteCount)
-        return try take(rest, ChannelIdentifier(rawValue: field(at: 2)), length)
+        return try take(rest, ChannelIdentifier(rawValue: field(at: 2)), length, 0)
     }
 
     private mutating func take(
-        _ octets: RawSpan, _ channel: ChannelIdentifier, _ length: Int
-    ) throws(RecombinationError) -> BasicFrame? {
-        let total = payload.count + octets.byteCount
+        _ octets: RawSpan, _ channel: ChannelIdentifier, _ length: Int, _ received: Int
+    ) throws(RecombinationError) -> RecombinedPDU? {
+        let total = received + octets.byteCount
         guard total <= length else { throw .excessOctets(count: total - length) }
-        octets.withUnsafeBytes { payload.append(contentsOf: $0) }
+        let kept = octets.extracting(0..<min(octets.byteCount, maximumPayloadOctets - payload.count))
+        kept.withUnsafeBytes { payload.append(contentsOf: $0) }
         guard total == length else {
-            state = .inPayload(channel, length: length)
+            state = .inPayload(channel, length: length, received: total)
             return nil
         }
         state = .idle
-        return BasicFrame(channel: channel, payload: payload)
+        guard length <= maximumPayloadOctets else { return .oversized(channel, length: length, head: payload) }
+        return .whole(BasicFrame(channel: channel, payload: payload))
     }
 }

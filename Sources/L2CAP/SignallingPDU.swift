@@ -19,15 +19,34 @@ package struct SignallingIdentifier: Hashable, Sendable {
     package var next: Self { Self(nonZero: rawValue == 0xFF ? 1 : rawValue + 1) }
 }
 
+/// Gives out identifiers in their order, but none twice while the first has no answer.
+///
+/// Core 5.4, Vol 3, Part A, 4 (Signaling packet formats)
+package struct SignallingIdentifiers: Sendable {
+    private var next = SignallingIdentifier.first
+    /// Those of the requests that wait for their answers: far fewer than there are identifiers.
+    package var pending: [SignallingIdentifier] = []
+
+    package init() {}
+
+    package mutating func take() -> SignallingIdentifier {
+        while pending.contains(next) { next = next.next }
+        defer { next = next.next }
+        return next
+    }
+}
+
 /// Core 5.4, Vol 3, Part A, 4 (Signaling packet formats)
 package struct SignallingCode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
     package static let commandReject = Self(rawValue: 0x01)
+    package static let disconnectionRequest = Self(rawValue: 0x06)
     package static let disconnectionResponse = Self(rawValue: 0x07)
     package static let connectionParameterUpdateRequest = Self(rawValue: 0x12)
     package static let connectionParameterUpdateResponse = Self(rawValue: 0x13)
+    package static let leCreditBasedConnectionRequest = Self(rawValue: 0x14)
     package static let leCreditBasedConnectionResponse = Self(rawValue: 0x15)
     package static let flowControlCreditIndication = Self(rawValue: 0x16)
     package static let creditBasedConnectionResponse = Self(rawValue: 0x18)
@@ -111,8 +130,13 @@ package struct ConnectionParameterUpdateResponse: WireCodable {
 package struct SignallingPDU: WireCodable {
     package enum Command: Equatable, Sendable {
         case commandReject(CommandReject)
+        case disconnectionRequest(ChannelEndpoints)
+        case disconnectionResponse(ChannelEndpoints)
         case connectionParameterUpdateRequest(ConnectionParameters)
         case connectionParameterUpdateResponse(ConnectionParameterUpdateResponse)
+        case leCreditBasedConnectionRequest(LECreditBasedConnectionRequest)
+        case leCreditBasedConnectionResponse(LECreditBasedConnectionResponse)
+        case flowControlCredit(FlowControlCredit)
         case unknown(SignallingCode, data: [UInt8])
     }
 
@@ -134,10 +158,17 @@ package struct SignallingPDU: WireCodable {
         var data = ByteReader(try reader.readSpan(length))
         switch code {
         case .commandReject: command = .commandReject(try .init(decoding: &data))
+        case .disconnectionRequest: command = .disconnectionRequest(try .init(decoding: &data))
+        case .disconnectionResponse: command = .disconnectionResponse(try .init(decoding: &data))
         case .connectionParameterUpdateRequest:
             command = .connectionParameterUpdateRequest(try .init(decoding: &data))
         case .connectionParameterUpdateResponse:
             command = .connectionParameterUpdateResponse(try .init(decoding: &data))
+        case .leCreditBasedConnectionRequest:
+            command = .leCreditBasedConnectionRequest(try .init(decoding: &data))
+        case .leCreditBasedConnectionResponse:
+            command = .leCreditBasedConnectionResponse(try .init(decoding: &data))
+        case .flowControlCreditIndication: command = .flowControlCredit(try .init(decoding: &data))
         default: command = .unknown(code, data: data.readRemaining())
         }
         try data.expectEnd()
@@ -147,10 +178,17 @@ package struct SignallingPDU: WireCodable {
         let (code, data): (SignallingCode, [UInt8]) =
             switch command {
             case .commandReject(let reject): (.commandReject, reject.encoded)
+            case .disconnectionRequest(let endpoints): (.disconnectionRequest, endpoints.encoded)
+            case .disconnectionResponse(let endpoints): (.disconnectionResponse, endpoints.encoded)
             case .connectionParameterUpdateRequest(let parameters):
                 (.connectionParameterUpdateRequest, parameters.encoded)
             case .connectionParameterUpdateResponse(let response):
                 (.connectionParameterUpdateResponse, response.encoded)
+            case .leCreditBasedConnectionRequest(let request):
+                (.leCreditBasedConnectionRequest, request.encoded)
+            case .leCreditBasedConnectionResponse(let response):
+                (.leCreditBasedConnectionResponse, response.encoded)
+            case .flowControlCredit(let credit): (.flowControlCreditIndication, credit.encoded)
             case .unknown(let code, let data): (code, data)
             }
         writer.write(code.rawValue)

@@ -22,7 +22,7 @@ import Testing
         #expect(peer.att.isEmpty)
     }
 
-    @Test("A PDU longer than any channel takes ends the link; one that just fits does not")
+    @Test("A PDU longer than its bearer takes ends the link; one that just fits does not")
     func overlong() throws {
         let fortress = try Fortress()
         let peer = fortress.stranger()
@@ -33,11 +33,26 @@ import Testing
         #expect(peer.handle != nil)
         peer.send([UInt8](repeating: 0x0A, count: 248), on: RawPeer.attributeProtocol)
         #expect(peer.run(1_000) { peer.handle == nil })
-        for header: [UInt8] in [[0xFF, 0xFF, 4, 0, 1], [0xFF, 0xFF, 6, 0], [248, 0, 0x40, 0]] {
+        for channel in [RawPeer.attributeProtocol, RawPeer.securityManager] {
             #expect(peer.connect(to: door))
-            peer.sendRaw(header)
-            #expect(peer.run(1_000) { peer.handle == nil }, "\(header)")
+            peer.send([UInt8](repeating: 0, count: 300), on: channel)
+            #expect(peer.run(1_000) { peer.handle == nil }, "\(channel)")
         }
+    }
+
+    @Test(
+        "Core 5.4, Vol 3, Part A, 4.1: a signal that is too long is rejected; on a channel that is not there nothing counts"
+    )
+    func overlongElsewhere() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.send([UInt8](repeating: 0, count: 300), on: 0x40)
+        peer.run(1_000)
+        peer.send([0x12, 7, 0x28, 1] + [UInt8](repeating: 0, count: 296), on: RawPeer.signalling)
+        #expect(peer.run(1_000) { peer.received[RawPeer.signalling]?.isEmpty == false })
+        #expect(peer.received[RawPeer.signalling] == [[1, 7, 4, 0, 1, 0, 23, 0]])
+        #expect(isAlive(peer))
     }
 
     @Test("Fragments that continue nothing, or start inside a PDU, end the link")

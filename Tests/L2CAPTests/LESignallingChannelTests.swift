@@ -38,7 +38,7 @@ struct LESignallingChannelTests {
         ("010703000900AA", .commandReject(.init(reason: .unknown(9, data: [0xAA])))),
         ("12070800" + parametersHex, .connectionParameterUpdateRequest(parameters)),
         ("130702000100", .connectionParameterUpdateResponse(.init(result: .rejected))),
-        ("14070100AA", .unknown(SignallingCode(rawValue: 0x14), data: [0xAA])),
+        ("17070100AA", .unknown(SignallingCode(rawValue: 0x17), data: [0xAA])),
     ]
 
     @Test("round trip, strict prefixes, trailing octets", arguments: pdus)
@@ -131,11 +131,18 @@ struct LESignallingChannelTests {
         ("14090100AA", [send("010902000000")]), ("1409", [send("010902000000")]),
         ("14090200AA", [send("010902000000")]),
         ("7F090000", [send("010902000000")]), ("1209020000", [send("010902000000")]),
+        // Enhanced credit based flow control mode: its requests are not understood, its responses answer nothing.
+        ("17090A00" + "2500" + "4000" + "4000" + "0100" + "4000", [send("010902000000")]),
+        ("19090600" + "4000" + "4000" + "4000", [send("010902000000")]),
+        ("18090A00" + "4000" + "4000" + "0100" + "0000" + "4000", []), ("1A0902000000", []),
+        // What only BR/EDR has.
+        ("0209040001004000", [send("010902000000")]), ("080900", [send("010902000000")]),
+        ("0A0902000200", [send("010902000000")]),
         // Longer than MTU_sig.
         ("14091400" + String(repeating: "00", count: 20), [send("0109040001001700")]),
         ("14091300" + String(repeating: "00", count: 19), [send("010902000000")]),
         // Answers to nothing that was asked (identifier 9 never is), and what wants no answer.
-        ("130902000000", []), ("010902000000", []), ("150900000000", []), ("16090400", []), ("130902000900", []),
+        ("130902000000", []), ("150900000000", []), ("16090400", []), ("130902000900", []),
         ("13091400" + String(repeating: "00", count: 20), []),
     ]
 

@@ -4,7 +4,7 @@ import Testing
 @testable import L2CAP
 
 extension Recombiner {
-    fileprivate mutating func receive(_ fragment: Fragment, _ octets: [UInt8]) throws -> BasicFrame? {
+    fileprivate mutating func receive(_ fragment: Fragment, _ octets: [UInt8]) throws -> RecombinedPDU? {
         try receive(fragment, octets.span.bytes)
     }
 }
@@ -33,7 +33,7 @@ struct RecombinerTests {
                 if index > 0, cuts & 1 << (index - 1) != 0 { fragments.append([]) }
                 fragments[fragments.count - 1].append(octet)
             }
-            var frames: [BasicFrame] = []
+            var frames: [RecombinedPDU] = []
             for (index, fragment) in fragments.enumerated() {
                 #expect(recombiner.isMidPDU == (index > 0))
                 if let frame = try recombiner.receive(index == 0 ? .start : .continuation, fragment) {
@@ -41,18 +41,19 @@ struct RecombinerTests {
                     #expect(index == fragments.count - 1)
                 }
             }
-            #expect(frames == [frame], "cuts \(String(cuts, radix: 2))")
+            #expect(frames == [.whole(frame)], "cuts \(String(cuts, radix: 2))")
         }
         #expect(try recombiner.receive(.start, []) == nil)
         #expect(try recombiner.receive(.continuation, []) == nil)
-        #expect(try recombiner.receive(.continuation, octets) == frame)
+        #expect(try recombiner.receive(.continuation, octets) == .whole(frame))
     }
 
     @Test("an empty payload is a PDU too")
     func emptyPayload() throws {
         var recombiner = Recombiner(maximumPayloadOctets: 23)
         #expect(
-            try recombiner.receive(.start, [0, 0, 4, 0]) == BasicFrame(channel: .attributeProtocol, payload: []))
+            try recombiner.receive(.start, [0, 0, 4, 0])
+                == .whole(BasicFrame(channel: .attributeProtocol, payload: [])))
     }
 
     @Test("a PDU that somebody keeps is not changed by the next one")
@@ -60,19 +61,37 @@ struct RecombinerTests {
         var recombiner = Recombiner(maximumPayloadOctets: 23)
         let first = try recombiner.receive(.start, [2, 0, 4, 0, 1, 1])
         let second = try recombiner.receive(.start, [2, 0, 4, 0, 2, 2])
-        #expect(first?.payload == [1, 1])
-        #expect(second?.payload == [2, 2])
+        #expect(first == .whole(BasicFrame(channel: .attributeProtocol, payload: [1, 1])))
+        #expect(second == .whole(BasicFrame(channel: .attributeProtocol, payload: [2, 2])))
     }
 
-    @Test("Attack: a PDU one octet longer than any channel takes is refused at its header")
-    func tooLong() throws {
+    @Test("a PDU as long as the link takes is whole; one octet longer is only said to have been there")
+    func oversized() throws {
         var recombiner = Recombiner(maximumPayloadOctets: 23)
-        #expect(try recombiner.receive(.start, [23, 0, 4, 0]) == nil)
-        recombiner = Recombiner(maximumPayloadOctets: 23)
-        #expect(throws: RecombinationError.tooLong(octets: 24)) { try recombiner.receive(.start, [24, 0, 4, 0]) }
-        #expect(throws: RecombinationError.tooLong(octets: 0xFFFF)) {
-            _ = try recombiner.receive(.start, [0xFF])
-            _ = try recombiner.receive(.continuation, [0xFF, 4, 0])
+        let longest = BasicFrame(channel: .leSignalling, payload: [UInt8](1...23))
+        #expect(try recombiner.receive(.start, longest.encoded) == .whole(longest))
+        let longer = BasicFrame(channel: .leSignalling, payload: [UInt8](1...24))
+        let oversized = RecombinedPDU.oversized(.leSignalling, length: 24, head: [UInt8](1...23))
+        #expect(try recombiner.receive(.start, longer.encoded) == oversized)
+        for cut in 1..<longer.encoded.count {
+            #expect(try recombiner.receive(.start, Array(longer.encoded[..<cut])) == nil)
+            #expect(try recombiner.receive(.continuation, Array(longer.encoded[cut...])) == oversized)
+        }
+        #expect(try recombiner.receive(.start, octets) == .whole(frame))
+    }
+
+    @Test("Attack: a PDU of 65,535 octets is held to the length that the link takes, and to its own")
+    func longestPossible() throws {
+        var recombiner = Recombiner(maximumPayloadOctets: 23)
+        #expect(try recombiner.receive(.start, [0xFF, 0xFF, 0x40, 0]) == nil)
+        for _ in 0..<65_534 { #expect(try recombiner.receive(.continuation, [7]) == nil) }
+        #expect(
+            try recombiner.receive(.continuation, [7])
+                == .oversized(
+                    ChannelIdentifier(rawValue: 0x40), length: 65_535, head: [UInt8](repeating: 7, count: 23)))
+        #expect(try recombiner.receive(.start, [0xFF, 0xFF, 0x40, 0] + [UInt8](repeating: 7, count: 65_534)) == nil)
+        #expect(throws: RecombinationError.excessOctets(count: 1)) {
+            try recombiner.receive(.continuation, [7, 7])
         }
     }
 
@@ -102,6 +121,6 @@ struct RecombinerTests {
         }
         #expect(throws: error) { try recombiner.receive(row.fragment, row.octets) }
         #expect(!recombiner.isMidPDU)
-        #expect(try recombiner.receive(.start, octets) == frame)
+        #expect(try recombiner.receive(.start, octets) == .whole(frame))
     }
 }

@@ -96,6 +96,8 @@ package enum HostError: Error, Equatable, Sendable {
     /// The tree does not take the service.
     case publishing(AttributeDatabaseError)
     case notConnected
+    /// No service can have that SPSM.
+    case invalidPSM
     /// Every slot or queue that this needs is taken; the bound is a named constant of the host.
     case noResources
     /// The link went away before the answer came.

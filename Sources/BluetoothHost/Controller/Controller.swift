@@ -93,6 +93,13 @@ struct Controller {
         (acl?.queuedOctets(on: handle) ?? 0) < Self.comfortableQueuedOctets
     }
 
+    /// Octets that credit-based channels may have waiting on one link.
+    static let channelQueuedOctets = 1024
+
+    func hasRoomForChannels(_ handle: ConnectionHandle) -> Bool {
+        acl?.queuedOctets(on: handle).map { $0 < Self.channelQueuedOctets } ?? false
+    }
+
     private mutating func makeToken() -> UInt64 {
         defer { nextToken += 1 }
         return nextToken

@@ -128,6 +128,7 @@ extension Host {
         perform(outputs)
         flushACL()
         for link in linksInOrder where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
+        sendChannelFrames()
         announceRoom()
     }
 

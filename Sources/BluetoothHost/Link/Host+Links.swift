@@ -109,6 +109,7 @@ extension Host {
         perform(sends)
         pairing(link, .disconnected)
         withEndpoint(link) { $0.disconnected(outputs: &$1) }
+        closeChannels(link, reason: reason)
         for (manager, token) in link.rssiWaiting { finish(manager, token, link.peer, .failure(.disconnected(reason))) }
         link.rssiWaiting = []
         switch link.role {
@@ -149,7 +150,7 @@ extension Host {
     func timerFired(_ link: Link) {
         withEndpoint(link) { $0.timerFired(now: now, outputs: &$1) }
         pairing(link, .timerFired)
-        withSignalling(link) { $0.timerFired(now: now, into: &$1) }
+        withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
     }
 }
 
@@ -166,8 +167,11 @@ extension Host {
         case .complete: return disconnect(link, reason: .remoteUserTerminatedConnection)
         }
         do {
-            guard let frame = try link.recombiner.receive(fragment, data) else { return }
-            received(frame, on: link)
+            switch try link.recombiner.receive(fragment, data) {
+            case .whole(let frame): received(frame, on: link)
+            case .oversized(let channel, _, let head): receivedOversized(channel, head, on: link)
+            case nil: return
+            }
         } catch {
             disconnect(link, reason: .remoteUserTerminatedConnection)
         }
@@ -175,11 +179,21 @@ extension Host {
 
     private func received(_ frame: BasicFrame, on link: Link) {
         switch frame.channel {
+        case .attributeProtocol where frame.payload.count > configuration.mtu:
+            receivedOversized(frame.channel, frame.payload, on: link)
         case .attributeProtocol: receivedATT(frame.payload, on: link)
         case .securityManagerProtocol: pairing(link, .received(frame.payload))
-        case .leSignalling: withSignalling(link) { $0.receive(frame.payload, into: &$1) }
-        // Core 5.4, Vol 3, Part A, 2.1: what arrives on a channel that is not there is discarded.
-        default: break
+        case .leSignalling: receivedSignal(frame.payload, on: link)
+        default: withLogicalLink(link) { $0.receive(frame: frame.payload, on: frame.channel, now: now, into: &$1) }
+        }
+    }
+
+    /// Longer than what any channel of this link takes. It ends a bearer that keeps to its MTU, and its own channel.
+    private func receivedOversized(_ channel: ChannelIdentifier, _ head: [UInt8], on link: Link) {
+        switch channel {
+        case .attributeProtocol, .securityManagerProtocol: disconnect(link, reason: .remoteUserTerminatedConnection)
+        case .leSignalling: receivedSignal(head, on: link)
+        default: withLogicalLink(link) { $0.receivedOversizedFrame(on: channel, now: now, into: &$1) }
         }
     }
 
@@ -192,21 +206,7 @@ extension Host {
         flushACL()
     }
 
-    private func withSignalling(
-        _ link: Link, _ body: (inout LESignallingChannel, inout [LESignallingOutput]) -> Void
-    ) {
-        var outputs: [LESignallingOutput] = []
-        body(&link.signalling, &outputs)
-        for output in outputs {
-            switch output {
-            case .send(let payload): send(payload, on: .leSignalling, link)
-            case .updateConnection(let parameters): updateConnection(link, parameters)
-            case .updateFinished: break
-            }
-        }
-    }
-
-    private func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
+    func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
         guard !link.isUpdatingConnection else { return link.waitingConnectionUpdate = parameters }
         link.isUpdatingConnection = true
         submit(

@@ -24,7 +24,9 @@ final class Link {
 
     var recombiner: Recombiner
     var endpoint: GATTEndpoint
-    var signalling: LESignallingChannel
+    var logical: LELogicalLink
+    /// Of the channels that an app was told of, or asked for.
+    var channelOwners: [ChannelNumber: ChannelOwner] = [:]
     var pairing: PairingMachine
     /// The window that the attempt under way began in.
     var pairingWindow = 0
@@ -64,9 +66,9 @@ final class Link {
         self.address = address
         self.peer = peer
         endpoint = GATTEndpoint(maximumMTU: mtu)
-        // The greatest of the fixed channels' MTUs: ATT's, and SMP's 65.
-        recombiner = Recombiner(maximumPayloadOctets: max(mtu, 65))
-        signalling = LESignallingChannel(role: role == .central ? .central : .peripheral)
+        // The greatest of ATT's MTU, SMP's 65, and a K-frame.
+        recombiner = Recombiner(maximumPayloadOctets: max(mtu, 65, CreditBasedChannel.frameOctetsMaximum))
+        logical = LELogicalLink(role: role == .central ? .central : .peripheral)
     }
 
     var info: LinkInfo {

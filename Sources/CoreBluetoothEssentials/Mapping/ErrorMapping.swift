@@ -12,7 +12,7 @@ func appleError(_ error: HostError) -> any Error {
     case .unknownPeer: CBError(.unknownDevice)
     case .notConnected: CBError(.notConnected)
     case .noResources: CBError(.outOfSpace)
-    case .notPoweredOn, .unknownManager, .publishing: CBError(.invalidParameters)
+    case .notPoweredOn, .unknownManager, .publishing, .invalidPSM: CBError(.invalidParameters)
     case .pairing, .notBonded: CBATTError(.insufficientAuthentication)
     case .encryptionFailed(.pinOrKeyMissing): CBError(.peerRemovedPairingInformation)
     case .encryptionFailed: CBError(.encryptionTimedOut)

@@ -1,0 +1,182 @@
+import BluetoothCore
+import GATT
+import HCI
+import L2CAP
+
+/// Whose channel it is.
+struct ChannelOwner {
+    let manager: ManagerID
+    weak var delegate: (any ChannelDelegate)?
+}
+
+// MARK: What apps ask for
+
+extension Host {
+    /// Offers a service that peers may open channels to, each of which `delegate` hears of. A manager's services end with it.
+    package func publishChannel(
+        _ manager: ManagerID, encrypted: Bool, authenticated: Bool = false, minimumKeySize: UInt8 = 0,
+        authorized: Bool = false, delegate: any ChannelDelegate
+    ) throws(HostError) -> UInt16 {
+        guard managers[manager] != nil else { throw .unknownManager }
+        let requirement = ChannelRequirement(
+            encrypted: encrypted, authenticated: authenticated, minimumKeySize: minimumKeySize, authorized: authorized)
+        let service = PublishedChannels.Service(manager: manager, requirement: requirement, delegate: delegate)
+        guard let spsm = publishedChannels.publish(service) else { throw .noResources }
+        return spsm.rawValue
+    }
+
+    /// Takes no more channels; those that are open stay. False when the service is not the manager's.
+    @discardableResult
+    package func unpublishChannel(_ manager: ManagerID, psm: UInt16) -> Bool {
+        publishedChannels.unpublish(SPSM(rawValue: psm), manager)
+    }
+
+    /// Asks a connected peer for a channel.
+    package func openChannel(
+        _ manager: ManagerID, on link: LinkID, psm: UInt16, delegate: any ChannelDelegate
+    ) throws(HostError) -> HostChannelID {
+        guard managers[manager] != nil else { throw .unknownManager }
+        guard let link = links[link], !link.isDisconnecting else { throw .notConnected }
+        let spsm = SPSM(rawValue: psm)
+        var outputs: [LELogicalLinkOutput] = []
+        let number: ChannelNumber
+        do {
+            number = try link.logical.open(spsm, now: now, into: &outputs)
+        } catch {
+            switch error {
+            case .noResources: throw .noResources
+            case .invalidSPSM: throw .invalidPSM
+            }
+        }
+        link.channelOwners[number] = ChannelOwner(manager: manager, delegate: delegate)
+        perform(outputs, on: link)
+        return HostChannelID(link: link.id, number: number.rawValue)
+    }
+
+    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome {
+        guard let link = links[channel.link], !link.isDisconnecting else { return .closed }
+        do {
+            try link.logical.send(sdu, on: ChannelNumber(rawValue: channel.number))
+        } catch {
+            switch error {
+            case .notOpen: return .closed
+            case .sduTooLong: return .tooLong
+            case .queueFull: return .full
+            }
+        }
+        sendChannelFrames(link)
+        return .taken
+    }
+
+    /// The app is done with octets that came on the channel.
+    package func consumed(_ octets: Int, of channel: HostChannelID) {
+        guard let link = links[channel.link] else { return }
+        withLogicalLink(link) { $0.consume(octets, of: ChannelNumber(rawValue: channel.number), into: &$1) }
+    }
+
+    /// What was sent goes first; the app hears at once that the channel is closed.
+    package func closeChannel(_ channel: HostChannelID) {
+        guard let link = links[channel.link] else { return }
+        withLogicalLink(link) { $0.close(ChannelNumber(rawValue: channel.number), now: now, into: &$1) }
+    }
+
+    /// What a manager offered and opened ends with it.
+    func releaseChannels(of manager: ManagerID) {
+        publishedChannels.unpublishAll(of: manager)
+        for link in linksInOrder {
+            for (number, owner) in link.channelOwners where owner.manager == manager {
+                closeChannel(HostChannelID(link: link.id, number: number.rawValue))
+            }
+        }
+    }
+}
+
+// MARK: What links say
+
+extension Host {
+    /// Runs `body` on a link's signalling and channels, then everything that they want.
+    func withLogicalLink(_ link: Link, _ body: (inout LELogicalLink, inout [LELogicalLinkOutput]) -> Void) {
+        var outputs: [LELogicalLinkOutput] = []
+        body(&link.logical, &outputs)
+        perform(outputs, on: link)
+        sendChannelFrames(link)
+    }
+
+    func receivedSignal(_ payload: [UInt8], on link: Link) {
+        withLogicalLink(link) { logical, outputs in
+            logical.receive(
+                signal: payload, security: link.channelSecurity,
+                requirement: { publishedChannels[$0]?.requirement }, now: now, into: &outputs)
+        }
+    }
+
+    /// K-frames go to the link's queue in small helpings, so that what the other layers send waits for no more than these.
+    func sendChannelFrames(_ link: Link) {
+        while !link.isDisconnecting, controller.hasRoomForChannels(link.handle) {
+            var outputs: [LELogicalLinkOutput] = []
+            guard let frame = link.logical.nextFrame(now: now, into: &outputs) else { return }
+            send(frame.payload, on: frame.channel, link)
+            perform(outputs, on: link)
+        }
+    }
+
+    /// Buffers of the controller are free again.
+    func sendChannelFrames() {
+        guard links.values.contains(where: \.logical.channels.hasFrame) else { return }
+        for link in linksInOrder { sendChannelFrames(link) }
+    }
+
+    func closeChannels(_ link: Link, reason: HCIErrorCode) {
+        var outputs: [LELogicalLinkOutput] = []
+        link.logical.linkLost(into: &outputs)
+        perform(outputs, on: link, linkLost: reason)
+    }
+
+    private func perform(
+        _ outputs: [LELogicalLinkOutput], on link: Link, linkLost: HCIErrorCode = .unspecifiedError
+    ) {
+        for output in outputs {
+            switch output {
+            case .signal(let payload): send(payload, on: .leSignalling, link)
+            case .updateConnection(let parameters): updateConnection(link, parameters)
+            case .updateFinished: break
+            case .opened(let number): opened(number, link)
+            case .received(let number, let sdu):
+                let id = HostChannelID(link: link.id, number: number.rawValue)
+                if let delegate = link.channelOwners[number]?.delegate {
+                    delegate.received(sdu, on: id)
+                } else {
+                    closeChannel(id)
+                }
+            case .hasRoom(let number):
+                link.channelOwners[number]?.delegate?.channelHasRoom(
+                    HostChannelID(link: link.id, number: number.rawValue))
+            case .closed(let number, let reason):
+                let owner = link.channelOwners.removeValue(forKey: number)
+                owner?.delegate?.channelClosed(
+                    HostChannelID(link: link.id, number: number.rawValue),
+                    reason: ChannelEnd(reason, linkLost: linkLost))
+            }
+        }
+    }
+
+    /// A channel that this side asked for has its owner; one that the peer asked for gets the service's.
+    private func opened(_ number: ChannelNumber, _ link: Link) {
+        guard let channel = link.logical.channels[number] else { return }
+        let id = HostChannelID(link: link.id, number: number.rawValue)
+        if link.channelOwners[number] == nil, let service = publishedChannels[channel.spsm] {
+            link.channelOwners[number] = ChannelOwner(manager: service.manager, delegate: service.delegate)
+        }
+        guard let delegate = link.channelOwners[number]?.delegate else { return closeChannel(id) }
+        delegate.channelOpened(
+            ChannelInfo(id: id, psm: channel.spsm.rawValue, link: link.info, sduOctetsMaximum: channel.peerMTU))
+    }
+}
+
+extension Link {
+    fileprivate var channelSecurity: ChannelSecurity {
+        ChannelSecurity(
+            encrypted: security.encrypted, authenticated: security.authenticated, keySize: security.keySize,
+            hasKey: security.bonded, authorized: isProven)
+    }
+}
