@@ -37,7 +37,7 @@ private final class HostWorld {
         (host, app) = Self.launch(store, random)
         command(0x0C03, [])
         command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
-        command(0x2001, [UInt8](repeating: 0xFF, count: 8))
+        command(0x2001, [0x1F] + [UInt8](repeating: 0, count: 7))
         command(0x2005, Self.octets(Self.strangerBits))
         iterate { $0.transportOpened() }
         pass(milliseconds: 1)

@@ -31,16 +31,26 @@ package struct ControllerConfiguration: Sendable {
     package var aclDataPacketCount: UInt8
     package var acceptListSize: UInt8
     package var maximumLinks: Int
+    package var generation: ControllerGeneration
+    /// Num_Supported_Advertising_Sets
+    package var advertisingSetCount: UInt8
+    /// Max_Advertising_Data_Length
+    package var advertisingDataLength: UInt16
 
     package init(
         publicAddress: RadioAddress? = nil, aclDataPacketLength: UInt16 = 27, aclDataPacketCount: UInt8 = 20,
-        acceptListSize: UInt8 = 16, maximumLinks: Int = 16
+        acceptListSize: UInt8 = 16, maximumLinks: Int = 16, generation: ControllerGeneration = .core54,
+        advertisingSetCount: UInt8 = 4, advertisingDataLength: UInt16 = 1650
     ) {
         self.publicAddress = publicAddress
         self.aclDataPacketLength = max(aclDataPacketLength, 27)
         self.aclDataPacketCount = max(aclDataPacketCount, 1)
         self.acceptListSize = acceptListSize
         self.maximumLinks = maximumLinks
+        self.generation = generation
+        self.advertisingSetCount = advertisingSetCount
+        // Core 5.4, Vol 4, Part E, 7.8.57 (LE Read Maximum Advertising Data Length command): the range.
+        self.advertisingDataLength = min(max(advertisingDataLength, 31), 1650)
     }
 }
 

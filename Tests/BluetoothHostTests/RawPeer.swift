@@ -22,7 +22,7 @@ final class RawPeer {
         controller = world.radio.addController()
         command(0x0C03, [])
         command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
-        command(0x2001, [UInt8](repeating: 0xFF, count: 8))
+        command(0x2001, [0x1F] + [UInt8](repeating: 0, count: 7))
         command(0x2005, Self.octets(address))
     }
 

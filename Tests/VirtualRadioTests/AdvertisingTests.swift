@@ -220,13 +220,15 @@ struct AdvertisingTests {
 
     @Test("4.4.3.5: a full memory for duplicates starts again instead of growing")
     mutating func duplicatesAreBounded() {
-        var run = Scanning.Run(since: 0, filtersDuplicates: true, address: RadioAddress(isRandom: true, value: 1))
+        var run = Scanning.Run(epoch: 1, since: 0, filter: .on)
         func nth(_ value: Int) -> Scanning.Report {
-            Scanning.Report(address: RadioAddress(isRandom: true, value: UInt64(value)), type: .connectableUndirected)
+            Scanning.Report(
+                address: RadioAddress(isRandom: true, value: UInt64(value)), properties: [.legacyPDUs, .connectable],
+                isScanResponse: false, dataInfo: nil)
         }
-        for value in 0..<Scanning.maximumRemembered { let isNew = run.admits(nth(value)); #expect(isNew) }
+        for value in 0..<Scanning.maximumRemembered { let isNew = run.admits(nth(value), at: 0); #expect(isNew) }
         #expect(run.seen.count == Scanning.maximumRemembered)
-        let isNew = run.admits(nth(Scanning.maximumRemembered))
+        let isNew = run.admits(nth(Scanning.maximumRemembered), at: 0)
         #expect(isNew)
         #expect(run.seen.count == 1)
     }

@@ -15,7 +15,7 @@ struct BringUpTests {
             (0x1009, "01 00 00 41 4C 02"),
             (0x1005, "1B00 00 1400 0000"),
             (0x2002, "1B00 14"),
-            (0x2003, "29 00 00 00 00 00 00 00"),
+            (0x2003, "29 50 00 00 00 00 00 00"),
             (0x2007, "00"),
             (0x200F, "10"),
             (0x201C, "FF FF FF FF FF 03 00 00"),
@@ -35,12 +35,30 @@ struct BringUpTests {
     func supportedCommands() {
         let octets: [Int: UInt8] = [
             0: 0x20, 2: 0x80, 5: 0xC0, 14: 0b1011_1000, 15: 0b0010_0010, 25: 0b1111_0111, 26: 0xFF, 27: 0b1110_0111,
-            28: 0b0000_1111, 33: 0b1100_0000, 34: 0b0000_0001, 35: 0b0000_1000,
+            28: 0b0000_1111, 33: 0b1100_0000, 34: 0b0000_0001, 35: 0b0000_1000, 36: 0b1111_1110, 37: 0b1110_0011,
         ]
         var world = World()
         let a = world.radio.addController()
         let expected = hex((0..<64).map { octets[$0] ?? 0 })
         #expect(world.command(0x1002, a) == [complete(0x1002, 0, expected)])
+    }
+
+    @Test(
+        "an older generation says so, and knows no command of a later one",
+        arguments: [
+            (ControllerGeneration.core40, "06", "01 00", [0x2022, 0x2023, 0x2024, 0x202F, 0x2036, 0x2041, 0x2043]),
+            (.core42, "08", "29 00", [0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
+        ])
+    func olderGenerations(generation: ControllerGeneration, version: String, features: String, unknown: [UInt16]) {
+        var world = World()
+        let a = world.radio.addController(ControllerConfiguration(generation: generation))
+        #expect(world.command(0x1001, a) == [complete(0x1001, 0, version + "0100" + version + "FFFF 0100")])
+        #expect(world.command(0x2003, a) == [complete(0x2003, 0, features + "000000000000")])
+        for opcode in unknown {
+            #expect(world.command(opcode, a) == [complete(opcode, 0x01)])
+        }
+        let supported = octets(world.command(0x1002, a)[0]).dropFirst(7)
+        #expect(supported.dropFirst(36).prefix(2).allSatisfy { $0 == 0 })
     }
 
     @Test("4.5 (Command error handling): a command that nobody knows", arguments: [0x2027, 0xFC01, 0x0000, 0x0401])
@@ -55,8 +73,13 @@ struct BringUpTests {
         var world = World()
         let a = world.radio.addController()
         for command in CommandDescription.all {
-            let lengths = Array(0..<command.parameterLength) + [command.parameterLength + 1]
-            for length in lengths {
+            // Filled with ones, every count and every mask asks for one element.
+            let whole =
+                switch command.length {
+                case .exact(let length): length
+                case .counted(let head, _, let each), .masked(let head, _, let each): head + each
+                }
+            for length in Array(0..<whole) + [whole + 1] {
                 let answer = world.command(command.opcode, [UInt8](repeating: 1, count: length), a)
                 let handle = length >= 2 ? "0101" : length == 1 ? "0100" : "0000"
                 let expected =

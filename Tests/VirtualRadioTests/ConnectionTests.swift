@@ -210,7 +210,9 @@ struct ConnectionTests {
             }
             world.advance(milliseconds: 30)
             if pacing == .paced {
-                let expected = [packed("040C 08 00 0100 0D FFFF 0100"), packed("043E 0C 04 00 0100 29 00000000000000")]
+                let expected = [
+                    packed("040C 08 00 0100 0D FFFF 0100"), packed("043E 0C 04 00 0100 29 50 000000000000"),
+                ]
                 #expect(world.read(a) == expected)
                 #expect(world.read(b) == expected)
             }
@@ -251,7 +253,7 @@ struct ConnectionTests {
                 0x0406: 3, 0x041D: 2, 0x1405: 2, 0x2013: 14, 0x2016: 2, 0x2019: 28, 0x201A: 18, 0x201B: 2, 0x2022: 6,
             ]
             guard named[command.opcode] != nil else { continue }
-            let parameters = octets("3412") + [UInt8](repeating: 0x13, count: command.parameterLength - 2)
+            let parameters = octets("3412") + [UInt8](repeating: 0x13, count: command.length.minimum - 2)
             let answer = world.command(command.opcode, parameters, a)
             switch command.answer {
             case .status: #expect(answer == [status(command.opcode, 0x02)])

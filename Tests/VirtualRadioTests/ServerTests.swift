@@ -108,7 +108,7 @@ private final class Client {
         let all = [UInt8](repeating: 0xFF, count: 8)
         #expect(command(Opcode.reset) == complete(Opcode.reset))
         #expect(command(Opcode.setEventMask, all) == complete(Opcode.setEventMask))
-        #expect(command(Opcode.leSetEventMask, all) == complete(Opcode.leSetEventMask))
+        #expect(command(Opcode.leSetEventMask, little(0x1F, 8)) == complete(Opcode.leSetEventMask))
         #expect(command(Opcode.leSetRandomAddress, little(address, 6)) == complete(Opcode.leSetRandomAddress))
     }
 

@@ -10,20 +10,21 @@ struct World {
         radio = VirtualRadio(configuration: AirConfiguration(pacing: pacing, seed: seed))
     }
 
-    /// A controller whose host has reset it, has opened every event mask, and has set its static random address.
-    mutating func host(_ address: UInt64, _ configuration: ControllerConfiguration = ControllerConfiguration())
-        -> ControllerID
-    {
+    /// A controller whose host has reset it, has opened its event masks, and has set its static random address. By
+    /// default it hears of LE what Core 4.1 has, and LE Data Length Change.
+    mutating func host(
+        _ address: UInt64, _ configuration: ControllerConfiguration = ControllerConfiguration(), leMask: UInt64 = 0x5F
+    ) -> ControllerID {
         let controller = radio.addController(configuration)
-        bringUp(controller, address)
+        bringUp(controller, address, leMask: leMask)
         return controller
     }
 
-    mutating func bringUp(_ controller: ControllerID, _ address: UInt64) {
+    mutating func bringUp(_ controller: ControllerID, _ address: UInt64, leMask: UInt64 = 0x5F) {
         _ = radio.drain(controller)
         for (opcode, parameters) in [
             (Opcode.reset, [UInt8]()), (Opcode.setEventMask, [UInt8](repeating: 0xFF, count: 8)),
-            (Opcode.leSetEventMask, [UInt8](repeating: 0xFF, count: 8)),
+            (Opcode.leSetEventMask, little(leMask, 8)),
             (Opcode.leSetRandomAddress, little(address, 6)),
         ] {
             #expect(command(opcode, parameters, controller) == [complete(opcode)])

@@ -2,6 +2,8 @@
 enum AirEvent: Sendable {
     /// An advertising event of this advertiser, if its advertising is still the one that asked.
     case advertising(ControllerID, epoch: UInt64)
+    /// A scan of this length is over, if it is still the one that asked.
+    case scanTimeout(ControllerID, epoch: UInt64)
     case connection(LinkID)
     /// A side of a link has heard nothing for too long, if its silence is still the same one.
     case silence(LinkID, Role, epoch: UInt64)

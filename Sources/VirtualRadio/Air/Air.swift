@@ -48,7 +48,8 @@ package struct Air: Sendable {
     private mutating func happen(_ entry: Agenda.Entry) {
         guard isDue(entry) else { return }
         switch entry.event {
-        case .advertising(let controller, _): advertisingEvent(controller)
+        case .advertising(let controller, let epoch): advertisingEvent(controller, epoch: epoch)
+        case .scanTimeout(let controller, _): scanTimeout(controller)
         case .connection(let link): connectionEvent(link)
         case .silence(let link, let role, _): supervisionTimeout(link, role)
         case .connectionUpdate(let link): applyConnectionUpdate(link)
@@ -60,7 +61,9 @@ package struct Air: Sendable {
     private func isDue(_ entry: Agenda.Entry) -> Bool {
         switch entry.event {
         case .advertising(let controller, let epoch):
-            return index(of: controller).map { controllers[$0].host.advertising.run?.epoch == epoch } ?? false
+            return index(of: controller).map { controllers[$0].host.advertiser(epoch: epoch) != nil } ?? false
+        case .scanTimeout(let controller, let epoch):
+            return index(of: controller).map { controllers[$0].host.scanning.run?.epoch == epoch } ?? false
         case .connection(let link):
             return slot(of: link).map { links[$0].scheduledEvent == entry.instant } ?? false
         case .silence(let link, let role, let epoch):

@@ -11,12 +11,15 @@ extension Air {
     ///
     /// Core 5.4, Vol 4, Part E, 4.4 (Command flow control) and 4.5 (Command error handling)
     mutating func execute(opcode: UInt16, _ parameters: borrowing CommandParameters, of index: Int) {
-        guard let description = CommandDescription.of(opcode) else {
+        guard let description = CommandDescription.of(opcode),
+            controllers[index].capabilities.leFeatures.isSuperset(of: description.features)
+        else {
             return controllers[index].commandComplete(opcode, .unknownCommand, at: now)
         }
         var returns = OctetWriter()
         do throws(Status) {
-            guard parameters.count == description.parameterLength else { throw .invalidParameters }
+            guard description.length.fits(parameters) else { throw .invalidParameters }
+            try join(description.family, index)
             let next = try run(opcode, parameters, of: index, &returns)
             switch description.answer {
             case .complete, .completeWithHandle:
@@ -34,6 +37,15 @@ extension Air {
             case .status: controllers[index].commandStatus(opcode, error, at: now)
             }
         }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 3.1.1 (Legacy and extended advertising): a host that has used the commands of one family
+    /// may not use those of the other.
+    private mutating func join(_ family: CommandFamily?, _ index: Int) throws(Status) {
+        guard let family else { return }
+        let chosen = controllers[index].host.family ?? family
+        guard family == chosen else { throw .commandDisallowed }
+        controllers[index].host.family = chosen
     }
 
     private mutating func follow(_ next: FollowUp, _ index: Int) {
@@ -55,7 +67,10 @@ extension Air {
         case Opcode.leSetRandomAddress: try setRandomAddress(parameters, of: index)
         case Opcode.leSetAdvertisingEnable: try setAdvertisingEnable(parameters, of: index)
         case Opcode.leSetScanEnable: try setScanEnable(parameters, of: index)
+        case Opcode.leSetExtendedAdvertisingEnable: try setExtendedAdvertisingEnable(parameters, of: index)
+        case Opcode.leSetExtendedScanEnable: try setExtendedScanEnable(parameters, of: index)
         case Opcode.leCreateConnection: try createConnection(parameters, of: index)
+        case Opcode.leExtendedCreateConnection: try extendedCreateConnection(parameters, of: index)
         case Opcode.leCreateConnectionCancel: return try createConnectionCancel(of: index)
 
         case Opcode.disconnect: return try disconnect(parameters, of: index)

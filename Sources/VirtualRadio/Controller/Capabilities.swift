@@ -1,7 +1,42 @@
-/// What every simulated controller says of itself.
-enum Capabilities {
-    /// Core 5.4 (Assigned Numbers, 2.1).
-    static let version: UInt8 = 0x0D
+/// Which generation of controllers one belongs to. A host has to get along with each.
+package enum ControllerGeneration: String, CaseIterable, Sendable {
+    /// The first with LE: nothing that is optional but encryption.
+    case core40 = "4.0"
+    /// The last with legacy advertising alone.
+    case core42 = "4.2"
+    case core54 = "5.4"
+
+    var capabilities: Capabilities {
+        switch self {
+        case .core40: Capabilities(version: 0x06, leFeatures: [.encryption])
+        case .core42:
+            Capabilities(
+                version: 0x08, leFeatures: [.encryption, .peripheralInitiatedFeatures, .dataPacketLengthExtension])
+        case .core54:
+            Capabilities(
+                version: 0x0D,
+                leFeatures: [
+                    .encryption, .peripheralInitiatedFeatures, .dataPacketLengthExtension, .extendedAdvertising,
+                    .channelSelectionAlgorithm2,
+                ])
+        }
+    }
+}
+
+/// What a simulated controller says of itself, and what it therefore does.
+struct Capabilities: Sendable {
+    /// HCI_Version and LMP_Version (Assigned Numbers, 2.1).
+    let version: UInt8
+    let leFeatures: LEFeatures
+    /// Supported_Commands: of the commands below, those whose features are there.
+    let supportedCommands: [UInt8]
+
+    init(version: UInt8, leFeatures: LEFeatures) {
+        self.version = version
+        self.leFeatures = leFeatures
+        supportedCommands = CommandDescription.supportedCommands(leFeatures)
+    }
+
     static let revision: UInt16 = 1
     /// Reserved by the Assigned Numbers for those who have none.
     static let companyIdentifier: UInt16 = 0xFFFF
@@ -12,14 +47,20 @@ enum Capabilities {
     /// Core 5.4, Vol 2, Part C, 3.2 (Feature definitions)
     static let lmpFeatures: UInt64 = 1 << 37 | 1 << 38
 
-    /// LE Encryption, Peripheral-initiated Features Exchange, LE Data Packet Length Extension.
-    ///
-    /// Core 5.4, Vol 6, Part B, 4.6 (Feature support)
-    static let leFeatures: UInt64 = 1 << 0 | 1 << 3 | 1 << 5
-
     /// Core 5.4, Vol 4, Part E, 7.8.27 (LE Read Supported States command): all of them.
     static let leStates: UInt64 = 0x0000_03FF_FFFF_FFFF
     static let txPowerDBm: Int8 = 0
+}
+
+/// Core 5.4, Vol 6, Part B, 4.6 (Feature support)
+struct LEFeatures: OptionSet, Hashable, Sendable {
+    let rawValue: UInt64
+
+    static let encryption = Self(rawValue: 1 << 0)
+    static let peripheralInitiatedFeatures = Self(rawValue: 1 << 3)
+    static let dataPacketLengthExtension = Self(rawValue: 1 << 5)
+    static let extendedAdvertising = Self(rawValue: 1 << 12)
+    static let channelSelectionAlgorithm2 = Self(rawValue: 1 << 14)
 }
 
 /// How long one link layer payload may be.

@@ -9,6 +9,7 @@ struct Controller: Sendable {
 
     let id: ControllerID
     let configuration: ControllerConfiguration
+    let capabilities: Capabilities
     let publicAddress: RadioAddress
     var isPowered = true
     var outbox = Outbox()
@@ -28,6 +29,7 @@ struct Controller: Sendable {
     init(id: ControllerID, configuration: ControllerConfiguration) {
         self.id = id
         self.configuration = configuration
+        capabilities = configuration.generation.capabilities
         // Locally administered, so that it is nobody's.
         publicAddress =
             configuration.publicAddress ?? RadioAddress(isRandom: false, value: 0x024C_4100_0000 + UInt64(id.ordinal))
@@ -42,10 +44,21 @@ struct Controller: Sendable {
     }
 
     /// The address that a command's Own_Address_Type chooses; nil when it is the random one and none was set.
-    func ownAddress(isRandom: Bool) -> RadioAddress? { isRandom ? host.randomAddress : publicAddress }
+    func ownAddress(_ type: OwnAddressType) -> RadioAddress? { type.isRandom ? host.randomAddress : publicAddress }
+
+    /// As `ownAddress`, for an advertiser: those of extended commands have random addresses of their own.
+    func address(of advertiser: AdvertisingSet) -> RadioAddress? {
+        guard advertiser.parameters.ownAddressType.isRandom else { return publicAddress }
+        return advertiser.handle == nil ? host.randomAddress : advertiser.randomAddress
+    }
 
     mutating func setRandomAddress(_ address: RadioAddress) {
         host.randomAddress = address
+        remember(address)
+    }
+
+    /// A static address is a name for as long as the controller is plugged in.
+    mutating func remember(_ address: RadioAddress) {
         guard address.isStatic else { return }
         staticAddresses.removeAll { $0 == address.value }
         staticAddresses.append(address.value)
@@ -75,19 +88,34 @@ struct HostSettings: Sendable {
     /// Core 5.4, Vol 4, Part E, 7.8.1 (LE Set Event Mask command)
     var leEventMask: UInt64 = 0x1F
     var randomAddress: RadioAddress?
-    var acceptList: [RadioAddress] = []
-    var advertising = Advertising()
+    /// Legacy or extended, by the first that the host used of either.
+    var family: CommandFamily?
+    /// nil stands for those who advertise anonymously.
+    var acceptList: [RadioAddress?] = []
+    /// The one of the legacy commands, and then those that extended commands have made.
+    var advertisers = [AdvertisingSet(handle: nil)]
     var scanning = Scanning()
     var pendingConnection: PendingConnection?
     /// Core 5.4, Vol 4, Part E, 7.8.35 (LE Write Suggested Default Data Length command)
     var suggestedMaxTxOctets = DataLength.minimumOctets
     var suggestedMaxTxTime = DataLength.microseconds(octets: DataLength.minimumOctets)
 
+    var legacyAdvertiser: AdvertisingSet {
+        _read { yield advertisers[0] }
+        _modify { yield &advertisers[0] }
+    }
+
+    /// Where the set of this handle is.
+    func advertiser(_ handle: UInt8) -> Int? { advertisers.firstIndex { $0.handle == handle } }
+
+    /// Where the one is that runs under this epoch.
+    func advertiser(epoch: UInt64) -> Int? { advertisers.firstIndex { $0.run?.epoch == epoch } }
+
     /// Whether a running activity filters by the accept list, which then may not change.
     ///
     /// Core 5.4, Vol 4, Part E, 7.8.15 (LE Clear Filter Accept List command)
     var isAcceptListInUse: Bool {
-        advertising.run != nil && advertising.parameters.filterPolicy != 0
+        advertisers.contains { $0.run != nil && $0.parameters.filterPolicy != 0 }
             || scanning.run != nil && scanning.parameters.usesAcceptList
             || pendingConnection?.usesAcceptList == true
     }

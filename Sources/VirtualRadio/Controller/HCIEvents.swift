@@ -75,56 +75,14 @@ extension Controller {
     }
 
     /// Core 5.4, Vol 4, Part E, 7.7.12 (Read Remote Version Information Complete event)
-    mutating func readRemoteVersionComplete(handle: UInt16, at now: UInt64) {
+    mutating func readRemoteVersionComplete(handle: UInt16, version: UInt8, at now: UInt64) {
         guard isUnmasked(bit: 11) else { return }
         outbox.event(.readRemoteVersionComplete, at: now) {
             $0.u8(Status.success.rawValue)
             $0.u16(handle)
-            $0.u8(Capabilities.version)
+            $0.u8(version)
             $0.u16(Capabilities.companyIdentifier)
             $0.u16(Capabilities.subversion)
-        }
-    }
-
-    /// Core 5.4, Vol 4, Part E, 7.7.65.1 (LE Connection Complete event)
-    mutating func connectionComplete(
-        handle: UInt16, role: Role, peer: RadioAddress, _ parameters: ConnectionParameters, at now: UInt64
-    ) {
-        // 50 ppm; told to the peripheral only.
-        let clockAccuracy: UInt8 = role == .peripheral ? 0x05 : 0x00
-        leEvent(.connectionComplete, at: now) {
-            $0.u8(Status.success.rawValue)
-            $0.u16(handle)
-            $0.u8(role.rawValue)
-            $0.address(peer)
-            $0.u16(parameters.interval)
-            $0.u16(parameters.latency)
-            $0.u16(parameters.supervisionTimeout)
-            $0.u8(clockAccuracy)
-        }
-    }
-
-    /// LE Connection Complete for what was cancelled or timed out: only the status and the role mean anything.
-    mutating func connectionFailed(_ status: Status, role: Role, at now: UInt64) {
-        leEvent(.connectionComplete, at: now) {
-            $0.u8(status.rawValue)
-            $0.u16(0)
-            $0.u8(role.rawValue)
-            $0.zeros(14)
-        }
-    }
-
-    /// Core 5.4, Vol 4, Part E, 7.7.65.2 (LE Advertising Report event)
-    mutating func advertisingReport(
-        _ type: AdvertisingReportType, _ address: RadioAddress, data: [UInt8], rssi: Int8, at now: UInt64
-    ) {
-        leEvent(.advertisingReport, at: now) {
-            $0.u8(1)
-            $0.u8(type.rawValue)
-            $0.address(address)
-            $0.u8(UInt8(truncatingIfNeeded: data.count))
-            $0.bytes(data)
-            $0.i8(rssi)
         }
     }
 
@@ -140,11 +98,11 @@ extension Controller {
     }
 
     /// Core 5.4, Vol 4, Part E, 7.7.65.4 (LE Read Remote Features Complete event)
-    mutating func readRemoteFeaturesComplete(handle: UInt16, at now: UInt64) {
+    mutating func readRemoteFeaturesComplete(handle: UInt16, _ features: LEFeatures, at now: UInt64) {
         leEvent(.readRemoteFeaturesComplete, at: now) {
             $0.u8(Status.success.rawValue)
             $0.u16(handle)
-            $0.u64(Capabilities.leFeatures)
+            $0.u64(features.rawValue)
         }
     }
 
@@ -170,11 +128,13 @@ extension Controller {
 
     private func isUnmasked(bit: UInt64) -> Bool { host.eventMask & 1 << bit != 0 }
 
+    func isUnmasked(_ code: LEEventCode) -> Bool { isUnmasked(bit: 61) && host.leEventMask & code.maskBit != 0 }
+
     @discardableResult
-    private mutating func leEvent(
+    mutating func leEvent(
         _ code: LEEventCode, at now: UInt64, _ parameters: (inout OctetWriter) -> Void
     ) -> Bool {
-        guard isUnmasked(bit: 61), host.leEventMask & code.maskBit != 0 else { return false }
+        guard isUnmasked(code) else { return false }
         outbox.event(.leMeta, at: now) {
             $0.u8(code.rawValue)
             parameters(&$0)

@@ -27,6 +27,8 @@ struct Status: Error, Hashable {
     static let advertisingTimeout = Self(rawValue: 0x3C)
     static let micFailure = Self(rawValue: 0x3D)
     static let failedToBeEstablished = Self(rawValue: 0x3E)
+    static let unknownAdvertisingIdentifier = Self(rawValue: 0x42)
+    static let limitReached = Self(rawValue: 0x43)
 
     /// Core 5.4, Vol 4, Part E, 7.1.6 (Disconnect command): the reasons that a host may give.
     static let disconnectReasons: Set<UInt8> = [0x05, 0x13, 0x14, 0x15, 0x1A, 0x29, 0x3B]
@@ -58,6 +60,12 @@ struct LEEventCode: Sendable {
     static let readRemoteFeaturesComplete = Self(rawValue: 0x04)
     static let longTermKeyRequest = Self(rawValue: 0x05)
     static let dataLengthChange = Self(rawValue: 0x07)
+    static let enhancedConnectionComplete = Self(rawValue: 0x0A)
+    static let extendedAdvertisingReport = Self(rawValue: 0x0D)
+    static let scanTimeout = Self(rawValue: 0x11)
+    static let advertisingSetTerminated = Self(rawValue: 0x12)
+    static let scanRequestReceived = Self(rawValue: 0x13)
+    static let channelSelectionAlgorithm = Self(rawValue: 0x14)
 
     /// Core 5.4, Vol 4, Part E, 7.8.1 (LE Set Event Mask command): subevent n is bit n - 1.
     var maskBit: UInt64 { 1 << UInt64(rawValue - 1) }

@@ -1,5 +1,38 @@
-/// A command that this controller knows: its opcode, the one length its parameters can have, how it is answered, and its
-/// bit in Supported_Commands. The table below is the only place that says so.
+/// Core 5.4, Vol 4, Part E, 3.1.1 (Legacy and extended advertising): from one reset to the next a host uses one of them.
+enum CommandFamily: Sendable {
+    case legacy
+    case extended
+}
+
+/// How long the parameters of a command are.
+enum ParameterLength: Sendable {
+    case exact(Int)
+    /// `head` octets, and then as many elements of `each` octets as the octet at `count` says.
+    case counted(head: Int, count: Int, each: Int)
+    /// `head` octets, and then an element of `each` octets for every bit set in the octet at `mask`.
+    case masked(head: Int, mask: Int, each: Int)
+
+    func fits(_ parameters: borrowing CommandParameters) -> Bool {
+        switch self {
+        case .exact(let length): parameters.count == length
+        case .counted(let head, let count, let each):
+            parameters.count >= head && parameters.count == head + Int(parameters.u8(count)) * each
+        case .masked(let head, let mask, let each):
+            parameters.count >= head && parameters.count == head + parameters.u8(mask).nonzeroBitCount * each
+        }
+    }
+
+    /// What no parameters can be shorter than.
+    var minimum: Int {
+        switch self {
+        case .exact(let length): length
+        case .counted(let head, _, _), .masked(let head, _, _): head
+        }
+    }
+}
+
+/// A command that controllers know: its opcode, the length of its parameters, how it is answered, and its bit in
+/// Supported_Commands. The table below is the only place that says so.
 ///
 /// Core 5.4, Vol 4, Part E, 6.27 (Supported Commands)
 struct CommandDescription: Sendable {
@@ -11,18 +44,31 @@ struct CommandDescription: Sendable {
     }
 
     let opcode: UInt16
-    let parameterLength: Int
+    let length: ParameterLength
     let answer: Answer
     let octet: Int
     let bit: UInt8
+    /// Without these it is unknown.
+    let features: LEFeatures
+    let family: CommandFamily?
 
-    fileprivate init(_ opcode: UInt16, _ parameterLength: Int, _ answer: Answer = .complete, bit: (Int, UInt8)) {
+    fileprivate init(
+        _ opcode: UInt16, _ length: ParameterLength, _ answer: Answer = .complete, bit: (Int, UInt8),
+        _ features: LEFeatures = [], _ family: CommandFamily? = nil
+    ) {
         self.opcode = opcode
-        self.parameterLength = parameterLength
+        self.length = length
         self.answer = answer
         self.octet = bit.0
         self.bit = bit.1
+        self.features = features
+        self.family = family
     }
+
+    fileprivate init(
+        _ opcode: UInt16, _ length: Int, _ answer: Answer = .complete, bit: (Int, UInt8), _ features: LEFeatures = [],
+        _ family: CommandFamily? = nil
+    ) { self.init(opcode, .exact(length), answer, bit: bit, features, family) }
 
     /// Ordered by opcode.
     static let all: [Self] = [
@@ -40,14 +86,14 @@ struct CommandDescription: Sendable {
         Self(Opcode.leReadBufferSize, 0, bit: (25, 1)),
         Self(Opcode.leReadLocalSupportedFeatures, 0, bit: (25, 2)),
         Self(Opcode.leSetRandomAddress, 6, bit: (25, 4)),
-        Self(Opcode.leSetAdvertisingParameters, 15, bit: (25, 5)),
-        Self(Opcode.leReadAdvertisingChannelTxPower, 0, bit: (25, 6)),
-        Self(Opcode.leSetAdvertisingData, 32, bit: (25, 7)),
-        Self(Opcode.leSetScanResponseData, 32, bit: (26, 0)),
-        Self(Opcode.leSetAdvertisingEnable, 1, bit: (26, 1)),
-        Self(Opcode.leSetScanParameters, 7, bit: (26, 2)),
-        Self(Opcode.leSetScanEnable, 2, bit: (26, 3)),
-        Self(Opcode.leCreateConnection, 25, .status, bit: (26, 4)),
+        Self(Opcode.leSetAdvertisingParameters, 15, bit: (25, 5), [], .legacy),
+        Self(Opcode.leReadAdvertisingChannelTxPower, 0, bit: (25, 6), [], .legacy),
+        Self(Opcode.leSetAdvertisingData, 32, bit: (25, 7), [], .legacy),
+        Self(Opcode.leSetScanResponseData, 32, bit: (26, 0), [], .legacy),
+        Self(Opcode.leSetAdvertisingEnable, 1, bit: (26, 1), [], .legacy),
+        Self(Opcode.leSetScanParameters, 7, bit: (26, 2), [], .legacy),
+        Self(Opcode.leSetScanEnable, 2, bit: (26, 3), [], .legacy),
+        Self(Opcode.leCreateConnection, 25, .status, bit: (26, 4), [], .legacy),
         Self(Opcode.leCreateConnectionCancel, 0, bit: (26, 5)),
         Self(Opcode.leReadFilterAcceptListSize, 0, bit: (26, 6)),
         Self(Opcode.leClearFilterAcceptList, 0, bit: (26, 7)),
@@ -61,10 +107,32 @@ struct CommandDescription: Sendable {
         Self(Opcode.leLongTermKeyRequestReply, 18, .completeWithHandle, bit: (28, 1)),
         Self(Opcode.leLongTermKeyRequestNegativeReply, 2, .completeWithHandle, bit: (28, 2)),
         Self(Opcode.leReadSupportedStates, 0, bit: (28, 3)),
-        Self(Opcode.leSetDataLength, 6, .completeWithHandle, bit: (33, 6)),
-        Self(Opcode.leReadSuggestedDefaultDataLength, 0, bit: (33, 7)),
-        Self(Opcode.leWriteSuggestedDefaultDataLength, 4, bit: (34, 0)),
-        Self(Opcode.leReadMaximumDataLength, 0, bit: (35, 3)),
+        Self(Opcode.leSetDataLength, 6, .completeWithHandle, bit: (33, 6), .dataPacketLengthExtension),
+        Self(Opcode.leReadSuggestedDefaultDataLength, 0, bit: (33, 7), .dataPacketLengthExtension),
+        Self(Opcode.leWriteSuggestedDefaultDataLength, 4, bit: (34, 0), .dataPacketLengthExtension),
+        Self(Opcode.leReadMaximumDataLength, 0, bit: (35, 3), .dataPacketLengthExtension),
+        Self(Opcode.leSetAdvertisingSetRandomAddress, 7, bit: (36, 1), .extendedAdvertising, .extended),
+        Self(Opcode.leSetExtendedAdvertisingParameters, 25, bit: (36, 2), .extendedAdvertising, .extended),
+        Self(
+            Opcode.leSetExtendedAdvertisingData, .counted(head: 4, count: 3, each: 1), bit: (36, 3),
+            .extendedAdvertising, .extended),
+        Self(
+            Opcode.leSetExtendedScanResponseData, .counted(head: 4, count: 3, each: 1), bit: (36, 4),
+            .extendedAdvertising, .extended),
+        Self(
+            Opcode.leSetExtendedAdvertisingEnable, .counted(head: 2, count: 1, each: 4), bit: (36, 5),
+            .extendedAdvertising, .extended),
+        Self(Opcode.leReadMaximumAdvertisingDataLength, 0, bit: (36, 6), .extendedAdvertising, .extended),
+        Self(Opcode.leReadNumberOfSupportedAdvertisingSets, 0, bit: (36, 7), .extendedAdvertising, .extended),
+        Self(Opcode.leRemoveAdvertisingSet, 1, bit: (37, 0), .extendedAdvertising, .extended),
+        Self(Opcode.leClearAdvertisingSets, 0, bit: (37, 1), .extendedAdvertising, .extended),
+        Self(
+            Opcode.leSetExtendedScanParameters, .masked(head: 3, mask: 2, each: 5), bit: (37, 5), .extendedAdvertising,
+            .extended),
+        Self(Opcode.leSetExtendedScanEnable, 6, bit: (37, 6), .extendedAdvertising, .extended),
+        Self(
+            Opcode.leExtendedCreateConnection, .masked(head: 10, mask: 9, each: 16), .status, bit: (37, 7),
+            .extendedAdvertising, .extended),
     ]
 
     private static let byOpcode = Dictionary(uniqueKeysWithValues: all.map { ($0.opcode, $0) })
@@ -72,11 +140,11 @@ struct CommandDescription: Sendable {
     static func of(_ opcode: UInt16) -> Self? { byOpcode[opcode] }
 
     /// The 64 octets of Read Local Supported Commands.
-    static let supportedCommands: [UInt8] = {
+    static func supportedCommands(_ features: LEFeatures) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: 64)
-        for command in all { octets[command.octet] |= 1 << command.bit }
+        for command in all where features.isSuperset(of: command.features) { octets[command.octet] |= 1 << command.bit }
         return octets
-    }()
+    }
 }
 
 /// Core 5.4, Vol 4, Part E, 7 (HCI commands and events)
@@ -120,4 +188,16 @@ enum Opcode {
     static let leReadSuggestedDefaultDataLength: UInt16 = 0x2023
     static let leWriteSuggestedDefaultDataLength: UInt16 = 0x2024
     static let leReadMaximumDataLength: UInt16 = 0x202F
+    static let leSetAdvertisingSetRandomAddress: UInt16 = 0x2035
+    static let leSetExtendedAdvertisingParameters: UInt16 = 0x2036
+    static let leSetExtendedAdvertisingData: UInt16 = 0x2037
+    static let leSetExtendedScanResponseData: UInt16 = 0x2038
+    static let leSetExtendedAdvertisingEnable: UInt16 = 0x2039
+    static let leReadMaximumAdvertisingDataLength: UInt16 = 0x203A
+    static let leReadNumberOfSupportedAdvertisingSets: UInt16 = 0x203B
+    static let leRemoveAdvertisingSet: UInt16 = 0x203C
+    static let leClearAdvertisingSets: UInt16 = 0x203D
+    static let leSetExtendedScanParameters: UInt16 = 0x2041
+    static let leSetExtendedScanEnable: UInt16 = 0x2042
+    static let leExtendedCreateConnection: UInt16 = 0x2043
 }

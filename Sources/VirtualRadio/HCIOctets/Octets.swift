@@ -10,6 +10,8 @@ struct CommandParameters: ~Escapable {
 
     func u8(_ offset: Int) -> UInt8 { offset >= 0 && offset < octets.count ? octets[offset] : 0 }
     func u16(_ offset: Int) -> UInt16 { UInt16(little(offset, count: 2)) }
+    func i8(_ offset: Int) -> Int8 { Int8(bitPattern: u8(offset)) }
+    func u24(_ offset: Int) -> UInt32 { UInt32(little(offset, count: 3)) }
     func u48(_ offset: Int) -> UInt64 { little(offset, count: 6) }
     func u64(_ offset: Int) -> UInt64 { little(offset, count: 8) }
 
@@ -34,14 +36,14 @@ struct OctetWriter: Sendable {
 
     mutating func u48(_ value: UInt64) { little(value, count: 6) }
     mutating func u64(_ value: UInt64) { little(value, count: 8) }
-    mutating func bytes(_ value: [UInt8]) { octets.append(contentsOf: value) }
+    mutating func bytes(_ value: some Collection<UInt8>) { octets.append(contentsOf: value) }
     mutating func bytes(_ value: Span<UInt8>) { value.withUnsafeBufferPointer { octets.append(contentsOf: $0) } }
     mutating func zeros(_ count: Int) { octets.append(contentsOf: repeatElement(0, count: count)) }
 
     /// The kind of an address and then the address, as commands and events carry them.
-    mutating func address(_ address: RadioAddress) {
+    mutating func address(_ address: PeerAddress) {
         u8(address.typeOctet)
-        u48(address.value)
+        u48(address.address.value)
     }
 
     mutating func patch(_ value: UInt8, at index: Int) { octets[index] = value }

@@ -1,10 +1,12 @@
 /// How links come, live and go.
 extension Air {
+    /// The peripheral's handle, if it knows of the connection.
+    ///
     /// Core 5.4, Vol 6, Part B, 4.5 (Connection state)
     mutating func addLink(
         _ central: (index: Int, address: RadioAddress), _ peripheral: (index: Int, address: RadioAddress),
         isHeardByPeripheral: Bool, _ parameters: ConnectionParameters, _ path: Path
-    ) {
+    ) -> UInt16? {
         // The first connection event: 1.25 ms and the transmit window after CONNECT_IND.
         let first = now + 2_500_000
         let id = LinkID(slot: links.firstIndex { $0.number == 0 } ?? links.count, number: uniqueNumber())
@@ -22,14 +24,21 @@ extension Air {
             anchor: first, establishedAt: pacing == .paced ? first : now, path: path)
         if id.slot == links.count { links.append(link) } else { links[id.slot] = link }
 
-        controllers[central.index].connectionComplete(
-            handle: centralHandle, role: .central, peer: peripheral.address, parameters, at: now)
-        if isHeardByPeripheral {
-            controllers[peripheral.index].connectionComplete(
-                handle: peripheralHandle, role: .peripheral, peer: central.address, parameters, at: now)
-        } else {
-            beginSilence(id.slot, .central)
+        let isSecondAlgorithm = [central.index, peripheral.index].allSatisfy {
+            controllers[$0].capabilities.leFeatures.contains(.channelSelectionAlgorithm2)
         }
+        func announce(_ index: Int, _ handle: UInt16, _ role: Role, peer: RadioAddress) {
+            controllers[index].connectionComplete(
+                handle: handle, role: role, peer: PeerAddress(address: peer), parameters, at: now)
+            controllers[index].channelSelectionAlgorithm(handle: handle, isSecond: isSecondAlgorithm, at: now)
+        }
+        announce(central.index, centralHandle, .central, peer: peripheral.address)
+        guard isHeardByPeripheral else {
+            beginSilence(id.slot, .central)
+            return nil
+        }
+        announce(peripheral.index, peripheralHandle, .peripheral, peer: central.address)
+        return peripheralHandle
     }
 
     /// One side gives the connection up and, unless `reason` is nil, tells its host. The other hears nothing more; a link

@@ -18,9 +18,13 @@ extension Air {
 
         case .connectionUpdate(let parameters): scheduleConnectionUpdate(slot, parameters)
         case .featureRequest: links[slot][role.other].enqueueControl(.featureResponse)
-        case .featureResponse: notify(slot, role.other) { $0.readRemoteFeaturesComplete(handle: $1, at: $2) }
+        case .featureResponse:
+            let features = capabilities(of: links[slot][role])?.leFeatures ?? []
+            notify(slot, role.other) { $0.readRemoteFeaturesComplete(handle: $1, features, at: $2) }
         case .versionRequest: links[slot][role.other].enqueueControl(.versionResponse)
-        case .versionResponse: notify(slot, role.other) { $0.readRemoteVersionComplete(handle: $1, at: $2) }
+        case .versionResponse:
+            let version = capabilities(of: links[slot][role])?.version ?? 0
+            notify(slot, role.other) { $0.readRemoteVersionComplete(handle: $1, version: version, at: $2) }
         case .lengthRequest(let octets):
             links[slot][role.other].enqueueControl(.lengthResponse(txOctets: links[slot][role.other].wantedTxOctets))
             agreeDataLength(slot, role.other, peerTxOctets: octets)
@@ -30,6 +34,10 @@ extension Air {
             drop(slot, role.other, reason: remote)
             drop(slot, role, reason: local)
         }
+    }
+
+    func capabilities(of side: LinkSide) -> Capabilities? {
+        index(of: side.controller).map { controllers[$0].capabilities }
     }
 
     /// Tells one side's host something about its connection.

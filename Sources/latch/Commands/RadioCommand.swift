@@ -14,6 +14,9 @@ enum RadioCommand {
             .choice(
                 "air", ["paced", "immediate"],
                 "paced, the default: data crosses at connection events. immediate: at once, for benchmarks."),
+            .choice(
+                "core", ControllerGeneration.allCases.map(\.rawValue),
+                "The Core version of the controllers, 5.4 by default. Before 5.0 there is legacy advertising alone."),
             .value("seed", "N", "Seeds what is random in the air: 1 by default."),
             .value("capture", "DIR", "Write each controller's traffic there, as btsnoop."),
         ],
@@ -25,9 +28,11 @@ enum RadioCommand {
         var air = AirConfiguration()
         air.pacing = arguments["air"].flatMap(AirConfiguration.Pacing.init) ?? .paced
         air.seed = try arguments.integer("seed", in: 0...UInt64.max) ?? 1
+        var controller = ControllerConfiguration()
+        controller.generation = arguments["core"].flatMap(ControllerGeneration.init) ?? .core54
         let configuration = RadioServer.Configuration(
             socketPath: try arguments.required("socket"), controlPath: try arguments.required("control"), air: air,
-            captureDirectory: arguments["capture"])
+            controller: controller, captureDirectory: arguments["capture"])
         do throws(RadioServerError) {
             var server = try RadioServer(configuration: configuration)
             try server.run()
