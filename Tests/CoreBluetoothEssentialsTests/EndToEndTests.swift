@@ -197,6 +197,24 @@ struct EndToEndTests {
         #expect(peripheral.services?.first.map { $0 !== service } == true)
     }
 
+    @Test("A stranger that comes back with the tree that is kept is asked to tell of changes on the new link too")
+    func watchedAgain() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        scene.world.run(forMilliseconds: 1_000)
+        key.manager?.cancelPeripheralConnection(peripheral)
+        #expect(scene.world.run { key.has("disconnected") && door.links == 0 })
+        key.manager?.connect(peripheral)
+        #expect(scene.world.run { key.count("characteristics") == 2 })
+        scene.world.run(forMilliseconds: 1_000)
+        // Its server forgot the subscription with the link.
+        door.manager?.remove(try #require(door.published))
+        #expect(scene.world.run { key.has("modified [\"FFF0\"]") })
+    }
+
     @Test("On queues: callbacks come on the queue that was asked for, calls from there are posted, nothing blocks")
     func queues() throws {
         let world = World()

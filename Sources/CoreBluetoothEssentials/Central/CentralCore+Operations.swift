@@ -210,9 +210,7 @@ extension CentralCore {
         case .discoverServices(let filter): finishDiscovery(peripheral, filter, value, error)
         case .checkDatabaseHash(let kept, let filter):
             if case .values(let hashes) = value, hashes.first?.value == kept.hash {
-                databases[peripheral.peer] = kept
-                checkedDatabases.insert(peripheral.peer)
-                showServices(peripheral, filter)
+                adopt(kept, peripheral, filter)
             } else {
                 perform(.discoverServices(filter), peripheral, .discoverDatabase)
             }
@@ -248,6 +246,12 @@ extension CentralCore {
             let error = error ?? CBError(.unknown)
             return tell(peripheral) { $0.peripheral(peripheral, didDiscoverServices: error) }
         }
+        adopt(database, peripheral, filter)
+    }
+
+    /// The peer has this tree now. It is asked to tell of changes: a server without a bond forgot with the last link that
+    /// it was.
+    private func adopt(_ database: RemoteDatabase, _ peripheral: CBPeripheral, _ filter: Set<BluetoothUUID>?) {
         databases[peripheral.peer] = database
         checkedDatabases.insert(peripheral.peer)
         invalidatedDatabases.remove(peripheral.peer)

@@ -81,8 +81,8 @@ class _Spoken:
 class InteropPeer(Process):
     """The program on a transport. `directory` is where it keeps what it keeps: the same one restores it.
 
-    Commands and events are those of Tests/Interop/InteropPeer. Octets are hexadecimal there and `bytes` here where a
-    name says `value`.
+    Commands and events are those of Tests/Interop/InteropPeer. Octets are hexadecimal digits in what comes, and may be
+    `bytes` in what is asked.
     """
 
     def __init__(self, program, transport, directory, *options, name="InteropPeer"):
