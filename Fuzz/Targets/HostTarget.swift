@@ -164,6 +164,10 @@ private final class HostWorld {
                 case .packet(let packet):
                     require((4...5 + 0xFFFF).contains(packet.count), "half a packet leaves")
                     radio.send(packet, from: controller)
+                case .controllerFailed(_, let remedy):
+                    guard remedy == .reopen else { continue }
+                    host.transportClosed()
+                    host.transportOpened()
                 case .call(let call): call()
                 }
             }

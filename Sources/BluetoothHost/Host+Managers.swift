@@ -53,6 +53,7 @@ extension Host {
             earliest = earliest.map { min($0, instant) } ?? instant
         }
         consider(controller.deadline)
+        consider(recovery.deadline)
         consider(gapRetryAt)
         for link in links.values {
             consider(link.endpoint.deadline)
@@ -66,6 +67,7 @@ extension Host {
     package func timerFired() {
         for fire in timers.takeDue(now) { fire(now) }
         controllerTimerFired()
+        withRecovery(.timerFired)
         if let due = gapRetryAt, due <= now {
             retryGAP()
             reconcile()

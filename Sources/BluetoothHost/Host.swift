@@ -16,6 +16,8 @@ package final class Host {
     package enum Act {
         /// One HCI packet with its H4 indicator, for the controller.
         case packet([UInt8])
+        /// To be told to the operator; ``ControllerRemedy/reopen`` is for whoever has the transport to do.
+        case controllerFailed(ControllerFailure, ControllerRemedy)
         case call(() -> Void)
     }
 
@@ -31,6 +33,7 @@ package final class Host {
 
     var state = HostState.unknown
     var controller: Controller
+    var recovery = ControllerRecovery()
     var advertiser = Advertiser()
     var scanner = Scanner()
     var initiator = Initiator(acceptListCapacity: 1)

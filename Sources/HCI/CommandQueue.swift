@@ -122,6 +122,9 @@ package struct CommandQueue: Sendable {
         }
     }
 
+    /// Whether a Reset waits for its answer: what the controller says before that is about a life that is over.
+    package var isResetting: Bool { if case .resetting = state { true } else { false } }
+
     /// Queues a command; ``HCIReset`` overtakes all others and abandons them.
     package mutating func submit(
         _ command: some HCICommand, token: UInt64, now: Instant, into outputs: inout [CommandQueueOutput]

@@ -12,6 +12,8 @@ package final class ControllerConnection {
         package var opened: () -> Void
         package var closed: () -> Void
         package var packet: (HCIPacketType, RawSpan) -> Void
+        /// Nothing is read until a Reset is sent.
+        package var outOfStep: (_ indicator: UInt8?) -> Void
         package var notice: (TransportNotice) -> Void
         /// It never comes back.
         package var ended: (TransportError) -> Void
@@ -40,7 +42,7 @@ package final class ControllerConnection {
         recovery = TransportRecovery(name: name, canReopen: canReopen, backOff: backOff)
     }
 
-    package var deadline: Instant? { recovery.deadline }
+    package var deadline: Instant? { [recovery.deadline, stream?.deadline].compactMap { $0 }.min() }
 
     /// Takes up what the launch found.
     package func start(_ listener: Listener) {
@@ -50,7 +52,13 @@ package final class ControllerConnection {
         take(launched)
     }
 
-    package func timerFired() { handle(.timerFired) }
+    package func timerFired() {
+        handle(.timerFired)
+        stream?.timerFired { take($0) }
+    }
+
+    /// A Reset does not mend it.
+    package func reopen(reason: String) { handle(.broke(reason: reason)) }
 
     /// Takes a packet, indicator first; it goes out at the next ``flush()``, and nowhere while there is no controller.
     package func send(_ packet: RawSpan) {
@@ -71,7 +79,9 @@ package final class ControllerConnection {
     private func showInterest() {
         guard let stream, let registration else { return }
         if stream.isConnecting { return loop.setInterest(.writable, of: registration) }
-        loop.setInterest(stream.wantsWrite ? [.readable, .writable] : .readable, of: registration)
+        var interest: Readiness = stream.wantsRead ? .readable : []
+        if stream.wantsWrite { interest.insert(.writable) }
+        loop.setInterest(interest, of: registration)
     }
 
     // MARK: The machine's orders
@@ -121,8 +131,16 @@ package final class ControllerConnection {
         guarded { () throws(HCIStreamError) in
             if readiness.contains(.writable) { try stream.flush() }
             if !readiness.isDisjoint(with: [.readable, .hangup]) {
-                try stream.readAvailable { listener?.packet($0, $1) }
+                try stream.readAvailable { take($0) }
             }
+        }
+    }
+
+    private func take(_ input: HCIStreamInput) {
+        switch input {
+        case .packet(let type, let octets): listener?.packet(type, octets)
+        case .outOfStep(let indicator): listener?.outOfStep(indicator)
+        case .inStep(let octets): listener?.notice(.resynchronised(discardedOctets: octets))
         }
     }
 

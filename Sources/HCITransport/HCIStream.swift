@@ -3,13 +3,12 @@ import CLinux
 import Glibc
 import HCI
 
-/// Why a transport is of no use any more. It reaches the controller: open it again, reset it, start anew.
+/// Why a transport is of no use any more: open it again.
 package enum HCIStreamError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The controller is gone; `midPacket`: in the middle of a packet.
     case endOfFile(midPacket: Bool)
-    case framing(H4FramingError)
-    /// A read that should be one packet is not.
-    case malformedPacket
+    /// So many octets, and no answer to a Reset among them.
+    case noSynchronisation(discardedOctets: Int)
     /// The controller has not taken ``HCIStream/maximumBufferedOctets``.
     case outputFull
     case system(operation: String, number: Int32)
@@ -17,27 +16,56 @@ package enum HCIStreamError: Error, Equatable, Sendable, CustomStringConvertible
     package var description: String {
         switch self {
         case .endOfFile(let midPacket): "the controller is gone" + (midPacket ? ", in the middle of a packet" : "")
-        case .framing(.unknownPacketIndicator(let octet)):
-            "the controller's octets are no HCI: packet indicator 0x" + HexText.encode([octet])
-        case .malformedPacket: "the controller's octets are no HCI: a packet's length is wrong"
+        case .noSynchronisation(let octets): "\(octets) octets from the controller hold no answer to a Reset"
         case .outputFull: "the controller has stopped taking octets"
         case .system(let operation, let number): "\(operation): \(systemMessage(number))"
         }
     }
 }
 
+/// What a stream hands on.
+package enum HCIStreamInput: ~Escapable {
+    /// Without its indicator.
+    case packet(HCIPacketType, RawSpan)
+    /// Where the next packet starts is unknown, because `indicator` is none or, without one, because a read that should
+    /// be one packet is not. Nothing is handed on until a Reset has been sent and is answered.
+    case outOfStep(indicator: UInt8?)
+    /// A Reset has been answered; its answer follows.
+    case inStep(discardedOctets: Int)
+}
+
 /// Whole packets from and to an open transport. Confined to its loop's thread.
+///
+/// A stream that falls out of step stays open: what comes is dropped until the host has sent HCI_Reset, and then until
+/// that is answered. A Reset that goes out in the middle of a packet is answered in what looks like its rest, and is
+/// looked for in the same way.
+///
+/// Core 5.4, Vol 4, Part A, 4 (Error recovery)
 package final class HCIStream {
     /// What may wait for a controller that takes nothing.
     package static let maximumBufferedOctets = 262_144
     /// What one call of ``readAvailable(_:)`` takes at most, so that other descriptors get their turn.
     package static let readBudgetOctets = 131_072
 
+    private enum Reading {
+        case inStep
+        /// Out of step, and no Reset is on its way: nothing that comes is of use.
+        case deaf
+        case seeking(H4Resynchroniser)
+    }
+
+    private static let reset: [UInt8] = {
+        var writer = ByteWriter()
+        H4Framer.encode(HCIReset(), into: &writer)
+        return writer.bytes
+    }()
     private static let bufferOctets = 1 + H4Deframer.maximumPacketOctets
 
     private let transport: Transport
     private let isSocket: Bool
     private let capture: BTSnoopWriter?
+    private let now: () -> Instant
+    private var reading = Reading.inStep
     private var deframer = H4Deframer()
     private var buffer = [UInt8](repeating: 0, count: HCIStream.bufferOctets)
     private var output: [UInt8] = []
@@ -50,7 +78,10 @@ package final class HCIStream {
     /// The peer has not accepted yet: nothing is read or written before ``finishConnecting()``.
     package private(set) var isConnecting: Bool
 
-    package init(_ transport: consuming Transport, capture: BTSnoopWriter? = nil) {
+    package init(
+        _ transport: consuming Transport, capture: BTSnoopWriter? = nil, now: @escaping () -> Instant = SystemClock.now
+    ) {
+        self.now = now
         isSocket = transport.descriptor.socketType != nil
         isConnecting = transport.isConnecting
         self.transport = transport
@@ -69,8 +100,14 @@ package final class HCIStream {
     /// Whether octets wait until the descriptor is writable.
     package var wantsWrite: Bool { written < output.count }
 
-    /// Reads what is there and hands each whole packet on, without its indicator. An error is final.
-    package func readAvailable(_ body: (HCIPacketType, RawSpan) -> Void) throws(HCIStreamError) {
+    /// Whether it is of use to read: while it is not, a controller that never stops talking is left to itself.
+    package var wantsRead: Bool { if case .deaf = reading { false } else { true } }
+
+    /// When ``timerFired(_:)`` has something to do.
+    package var deadline: Instant? { if case .seeking(let seeker) = reading { seeker.deadline } else { nil } }
+
+    /// Reads what is there and hands each whole packet on. An error is final.
+    package func readAvailable(_ body: (HCIStreamInput) -> Void) throws(HCIStreamError) {
         if let failure { throw failure }
         var budget = Self.readBudgetOctets
         while budget > 0 {
@@ -83,21 +120,48 @@ package final class HCIStream {
                 throw fail(Self.readError(errno, midPacket: deframer.isMidPacket))
             default:
                 budget -= count
-                try deframe(count, body)
+                try take(count, body)
             }
         }
     }
 
-    private func deframe(_ count: Int, _ body: (HCIPacketType, RawSpan) -> Void) throws(HCIStreamError) {
+    private func take(_ count: Int, _ body: (HCIStreamInput) -> Void) throws(HCIStreamError) {
+        switch reading {
+        case .inStep: deframe(count, body)
+        case .deaf: break
+        case .seeking(var seeker):
+            seeker.receive(buffer.span.bytes.extracting(0..<count), now: now())
+            reading = .seeking(seeker)
+            if seeker.isHopeless { throw fail(.noSynchronisation(discardedOctets: seeker.discardedOctets)) }
+        }
+    }
+
+    private func deframe(_ count: Int, _ body: (HCIStreamInput) -> Void) {
         do throws(H4FramingError) {
             try deframer.receive(buffer.span.bytes.extracting(0..<count)) { type, octets in
                 capture?.record(type, octets, direction: .received)
-                body(type, octets)
+                body(.packet(type, octets))
             }
         } catch {
-            throw fail(.framing(error))
+            guard case .unknownPacketIndicator(let indicator) = error else { return }
+            return loseStep(indicator, body)
         }
-        if transport.framing == .packets, deframer.isMidPacket { throw fail(.malformedPacket) }
+        if transport.framing == .packets, deframer.isMidPacket { loseStep(nil, body) }
+    }
+
+    private func loseStep(_ indicator: UInt8?, _ body: (HCIStreamInput) -> Void) {
+        deframer.reset()
+        reading = .deaf
+        body(.outOfStep(indicator: indicator))
+    }
+
+    /// The controller has been silent for long enough after the answer to a Reset.
+    package func timerFired(_ body: (HCIStreamInput) -> Void) {
+        guard case .seeking(let seeker) = reading, let answer = seeker.answer(now: now()) else { return }
+        reading = .inStep
+        capture?.record(.event, answer.span.bytes, direction: .received)
+        body(.inStep(discardedOctets: seeker.discardedOctets))
+        body(.packet(.event, answer.span.bytes))
     }
 
     /// Takes a packet, indicator first; it goes out at the next ``flush()``.
@@ -106,9 +170,16 @@ package final class HCIStream {
         guard output.count - written + packet.byteCount <= Self.maximumBufferedOctets else {
             throw fail(.outputFull)
         }
+        if packet.byteCount == Self.reset.count, packet.withUnsafeBytes({ $0.elementsEqual(Self.reset) }) { resets() }
         packet.withUnsafeBytes { output.append(contentsOf: $0) }
         if transport.framing == .packets { packetLengths.append(packet.byteCount) }
         capture?.record(sent: packet)
+    }
+
+    private func resets() {
+        if case .inStep = reading, !deframer.isMidPacket { return }
+        deframer.reset()
+        reading = .seeking(H4Resynchroniser())
     }
 
     /// Writes until nothing is left or the descriptor takes no more.

@@ -19,6 +19,9 @@ package final class HostDriver {
     /// The way to the controller broke, or is there again.
     package var onTransportNotice: (TransportNotice) -> Void = { _ in }
 
+    /// The controller is there and fails.
+    package var onControllerFailure: (ControllerFailure, ControllerRemedy) -> Void = { _, _ in }
+
     package init(
         host: Host, loop: EventLoop, controller: ControllerConnection, coordinator: any TransactionCoordinator
     ) {
@@ -44,6 +47,7 @@ package final class HostDriver {
                 opened: { [host] in host.transportOpened() },
                 closed: { [host] in host.transportClosed() },
                 packet: { [host] type, octets in host.received(type, octets) },
+                outOfStep: { [host] in host.transportOutOfStep(indicator: $0) },
                 notice: { [unowned self] in onTransportNotice($0) },
                 ended: { [unowned self] in failure = failure ?? $0 }))
         try settle()
@@ -75,6 +79,9 @@ package final class HostDriver {
             for act in host.takeActs() {
                 switch act {
                 case .packet(let packet): controller.send(packet.span.bytes)
+                case .controllerFailed(let failure, let remedy):
+                    onControllerFailure(failure, remedy)
+                    if remedy == .reopen { controller.reopen(reason: failure.description) }
                 case .call(let call): call()
                 }
             }

@@ -8,6 +8,8 @@ package enum TransportNotice: Equatable, Sendable {
     case unavailable(TransportError, retryMilliseconds: UInt64)
     /// It is open again, or at last.
     case found
+    /// It is in step again; so many octets were nobody's.
+    case resynchronised(discardedOctets: Int)
 }
 
 /// When a transport that broke is opened again, and what is said about it. Attempts follow each other at intervals that

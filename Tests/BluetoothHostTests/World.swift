@@ -64,6 +64,9 @@ final class Node {
     private var seed: UInt64
     /// Every packet that left, for tests that look at the wire.
     private(set) var sent: [[UInt8]] = []
+    /// What was wrong with the controller, and what was done about it.
+    private(set) var failures: [ControllerFailure] = []
+    private(set) var remedies: [ControllerRemedy] = []
     /// Facts handed to the store since the node was made, kept or not.
     private(set) var facts = 0
     /// Acts let go, and iterations committed, since the node was made.
@@ -150,6 +153,14 @@ final class Node {
         commitAndAct()
     }
 
+    /// As a transport does it: another controller stands behind it then.
+    private func reopen(_ host: Host) {
+        host.transportClosed()
+        world.radio.unplug(controller)
+        controller = world.radio.addController()
+        host.transportOpened()
+    }
+
     private func commitAndAct() {
         guard let host else { return }
         repeat {
@@ -164,6 +175,10 @@ final class Node {
                 case .packet(let packet):
                     sent.append(packet)
                     world.radio.send(packet, from: controller)
+                case .controllerFailed(let failure, let remedy):
+                    failures.append(failure)
+                    remedies.append(remedy)
+                    if remedy == .reopen { reopen(host) }
                 case .call(let call): call()
                 }
             }

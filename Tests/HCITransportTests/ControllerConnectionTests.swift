@@ -15,11 +15,13 @@ private let atOnce = TransportRecovery.BackOff(firstMilliseconds: 0, maximumMill
 /// A connection on a loop of its own, and what it told.
 private final class Rig {
     let loop: EventLoop
-    private(set) var connection: ControllerConnection!
+    let connection: ControllerConnection
     var said: [String] = []
     var notices: [TransportNotice] = []
     var failure: TransportError?
     var onOpened: () -> Void = {}
+    var indicator: UInt8?
+    var onOutOfStep: () -> Void = {}
 
     init(
         canReopen: Bool = true, first: Result<HCIStream, TransportError>,
@@ -45,6 +47,11 @@ private final class Rig {
                 closed: { [unowned self] in said.append("closed") },
                 packet: { [unowned self] type, octets in
                     said.append("packet \(type.rawValue) of \(octets.byteCount)")
+                },
+                outOfStep: { [unowned self] in
+                    said.append("out of step")
+                    indicator = $0
+                    onOutOfStep()
                 },
                 notice: { [unowned self] in notices.append($0) },
                 ended: { [unowned self] in failure = $0 }))
@@ -94,12 +101,20 @@ private final class Controllers {
     }
 }
 
-/// How many descriptors this process has open.
-private func openDescriptors() -> Int {
+/// Sockets that this process has open, which every transport of these tests is. Other descriptors come and go with the
+/// threads of the system's libraries.
+private func openSockets() -> Int {
     guard let folder = opendir("/proc/self/fd") else { return -1 }
     defer { closedir(folder) }
     var count = 0
-    while readdir(folder) != nil { count += 1 }
+    while let entry = readdir(folder) {
+        let number = withUnsafeBytes(of: entry.pointee.d_name) { octets in
+            Int32(String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self))
+        }
+        var type: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        if let number, getsockopt(number, SOL_SOCKET, SO_TYPE, &type, &length) == 0 { count += 1 }
+    }
     return count
 }
 
@@ -166,6 +181,45 @@ struct ControllerConnectionTests {
         return rig
     }
 
+    @Test(
+        "Garbage for ever: while no Reset is on its way nothing is read, and the controller blocks instead of this side"
+    )
+    func garbage() throws {
+        let plug = try Plug()
+        let isNonblocking = plug.controller.makeNonblocking()
+        try #require(isNonblocking)
+        let rig = try Rig(first: .success(plug.stream))
+        let chunk = [UInt8](repeating: 0x99, count: 4_096)
+        var written = 0
+        var iterations = 0
+        try rig.run {
+            // As long as something is taken from it, the controller has more; and the loop goes on.
+            while true {
+                let count = write(plug.controller.rawValue, chunk, chunk.count)
+                guard count > 0 else { break }
+                written += count
+            }
+            rig.loop.mailbox.post {}
+            iterations += 1
+            return iterations == 100
+        }
+        #expect(rig.said == ["opened", "out of step"])
+        #expect(rig.indicator == 0x99)
+        // Two budgets of reading and what the socket holds.
+        #expect(written < 2 * HCIStream.readBudgetOctets + 1_048_576)
+    }
+
+    @Test("a controller that hangs up while it is not listened to is gone all the same")
+    func deafHangup() throws {
+        var plug: Plug? = try Plug()
+        let rig = try Rig(canReopen: false, first: .success(try #require(plug).stream))
+        let octets: [UInt8] = [0x99, 0x99]
+        _ = write(try #require(plug).controller.rawValue, octets, octets.count)
+        rig.onOutOfStep = { plug = nil }
+        try rig.run { rig.failure != nil }
+        #expect(rig.said == ["opened", "out of step", "closed"])
+    }
+
     @Test("TCP is accepted while the loop goes on")
     func accepted() throws {
         var port: UInt16 = 0
@@ -188,19 +242,19 @@ struct ControllerConnectionTests {
         #expect(error.description == "tcp:127.0.0.1:\(port): nobody listens there; start the controller")
     }
 
-    @Test("a thousand replugs leave as many descriptors open as there were")
+    @Test("a thousand replugs leave as many transports open as there were")
     func descriptors() async {
         await #expect(processExitsWith: .success) {
             let controllers = Controllers(last: 1_001)
             let rig = try Rig(first: .success(controllers.open()), next: controllers.open)
-            var before = -1
-            rig.onOpened = { if before < 0 { before = openDescriptors() } }
+            var before = 0
+            rig.onOpened = { if before == 0 { before = openSockets() } }
             try rig.run { controllers.made == 1_001 }
             // The last one's other end is kept, those of the others were closed before their stream was.
-            let after = openDescriptors() - 1
+            let after = openSockets() - 1
             let replugs = rig.said.count(where: { $0 == "closed" })
             guard before > 0, after == before, replugs == 1_000 else {
-                print("\(before) descriptors before, \(after) after, \(replugs) replugs")
+                print("\(before) sockets before, \(after) after, \(replugs) replugs")
                 exit(1)
             }
         }

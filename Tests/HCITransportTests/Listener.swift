@@ -1,3 +1,4 @@
+import BluetoothCore
 import CLinux
 import Glibc
 import Testing
@@ -64,7 +65,10 @@ struct Pair: ~Copyable {
     let controller: OwnedDescriptor
     let stream: HCIStream
 
-    init(framing: Transport.Framing = .stream, capture: BTSnoopWriter? = nil) throws {
+    init(
+        framing: Transport.Framing = .stream, capture: BTSnoopWriter? = nil,
+        now: @escaping () -> Instant = { Instant(nanoseconds: 0) }
+    ) throws {
         var ends: [Int32] = [-1, -1]
         let type = framing == .stream ? SOCK_STREAM : SOCK_SEQPACKET
         try #require(socketpair(AF_UNIX, Int32(type.rawValue), 0, &ends) == 0)
@@ -72,7 +76,7 @@ struct Pair: ~Copyable {
         let isNonblocking = ours.makeNonblocking()
         try #require(isNonblocking)
         controller = OwnedDescriptor(ends[0])
-        stream = HCIStream(Transport(ours, framing: framing, name: "pair"), capture: capture)
+        stream = HCIStream(Transport(ours, framing: framing, name: "pair"), capture: capture, now: now)
     }
 }
 

@@ -41,6 +41,14 @@ struct Controller {
 
     var deadline: Instant? { commands.deadline }
 
+    /// Nothing is known of it any more. Tokens go on counting: an answer that still comes out of the old queue is not
+    /// taken for one out of the new.
+    mutating func startOver() {
+        let token = nextToken
+        self = Controller()
+        nextToken = token
+    }
+
     mutating func submit(
         _ command: any HCICommand, for purpose: CommandPurpose, now: Instant, into outputs: inout [CommandQueueOutput]
     ) {

@@ -9,18 +9,22 @@ extension Host {
     /// A transport is open: the controller is reset, and everything that is wanted runs once it has come up.
     package func transportOpened() {
         startOver()
-        controller = Controller()
-        startBringUp()
+        withRecovery(.transportOpened)
     }
 
     /// The transport is gone, and with it every link.
     package func transportClosed() {
         startOver()
-        controller = Controller()
+        withRecovery(.transportClosed)
     }
+
+    /// The transport cannot tell any more where a packet starts, and drops octets until a Reset is answered. `indicator`:
+    /// what stood in the place of a packet indicator.
+    package func transportOutOfStep(indicator: UInt8?) { controllerFailed(.outOfStep(indicator: indicator)) }
 
     /// One packet from the controller: its type, and what follows the packet indicator.
     package func received(_ type: HCIPacketType, _ octets: RawSpan) {
+        guard recovery.isListening else { return }
         do {
             switch try HCIPacket(type: type, octets) {
             case .event(let event): received(event)
@@ -45,7 +49,7 @@ extension Host {
             switch output {
             case .send(let packet): acts.append(.packet(packet))
             case .completed(let completion): completed(completion)
-            case .fault(.unresponsive): restartController()
+            case .fault(.unresponsive(let opcode)): controllerFailed(.unresponsive(opcode))
             case .fault(.unexpectedAnswer): faults += 1
             }
         }
@@ -56,9 +60,19 @@ extension Host {
     }
 
     /// The controller failed or lost its way: start over, and run again what was running.
-    private func restartController() {
-        startOver()
-        startBringUp()
+    private func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
+
+    func withRecovery(_ input: ControllerRecovery.Input) {
+        var outputs: [ControllerRecovery.Output] = []
+        recovery.handle(input, now: now, into: &outputs)
+        for output in outputs {
+            switch output {
+            case .reset: startBringUp()
+            case .startOver(let failure, let remedy):
+                acts.append(.controllerFailed(failure, remedy))
+                startOver()
+            }
+        }
     }
 
     private func startBringUp() {
@@ -75,6 +89,7 @@ extension Host {
         advertiser.reset()
         scanner.reset()
         initiator.reset(acceptListCapacity: 1)
+        controller.startOver()
     }
 }
 
@@ -82,6 +97,7 @@ extension Host {
 
 extension Host {
     private func received(_ event: HCIEvent) {
+        if controller.commands.isResetting, !event.isAnswer { return }
         switch event {
         case .commandComplete(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
         case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
@@ -96,7 +112,7 @@ extension Host {
         case .encryptionKeyRefreshComplete(let event):
             guard let link = link(at: event.handle) else { return }
             encryptionChanged(link, event.status, isOn: true)
-        case .hardwareError: restartController()
+        case .hardwareError(let code): controllerFailed(.hardwareError(code: code))
         case .le(let event): received(event)
         case .readRemoteVersionInformationComplete, .dataBufferOverflow, .unknown: break
         }
@@ -175,6 +191,16 @@ extension Host {
     }
 }
 
+extension HCIEvent {
+    /// Whether it answers a command.
+    fileprivate var isAnswer: Bool {
+        switch self {
+        case .commandComplete, .commandStatus: true
+        default: false
+        }
+    }
+}
+
 extension LEConnectionIntervals {
     init(_ parameters: ConnectionParameters) {
         self.init(
@@ -204,7 +230,7 @@ extension Host {
         guard outcome == .queueFull else { return }
         faults += 1
         if case .ignored = purpose { return }
-        restartController()
+        controllerFailed(.commandQueueFull)
     }
 
     private func answered(
@@ -244,6 +270,7 @@ extension Host {
         else { return setState(.unsupported) }
         controller.acl = ACLSendQueue(buffers)
         initiator.reset(acceptListCapacity: facts.acceptListCapacity)
+        withRecovery(.cameUp)
         // What is restored runs before an app hears that it may ask for anything.
         state = .poweredOn
         reconcile()

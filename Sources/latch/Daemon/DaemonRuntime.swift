@@ -71,6 +71,7 @@ final class DaemonRuntime {
             launched, name: "\(address)", canReopen: address.canReopen, loop: loop, reopenedBy: openStream)
         driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
         driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
+        driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
         let log = plan.log
         bluetooth = CBHost(
             driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: { message in log.error(message) })

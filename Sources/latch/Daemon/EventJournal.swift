@@ -1,3 +1,4 @@
+import BluetoothHost
 import CLinux
 import DaemonControl
 import Glibc
@@ -53,7 +54,22 @@ final class EventJournal {
             fields["retry_ms"] = .number(Int64(clamping: milliseconds))
             record("controller_unavailable", fields, level: .error)
         case .found: record("controller_found", fields)
+        case .resynchronised(let octets):
+            fields["discarded_octets"] = JSONValue(octets)
+            record("controller_resynchronised", fields, level: .warning)
         }
+    }
+
+    /// What is wrong with a controller that is there, and what is done about it.
+    func record(_ failure: ControllerFailure, _ remedy: ControllerRemedy, of address: TransportAddress) {
+        var fields: JSONObject = ["transport": .string("\(address)"), "reason": .string(failure.description)]
+        switch remedy {
+        case .reset(let milliseconds):
+            fields["remedy"] = "reset"
+            fields["reset_ms"] = .number(Int64(clamping: milliseconds))
+        case .reopen: fields["remedy"] = "reopen"
+        }
+        record("controller_failed", fields, level: .warning)
     }
 
     /// One line, one write: a kill leaves whole lines.
