@@ -450,11 +450,10 @@ async def value_handle(link, uuid):
 
 
 async def come_back_to_another_tree(suite, server, central):
-    class Typist(PairingDelegate):
-        async def get_number(self):
-            return (await server.ours.aevent("passkey"))["passkey"]
+    async def passkey():
+        return (await server.ours.aevent("passkey"))["passkey"]
 
-    central.set_pairing(Typist(PairingDelegate.KEYBOARD_INPUT_ONLY, host.KEYS, host.KEYS))
+    central.set_pairing(host.User(PairingDelegate.KEYBOARD_INPUT_ONLY, types=passkey))
     await server.ours.acall("setPairingWindow", method="passkeyDisplay", credential="client")
     async with central.connected(SERVICE) as link:
         with suite.step("pair by passkey: what was guarded is open, up to level 4"):

@@ -44,6 +44,31 @@ def cmac(key, message):
     return mac.finalize()
 
 
+class User(PairingDelegate):
+    """Whoever stands before Bumble: sees `shown`, types what `types` comes to, says of two numbers what `compares` does."""
+
+    def __init__(self, capability, types=None, compares=None, accepts=True):
+        super().__init__(capability, KEYS, KEYS)
+        self.shown = asyncio.get_running_loop().create_future()
+        self._types = types
+        self._compares = compares
+        self._accepts = accepts
+
+    async def accept(self):
+        return self._accepts
+
+    async def display_number(self, number, digits):
+        if not self.shown.done():
+            self.shown.set_result(number)
+
+    async def get_number(self):
+        return await self._types()
+
+    async def compare_numbers(self, number, digits):
+        await self.display_number(number, digits)
+        return await self._compares(number)
+
+
 class Session(smp.Session):
     """Bumble distributes a signature key of zeros; this one distributes its device's."""
 
@@ -244,4 +269,4 @@ async def database_hash(link):
     return cmac(bytes(16), message)[::-1]
 
 
-__all__ = ["KEYS", "Host", "Link", "UUID", "cmac", "database_hash", "error", "gatt", "le", "within"]
+__all__ = ["KEYS", "Host", "Link", "UUID", "User", "cmac", "database_hash", "error", "gatt", "le", "within"]

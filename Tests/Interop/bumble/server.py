@@ -354,18 +354,13 @@ async def see_the_tree_change(suite, server, ours):
 
 
 async def come_back_bonded(suite, server, ours):
-    passkey = asyncio.get_running_loop().create_future()
-
-    class Display(PairingDelegate):
-        async def display_number(self, number, digits):
-            passkey.set_result(number)
-
-    server.bumble.set_pairing(Display(PairingDelegate.DISPLAY_OUTPUT_ONLY, host.KEYS, host.KEYS))
+    user = host.User(PairingDelegate.DISPLAY_OUTPUT_ONLY)
+    server.bumble.set_pairing(user)
     remote, link = await link_up(ours, server.bumble)
     with suite.step("pair by passkey entry, and read what wants encryption"):
         await remote.call("pair", method="passkeyEntry", credential="server")
         await remote.event("passkeyRequested")
-        await remote.call("enterPasskey", passkey=await host.within(passkey, "the passkey"))
+        await remote.call("enterPasskey", passkey=await host.within(user.shown, "the passkey"))
         check_equal((await remote.event("paired"))["error"], None, "pairing")
         # Named by its identity from here on.
         bonds = (await ours.acall("bonds"))["bonds"]

@@ -61,12 +61,27 @@ class VirtualRadio(Process):
     def __init__(self, latch, directory):
         self.socket = os.path.join(directory, "virtual.sock")
         self._control = os.path.join(directory, "virtual.control")
+        self._controllers = 0
         super().__init__(
             "virtual radio", [latch, "radio", "--socket", self.socket, "--control", self._control, "--air", "paced"]
         )
         self.transport = f"unix:{self.socket}"
         # It says nothing when it is ready, but its sockets are there.
         eventually(self._is_listening, "the virtual radio listens")
+
+    def next_controller(self):
+        """The ordinal of the controller of the next host to connect, which connects before this is asked again."""
+        self._controllers += 1
+        return self._controllers
+
+    def command(self, text):
+        """`cut A B` or `join A B`, among others; in force on return."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as control, control.makefile() as answers:
+            control.settimeout(DEADLINE_SECONDS)
+            control.connect(self._control)
+            control.sendall(f"{text}\n".encode())
+            answer = answers.readline()
+            check(answer.startswith("ok"), f"the radio's answer to {text!r} is {answer!r}")
 
     def stop(self):
         check(self.is_running, "the radio ended by itself")
