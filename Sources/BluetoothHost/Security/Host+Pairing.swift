@@ -48,7 +48,7 @@ extension Host {
     private func parameters(
         _ method: PairingMethod, _ keyPair: P256KeyPair, credential: String
     ) -> PairingParameters? {
-        let policy = PairingPolicy(method: method, requiredPeerKeys: [.idKey, .signKey])
+        let policy = PairingPolicy(method: method, requiredPeerKeys: [.signKey])
         let octets = random.octets(PairingMaterial.randomOctets)
         guard let material = PairingMaterial(keyPair: keyPair, random: octets) else { return nil }
         return PairingParameters(policy: policy, material: material, credential: credential)
