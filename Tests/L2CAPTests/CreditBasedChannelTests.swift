@@ -190,7 +190,7 @@ struct CreditBasedChannelTests {
         ],
     ]
 
-    @Test("every input in every state", arguments: State.allCases, Input.allCases)
+    @Test("every input in every state of a credit-based channel", arguments: State.allCases, Input.allCases)
     func stateTimesInput(_ state: State, _ input: Input) throws {
         var bench = try Self.bench(in: state)
         let expected = Self.table[state]?[input] ?? ([], state != .gone)

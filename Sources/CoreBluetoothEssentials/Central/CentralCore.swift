@@ -44,6 +44,9 @@ final class CentralCore: @unchecked Sendable {
     var standing: [PeerIdentifier: CBPeripheral] = [:]
     var scan: ScanRecord?
     var discoveries = Discoveries()
+    var router: ChannelRouter?
+    /// Channels that were asked for and are not open yet.
+    var openings: [HostChannelID: CBPeripheral] = [:]
 
     init(handle: CBHost, delivery: CallbackDelivery) {
         self.handle = handle

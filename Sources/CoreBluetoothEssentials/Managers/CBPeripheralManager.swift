@@ -95,4 +95,18 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         guard core.isPoweredOn("updateValue") else { return false }
         return core.updateValue(Array(value), for: characteristic, onSubscribedCentrals: centrals)
     }
+
+    /// Offers a service that peers open channels to, under a PSM of the host's choice; with encryption, only on a link that
+    /// is encrypted. Ends in `didPublishL2CAPChannel`. It stands until it is taken back or the manager goes away, and is
+    /// not kept under a restore identifier.
+    public func publishL2CAPChannel(withEncryption encryptionRequired: Bool) {
+        guard core.isPoweredOn("publishL2CAPChannel") else { return }
+        core.publishChannel(encryptionRequired)
+    }
+
+    /// Takes a service back; channels that are open stay. Ends in `didUnpublishL2CAPChannel`.
+    public func unpublishL2CAPChannel(_ PSM: CBL2CAPPSM) {
+        guard core.isPoweredOn("unpublishL2CAPChannel") else { return }
+        core.unpublishChannel(PSM)
+    }
 }

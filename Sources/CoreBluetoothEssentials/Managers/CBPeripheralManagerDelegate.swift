@@ -25,6 +25,14 @@ public protocol CBPeripheralManagerDelegate: AnyObject {
     func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveWrite requests: [CBATTRequest])
     /// There is room again after an `updateValue` that returned false.
     func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager)
+    /// Ends ``CBPeripheralManager/publishL2CAPChannel(withEncryption:)``: the service has this PSM from now on.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?)
+    /// Ends ``CBPeripheralManager/unpublishL2CAPChannel(_:)``.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?)
+    /// A peer opened a channel to a published service. Hold the channel: one that nobody holds is closed.
+    func peripheralManager(_ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
 }
 
 extension CBPeripheralManagerDelegate {
@@ -52,4 +60,16 @@ extension CBPeripheralManagerDelegate {
     }
     /// Does nothing.
     public func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) {}
+    /// Does nothing.
+    public func peripheralManager(
+        _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func peripheralManager(
+        _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) {}
+    /// Does nothing, so that the channel is closed again.
+    public func peripheralManager(
+        _ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?
+    ) {}
 }

@@ -30,6 +30,33 @@ private func appleError(_ error: GATTClientError) -> any Error {
     }
 }
 
+extension ChannelEnd {
+    /// nil for an end that an app asked for, on this side or the other.
+    var failure: ChannelEnd? {
+        switch self {
+        case .local, .peer: nil
+        default: self
+        }
+    }
+}
+
+func appleError(_ end: ChannelEnd) -> any Error {
+    switch end {
+    case .local: CBError(.operationCancelled)
+    case .peer: CBError(.peripheralDisconnected)
+    case .notSupported: CBError(.operationNotSupported)
+    case .noResources: CBError(.connectionLimitReached)
+    case .insufficientAuthentication: CBATTError(.insufficientAuthentication)
+    case .insufficientAuthorization: CBATTError(.insufficientAuthorization)
+    case .insufficientEncryption: CBATTError(.insufficientEncryption)
+    case .insufficientEncryptionKeySize: CBATTError(.insufficientEncryptionKeySize)
+    case .refused: CBError(.connectionFailed)
+    case .timedOut: CBError(.connectionTimeout)
+    case .violation: CBError(.unknown)
+    case .disconnected(let reason): CBError(disconnection: reason)
+    }
+}
+
 extension CBError {
     init(disconnection reason: HCIErrorCode) {
         let code: Code =

@@ -164,3 +164,12 @@ extension CBPeripheral {
         core.submit(for: self) { $0.readRSSI(self) }
     }
 }
+
+// MARK: Channels
+
+extension CBPeripheral {
+    /// Opens a channel to one of the peripheral's services. Ends in `peripheral(_:didOpen:error:)`.
+    public func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
+        core.submit(for: self) { $0.openChannel(self, PSM) }
+    }
+}

@@ -38,6 +38,8 @@ public protocol CBPeripheralDelegate: AnyObject {
     func peripheral(_ peripheral: CBPeripheral, didWriteValueFor descriptor: CBDescriptor, error: (any Error)?)
     /// There is room again after ``CBPeripheral/canSendWriteWithoutResponse`` was false.
     func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral)
+    /// Ends ``CBPeripheral/openL2CAPChannel(_:)``. Hold the channel: one that nobody holds is closed.
+    func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
 }
 
 extension CBPeripheralDelegate {
@@ -82,4 +84,6 @@ extension CBPeripheralDelegate {
     }
     /// Does nothing.
     public func peripheralIsReady(toSendWriteWithoutResponse peripheral: CBPeripheral) {}
+    /// Does nothing, so that the channel is closed again.
+    public func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {}
 }

@@ -34,6 +34,7 @@ final class PeripheralCore: @unchecked Sendable {
     var isStartingAdvertising = false
     /// Updates that `updateValue` took and the host had no room for, in order.
     var waiting: [Update] = []
+    var router: ChannelRouter?
 
     struct Update: Sendable {
         var handle: AttributeHandle
