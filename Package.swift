@@ -105,7 +105,8 @@ let package = Package(
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "SecurityManager", "StatePersistence",
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "GATT",
+                "HCI", "HCITransport", "SecurityManager", "StatePersistence",
             ],
             path: "Benchmarks", swiftSettings: swift),
         .target(

@@ -5,11 +5,15 @@ import Glibc
 @main
 struct Benchmarks {
     static let usage = """
-        usage: Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
+        usage: Benchmarks table   [--radio virtual|rootcanal|both] [--rounds N] [--format text|json]
+                                  [--radio-cpu N] [--host-cpu N] [--latch PATH] [--cache DIR]
+               Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
                Benchmarks bonds   [--bonds N] [--runs N]
 
+        table     reads, writes, commands and notifications between two processes on a radio, beside bare ACL packets
+                  there and back; scripts/bench builds and fetches what it needs
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`
         resolve   an unknown private address among N bonds (10000); its floor is as many AES blocks
@@ -30,6 +34,9 @@ struct Benchmarks {
         words.removeFirst()
         do {
             switch name {
+            case "table": try TableBenchmark(Options(words)).run()
+            // The processes of the table's exchanges.
+            case "peer": try PeerProgram.run(words)
             case "startup": try StartupBenchmark(Options(words)).run()
             case "resolve": try ResolveBenchmark(Options(words)).run()
             case "commit": try CommitBenchmark(Options(words)).run()
@@ -64,10 +71,20 @@ struct Options {
         }
     }
 
-    func integer(_ name: String, default number: Int) throws -> Int {
+    func integer(_ name: String, default number: Int, from least: Int = 1) throws -> Int {
         guard let text = values[name] else { return number }
-        guard let value = Int(text), value > 0 else { throw BenchmarkError("--\(name) takes a positive number") }
+        guard let value = Int(text), value >= least else {
+            throw BenchmarkError("--\(name) takes a number from \(least) on")
+        }
         return value
+    }
+
+    /// One of `choices`; the first of them when nothing is said.
+    func choice(_ name: String, _ choices: [String]) throws -> String {
+        guard let text = values[name] ?? choices.first, choices.contains(text) else {
+            throw BenchmarkError("--\(name) takes \(choices.joined(separator: ", "))")
+        }
+        return text
     }
 
     func text(_ name: String) -> String? { values[name] }

@@ -40,7 +40,32 @@ final class Child {
     deinit { end() }
 }
 
+/// This program's own file.
+enum Executable {
+    static func path() throws -> String {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
+        guard count > 0 else { throw BenchmarkError(system: "/proc/self/exe") }
+        return String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    static func directory() throws -> String {
+        let path = try path()
+        return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+}
+
+func contents(_ path: String) throws -> [UInt8] {
+    let file = latch_open(path, O_RDONLY, 0)
+    guard file >= 0 else { throw BenchmarkError(system: path) }
+    defer { close(file) }
+    var octets = [UInt8](repeating: 0, count: 65_536)
+    let count = read(file, &octets, octets.count)
+    return Array(octets.prefix(max(0, count)))
+}
+
 enum Clock {
+    static var microseconds: Double { Double(latch_clock_nanoseconds(CLOCK_MONOTONIC)) / 1e3 }
     static var milliseconds: Double { Double(latch_clock_nanoseconds(CLOCK_MONOTONIC)) / 1e6 }
 }
 
@@ -58,6 +83,21 @@ enum UnixSocket {
         }
         guard bound == 0, Glibc.listen(socket, 4) == 0 else { throw BenchmarkError(system: path) }
         return socket
+    }
+
+    private static let patienceMilliseconds = 10_000.0
+
+    /// Returns once somebody listens there.
+    static func await(_ path: String) throws {
+        let end = Clock.milliseconds + patienceMilliseconds
+        while Clock.milliseconds < end {
+            if let socket = try connect(path) {
+                close(socket)
+                return
+            }
+            usleep(1000)
+        }
+        throw BenchmarkError("\(path): the radio does not answer")
     }
 
     /// nil while nobody listens there.

@@ -17,19 +17,10 @@ struct StartupBenchmark {
     init(_ options: Options) throws {
         bonds = try options.integer("bonds", default: 1000)
         runs = try options.integer("runs", default: 41)
-        latch = try options.text("latch") ?? Self.beside()
+        latch = try options.text("latch") ?? Executable.directory() + "/latch"
         guard access(latch, X_OK) == 0 else {
             throw BenchmarkError(system: "\(latch) (build it, or name it by --latch)")
         }
-    }
-
-    private static func beside() throws -> String {
-        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink("/proc/self/exe", &buffer, buffer.count - 1)
-        guard count > 0 else { throw BenchmarkError(system: "/proc/self/exe") }
-        let path = String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        guard let slash = path.lastIndex(of: "/") else { return "latch" }
-        return path[..<slash] + "/latch"
     }
 
     func run() throws {
@@ -40,7 +31,7 @@ struct StartupBenchmark {
         let air = directory + "/air"
         let radio = try Child([latch, "radio", "--socket", air, "--control", directory + "/control"])
         defer { radio.end() }
-        try waitFor(air)
+        try UnixSocket.await(air)
 
         guard mkdir(state, 0o700) == 0 else { throw BenchmarkError(system: state) }
         // The first launch makes the identity and the tables that the bonds belong to.
@@ -133,29 +124,8 @@ struct StartupBenchmark {
         }
         try store.database.commit([host])
     }
-
-    private func waitFor(_ path: String) throws {
-        let end = Clock.milliseconds + Double(Self.patienceMilliseconds)
-        while Clock.milliseconds < end {
-            if let socket = try UnixSocket.connect(path) {
-                close(socket)
-                return
-            }
-            sched_yield()
-        }
-        throw BenchmarkError("\(path): the radio does not answer")
-    }
 }
 
 extension [UInt8] {
     fileprivate func ends(with suffix: [UInt8]) -> Bool { self.suffix(suffix.count).elementsEqual(suffix) }
-}
-
-private func contents(_ path: String) throws -> [UInt8] {
-    let file = latch_open(path, O_RDONLY, 0)
-    guard file >= 0 else { throw BenchmarkError(system: path) }
-    defer { close(file) }
-    var octets = [UInt8](repeating: 0, count: 8192)
-    let count = read(file, &octets, octets.count)
-    return Array(octets.prefix(max(0, count)))
 }

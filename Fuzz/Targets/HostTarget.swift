@@ -159,13 +159,13 @@ private final class HostWorld {
         repeat {
             host.endIteration()
             try? coordinator.commit(host.participants)
-            for act in host.takeActs() {
+            host.releaseActs { act in
                 switch act {
                 case .packet(let packet):
-                    require((4...5 + 0xFFFF).contains(packet.count), "half a packet leaves")
-                    radio.send(packet, from: controller)
+                    require((4...5 + 0xFFFF).contains(packet.byteCount), "half a packet leaves")
+                    radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
                 case .controllerFailed(_, let remedy):
-                    guard remedy == .reopen else { continue }
+                    guard remedy == .reopen else { break }
                     host.transportClosed()
                     host.transportOpened()
                 case .call(let call): call()

@@ -10,12 +10,12 @@ import SecurityManager
 /// clock, randomness or I/O of its own: octets and instants go in, acts come out.
 ///
 /// An iteration of the loop is: ``beginIteration(now:)``, any number of inputs and API calls, a commit of ``store``
-/// and of everything that joined it, and only then ``takeActs()``.
+/// and of everything that joined it, and only then ``releaseActs(_:)``.
 package final class Host {
     /// What is let go once the iteration is on disk.
-    package enum Act {
+    package enum Act: ~Escapable {
         /// One HCI packet with its H4 indicator, for the controller.
-        case packet([UInt8])
+        case packet(RawSpan)
         /// To be told to the operator; ``ControllerRemedy/reopen`` is for whoever has the transport to do.
         case controllerFailed(ControllerFailure, ControllerRemedy)
         case call(() -> Void)
@@ -29,7 +29,9 @@ package final class Host {
 
     let store: any HostStore
     var random: any RandomSource
-    var acts: [Act] = []
+    var acts = ActQueue()
+    /// Empty, with the storage of the acts before these.
+    private var spareActs = ActQueue()
 
     var state = HostState.unknown
     var controller: Controller
@@ -146,10 +148,17 @@ extension Host {
     /// Every input of this iteration happens at `now`.
     package func beginIteration(now: Instant) { self.now = now }
 
-    /// What to do after the commit, in order. Calls among them may ask for more: take again until there is nothing.
-    package func takeActs() -> [Act] {
-        defer { acts = [] }
-        return acts
+    /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until
+    /// there is nothing. What is left when `perform` throws is dropped.
+    package func releaseActs<E: Error>(_ perform: (borrowing Act) throws(E) -> Void) throws(E) {
+        var due = ActQueue()
+        swap(&due, &acts)
+        swap(&acts, &spareActs)
+        defer {
+            due.removeAll()
+            swap(&due, &spareActs)
+        }
+        try due.forEach(perform)
     }
 
     /// Says what the inputs of this iteration left to be said. Call it before the commit.
@@ -159,7 +168,7 @@ extension Host {
     package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || participants.contains { $0.hasPending } }
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
-    package func afterCommit(_ act: @escaping () -> Void) { acts.append(.call(act)) }
+    package func afterCommit(_ act: @escaping () -> Void) { acts.append(call: act) }
 
     /// A store that shares this loop's transaction.
     package func join(_ participant: any CommitParticipant) { participants.append(participant) }

@@ -76,9 +76,9 @@ package final class HostDriver {
         repeat {
             host.endIteration()
             try coordinator.commit(host.participants)
-            for act in host.takeActs() {
+            host.releaseActs { act in
                 switch act {
-                case .packet(let packet): controller.send(packet.span.bytes)
+                case .packet(let packet): controller.send(packet)
                 case .controllerFailed(let failure, let remedy):
                     onControllerFailure(failure, remedy)
                     if remedy == .reopen { controller.reopen(reason: failure.description) }

@@ -168,23 +168,31 @@ final class Node {
             commitCount += 1
             if commitCount == killBeforeCommit { return kill() }
             do { try coordinator.commit(host.participants) } catch { return }
-            for act in host.takeActs() {
-                if actCount == killAfterActs { return kill() }
-                actCount += 1
-                switch act {
-                case .packet(let packet):
-                    sent.append(packet)
-                    world.radio.send(packet, from: controller)
-                case .controllerFailed(let failure, let remedy):
-                    failures.append(failure)
-                    remedies.append(remedy)
-                    if remedy == .reopen { reopen(host) }
-                case .call(let call): call()
+            do {
+                try host.releaseActs { act throws(Killed) in
+                    if actCount == killAfterActs { throw Killed() }
+                    actCount += 1
+                    switch act {
+                    case .packet(let packet):
+                        let packet = packet.withUnsafeBytes { Array($0) }
+                        sent.append(packet)
+                        world.radio.send(packet, from: controller)
+                    case .controllerFailed(let failure, let remedy):
+                        failures.append(failure)
+                        remedies.append(remedy)
+                        if remedy == .reopen { reopen(host) }
+                    case .call(let call): call()
+                    }
                 }
+            } catch {
+                return kill()
             }
         } while host.hasWork
     }
 }
+
+/// A process ends here.
+private struct Killed: Error {}
 
 /// Counts what a host hands over, on its way to the store.
 private final class CountingStore: HostStore {

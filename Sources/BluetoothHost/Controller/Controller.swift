@@ -90,12 +90,8 @@ struct Controller {
         }
     }
 
-    /// The next ACL packet that the controller has a buffer for.
-    mutating func nextPacket() -> [UInt8]? {
-        writer.removeAll()
-        guard acl?.nextPacket(into: &writer) == true else { return nil }
-        return writer.bytes
-    }
+    /// Appends the next ACL packet that the controller has a buffer for; false when there is none.
+    mutating func writeNextPacket(into packets: inout ByteWriter) -> Bool { acl?.nextPacket(into: &packets) ?? false }
 
     func hasRoom(for handle: ConnectionHandle) -> Bool {
         (acl?.queuedOctets(on: handle) ?? 0) < Self.comfortableQueuedOctets

@@ -47,7 +47,7 @@ extension Host {
         body(&controller, &outputs)
         for output in outputs {
             switch output {
-            case .send(let packet): acts.append(.packet(packet))
+            case .send(let packet): acts.append(packet: packet)
             case .completed(let completion): completed(completion)
             case .fault(.unresponsive(let opcode)): controllerFailed(.unresponsive(opcode))
             case .fault(.unexpectedAnswer): faults += 1
@@ -69,7 +69,7 @@ extension Host {
             switch output {
             case .reset: startBringUp()
             case .startOver(let failure, let remedy):
-                acts.append(.controllerFailed(failure, remedy))
+                acts.append(failure, remedy)
                 startOver()
             }
         }
@@ -171,7 +171,7 @@ extension Host {
     }
 
     func flushACL() {
-        while let packet = controller.nextPacket() { acts.append(.packet(packet)) }
+        while acts.appendPacket({ controller.writeNextPacket(into: &$0) }) {}
     }
 
     /// Parameters that the specification allows are taken as the peer wants them.

@@ -118,9 +118,9 @@ final class Machine {
         repeat {
             host.endIteration()
             do { try coordinator.commit(host.participants) } catch { return }
-            for act in host.takeActs() {
+            host.releaseActs { act in
                 switch act {
-                case .packet(let packet): world.radio.send(packet, from: controller)
+                case .packet(let packet): world.radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
                 // No controller of these tests fails.
                 case .controllerFailed: break
                 case .call(let call): call()

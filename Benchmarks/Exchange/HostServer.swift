@@ -1,0 +1,62 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import GATT
+import HCI
+import SecurityManager
+
+/// A server on the host's own API, without restore identifier: answers every read, takes every write, and notifies
+/// whoever has subscribed as fast as the host takes it.
+final class HostServer: PeripheralRoleDelegate {
+    private let host: Host
+    private var manager = ManagerID(rawValue: 0)
+    private var notifying: AttributeHandle?
+    private var isSubscribed = false
+
+    init(_ host: Host) throws {
+        self.host = host
+        (manager, _) = host.registerPeripheral(restoreIdentifier: nil, delegate: self)
+        let published = try host.publish(manager, Self.definition)
+        notifying = published.characteristics.last?.value
+        host.startAdvertising(manager, AdvertisingRecord(localName: "bench", services: [Exchange.service]))
+    }
+
+    private static let definition = ServiceDefinition(
+        uuid: Exchange.service,
+        characteristics: [
+            CharacteristicDefinition(
+                uuid: Exchange.readable, properties: .read, access: AttributeAccess(read: .open)),
+            CharacteristicDefinition(
+                uuid: Exchange.writable, properties: [.write, .writeWithoutResponse],
+                access: AttributeAccess(writeRequest: .open, writeCommand: .open)),
+            CharacteristicDefinition(
+                uuid: Exchange.notifying, properties: .notify, access: AttributeAccess(subscribe: .open)),
+        ])
+
+    func readRequested(_ request: ServerReadRequest) { host.respond(to: request.id, value: Exchange.value) }
+
+    func writesRequested(_ request: ServerWriteRequest) {
+        if let id = request.id { host.respond(to: id, value: []) }
+    }
+
+    func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
+        isSubscribed = notify
+        push()
+    }
+
+    func readyToUpdate() { push() }
+
+    private func push() {
+        guard isSubscribed, let notifying else { return }
+        while host.updateValue(manager, notifying, Exchange.value, to: nil, keepForAbsent: false) {}
+    }
+
+    func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) { isSubscribed = false }
+    func hostStateChanged(_ state: HostState) {}
+    func mtuChanged(_ link: LinkInfo) {}
+    func centralConnected(_ link: LinkInfo) {}
+    func securityChanged(_ link: LinkInfo, error: HostError?) {}
+    func advertisingStarted(error: HostError?) {}
+    func displayPasskey(_ link: LinkInfo, passkey: UInt32) {}
+    func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {}
+}
