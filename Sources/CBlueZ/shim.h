@@ -24,3 +24,26 @@ static inline int latch_hci_bind_user_channel(int fd, uint16_t device) {
     address.hci_channel = HCI_CHANNEL_USER;
     return bind(fd, (struct sockaddr *)&address, sizeof address);
 }
+
+// 1 when the adapter is up, 0 when it is not, -1 with errno.
+static inline int latch_hci_is_up(uint16_t device) {
+    struct hci_dev_info information = {0};
+    if (hci_devinfo(device, &information) < 0) return -1;
+    return hci_test_bit(HCI_UP, &information.flags) != 0;
+}
+
+// Links that the kernel keeps on the adapter, whoever made them: 0 or 1 for any; -1 with errno.
+static inline int latch_hci_has_links(int fd, uint16_t device) {
+    struct {
+        struct hci_conn_list_req request;
+        struct hci_conn_info first;
+    } list;
+    memset(&list, 0, sizeof list);
+    list.request.dev_id = device;
+    list.request.conn_num = 1;
+    if (ioctl(fd, HCIGETCONNLIST, &list) < 0) return -1;
+    return list.request.conn_num > 0;
+}
+
+// What `hciconfig hciN down` does. The socket is not bound yet.
+static inline int latch_hci_down(int fd, uint16_t device) { return ioctl(fd, HCIDEVDOWN, device); }

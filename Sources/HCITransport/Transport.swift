@@ -1,4 +1,3 @@
-import CBlueZ
 import CLinux
 import Glibc
 
@@ -35,7 +34,7 @@ package struct Transport: ~Copyable, Sendable {
         case .tcp(let host, let port): try connectTCP(host, port, name)
         case .serial(let device, let baud, let flowControl):
             Transport(try openSerial(device, baud: baud, flowControl: flowControl), framing: .stream, name: name)
-        case .userChannel(let number): Transport(try bindUserChannel(number), framing: .packets, name: name)
+        case .userChannel(let number): Transport(try openUserChannel(number), framing: .packets, name: name)
         case .inherited(let number): try adopt(number, name)
         }
     }
@@ -108,45 +107,6 @@ package struct Transport: ~Copyable, Sendable {
         case EAGAIN: TransportError(.busy, "\(name): too many wait to be accepted there; try again later")
         default: TransportError(system: number, name)
         }
-    }
-
-    /// The user channel gives this process the controller alone, as `bluetoothd` and the kernel have it otherwise.
-    private static func bindUserChannel(_ number: UInt16) throws(TransportError) -> OwnedDescriptor {
-        let raw = latch_hci_socket()
-        guard raw >= 0 else {
-            switch errno {
-            case EAFNOSUPPORT, EPROTONOSUPPORT:
-                throw TransportError(
-                    .unsupported, "hci:\(number): this kernel has no Bluetooth sockets; load the module \"bluetooth\"")
-            case EPERM, EACCES: throw notPermitted(number)
-            case let other: throw TransportError(system: other, "hci:\(number): no Bluetooth socket")
-            }
-        }
-        let descriptor = OwnedDescriptor(raw)
-        guard latch_hci_bind_user_channel(descriptor.rawValue, number) == 0 else {
-            switch errno {
-            case EBUSY, EALREADY, EUSERS:
-                throw TransportError(
-                    .busy,
-                    "hci\(number) is held by bluetoothd or is up: stop bluetooth.service or keep it from this adapter,"
-                        + " then \"hciconfig hci\(number) down\"")
-            case ENODEV:
-                throw TransportError(
-                    .notFound, "hci:\(number): no such adapter; \"ls /sys/class/bluetooth\" names those that are")
-            case EPERM, EACCES: throw notPermitted(number)
-            case EINVAL, EOPNOTSUPP:
-                throw TransportError(
-                    .unsupported, "hci:\(number): this kernel gives no user channel; it needs Linux 3.14 or later")
-            case let other: throw TransportError(system: other, "hci:\(number): no user channel")
-            }
-        }
-        return descriptor
-    }
-
-    private static func notPermitted(_ number: UInt16) -> TransportError {
-        TransportError(
-            .notPermitted,
-            "hci:\(number): not permitted; give this service AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW")
     }
 
     private static func adopt(_ number: Int32, _ name: String) throws(TransportError) -> Transport {

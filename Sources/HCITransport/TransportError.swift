@@ -11,6 +11,8 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
         case notPermitted
         /// Somebody else holds it.
         case busy
+        /// It is there, and is not ready for anybody: being set up, or switched off.
+        case notReady
         /// This kernel or this device cannot do it.
         case unsupported
         /// Any other answer of the system's.
@@ -24,7 +26,7 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
     /// mistake, and better said at once than waited for.
     package var isMendedByWaiting: Bool {
         switch kind {
-        case .notFound, .refused, .timedOut: true
+        case .notFound, .refused, .timedOut, .notReady: true
         case .malformedAddress, .notPermitted, .busy, .unsupported, .system: false
         }
     }
