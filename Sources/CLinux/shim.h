@@ -111,7 +111,23 @@ static inline int latch_serial_configure(int fd, speed_t speed, int flow_control
     line.c_cc[VTIME] = 0;
     if (cfsetispeed(&line, speed) != 0 || cfsetospeed(&line, speed) != 0) return -1;
     if (tcsetattr(fd, TCSANOW, &line) != 0) return -1;
+    // It succeeds when anything at all was changed: whether this was, is to be asked.
+    struct termios taken;
+    if (tcgetattr(fd, &taken) != 0) return -1;
+    if (cfgetispeed(&taken) != speed || cfgetospeed(&taken) != speed ||
+        ((taken.c_cflag ^ line.c_cflag) & (CRTSCTS | CSIZE | PARENB | CSTOPB)) != 0) {
+        errno = EINVAL;
+        return -1;
+    }
     return tcflush(fd, TCIOFLUSH);
+}
+
+// The speed (a B… constant) that a line is set to, and whether RTS and CTS are used; 0 with errno.
+static inline speed_t latch_serial_speed(int fd, int *flow_control) {
+    struct termios line;
+    if (tcgetattr(fd, &line) != 0) return B0;
+    *flow_control = (line.c_cflag & CRTSCTS) != 0;
+    return cfgetospeed(&line);
 }
 
 // Blocks the signals (a bit for each number, 1 << n) in this thread and those it starts later; a descriptor that

@@ -35,7 +35,9 @@ func openSerial(_ device: String, baud: UInt32, flowControl: Bool) throws(Transp
         throw TransportError(.busy, "\(name): another process has it; stop that first")
     }
     guard latch_serial_configure(descriptor.rawValue, speed_t(speed), flowControl ? 1 : 0) == 0 else {
-        throw TransportError(system: errno, "\(name): cannot be set to \(baud) baud")
+        guard errno == EINVAL else { throw TransportError(system: errno, name) }
+        let wish = "\(baud) baud" + (flowControl ? " with RTS and CTS" : "")
+        throw TransportError(.unsupported, "\(name): the device cannot be set to \(wish); choose what it can")
     }
     return descriptor
 }

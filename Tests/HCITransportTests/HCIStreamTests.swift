@@ -100,33 +100,4 @@ struct HCIStreamTests {
         try pair.stream.send(most.span.bytes)
         #expect(throws: HCIStreamError.outputFull) { try pair.stream.send(oneMore.span.bytes) }
     }
-
-    @Test("a capture has Wireshark's header, both directions, and is whole after each packet")
-    func capture() throws {
-        let directory = try TemporaryDirectory()
-        let capture = try BTSnoopWriter(path: directory.file, unixMicroseconds: { 1 })
-        let pair = try Pair(capture: capture)
-        var expected: [UInt8] = Array("btsnoop".utf8) + [0, 0, 0, 0, 1, 0, 0, 0x03, 0xEA]
-        #expect(contents(of: directory.file) == expected)
-        let time: [UInt8] = [0x00, 0xDC, 0xDD, 0xB3, 0x0F, 0x2F, 0x80, 0x01]
-        func record(_ packet: [UInt8], flags: UInt8) -> [UInt8] {
-            let length = [0, 0, 0, UInt8(packet.count)]
-            return length + length + [0, 0, 0, flags] + [0, 0, 0, 0] + time + packet
-        }
-        try pair.controller.put(event)
-        _ = try pair.stream.packets()
-        expected += record(event, flags: 0b11)
-        #expect(contents(of: directory.file) == expected)
-        try pair.controller.put(data)
-        _ = try pair.stream.packets()
-        expected += record(data, flags: 0b01)
-        #expect(contents(of: directory.file) == expected)
-        try pair.stream.send(reset.span.bytes)
-        expected += record([1, 3, 0x0C, 0], flags: 0b10)
-        try pair.stream.send(data.span.bytes)
-        expected += record(data, flags: 0b00)
-        #expect(contents(of: directory.file) == expected)
-        var status = stat()
-        #expect(stat(directory.file, &status) == 0 && status.st_mode & 0o777 == 0o600, "keys are in it")
-    }
 }

@@ -80,6 +80,23 @@ struct Pair: ~Copyable {
     }
 }
 
+/// A terminal in place of a UART, and the end at which the controller sits.
+final class Terminal {
+    let master: OwnedDescriptor
+    let device: String
+
+    init() throws {
+        var masterEnd: Int32 = -1
+        var deviceEnd: Int32 = -1
+        var name = [CChar](repeating: 0, count: 128)
+        let opened = openpty(&masterEnd, &deviceEnd, &name, nil, nil)
+        try #require(opened == 0)
+        master = OwnedDescriptor(masterEnd)
+        close(deviceEnd)
+        device = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+    }
+}
+
 extension OwnedDescriptor {
     borrowing func put(_ octets: [UInt8]) throws {
         let count = write(rawValue, octets, octets.count)

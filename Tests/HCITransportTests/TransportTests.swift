@@ -96,25 +96,45 @@ struct TransportTests {
         expect(.serial(device: "/dev/null", baud: 12_345, flowControl: false), .malformedAddress, "115200")
     }
 
+    private static let speeds: [(UInt32, Int32)] = [
+        (9_600, B9600), (115_200, B115200), (921_600, B921600), (3_000_000, B3000000),
+    ]
+
+    @Test(
+        "a serial line has the speed and the flow control that were asked for",
+        arguments: speeds, [false, true])
+    func serialSettings(_ speed: (UInt32, Int32), _ flowControl: Bool) throws {
+        let terminal = try Terminal()
+        let transport = try Transport.open(
+            .serial(device: terminal.device, baud: speed.0, flowControl: flowControl))
+        var usesFlowControl: Int32 = -1
+        let taken = latch_serial_speed(transport.descriptor.rawValue, &usesFlowControl)
+        #expect(taken == speed_t(speed.1))
+        #expect(usesFlowControl == (flowControl ? 1 : 0))
+        #expect(transport.framing == .stream)
+    }
+
+    @Test("a serial line whose other end closes is gone")
+    func serialHangup() throws {
+        var terminal: Terminal? = try Terminal()
+        let device = try #require(terminal).device
+        let stream = HCIStream(try Transport.open(.serial(device: device, baud: 115_200, flowControl: false)))
+        terminal = nil
+        #expect(throws: HCIStreamError.endOfFile(midPacket: false)) { try stream.packets() }
+    }
+
     @Test("a serial line carries octets raw, and has one owner")
     func serial() throws {
-        var masterEnd: Int32 = -1
-        var deviceEnd: Int32 = -1
-        var name = [CChar](repeating: 0, count: 128)
-        let opened = openpty(&masterEnd, &deviceEnd, &name, nil, nil)
-        try #require(opened == 0)
-        let master = OwnedDescriptor(masterEnd)
-        close(deviceEnd)
-        let device = name.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-        let address = TransportAddress.serial(device: device, baud: 115_200, flowControl: false)
+        let terminal = try Terminal()
+        let address = TransportAddress.serial(device: terminal.device, baud: 115_200, flowControl: false)
         let stream = HCIStream(try Transport.open(address))
         // What a line discipline that is not raw would change: CR, LF, XON, XOFF, interrupt, end of file.
         let octets: [UInt8] = [4, 0x57, 6, 0x0D, 0x0A, 0x11, 0x13, 0x03, 0x04]
-        try master.put(octets)
+        try terminal.master.put(octets)
         #expect(try stream.packets() == [octets])
         try stream.send(octets.span.bytes)
         try stream.flush()
-        #expect(master.get() == octets)
+        #expect(terminal.master.get() == octets)
         expect(address, .busy, "another process has it")
     }
 

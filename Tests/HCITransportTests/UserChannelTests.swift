@@ -25,7 +25,7 @@ private final class FakeKernel {
         AdapterKernel(
             bindUserChannel: { [self] in
                 asked.append("bind")
-                return binds.removeFirst()
+                return binds.isEmpty ? 0 : binds.removeFirst()
             },
             isUp: { [self] in isUp },
             hasLinks: { [self] in hasLinks },

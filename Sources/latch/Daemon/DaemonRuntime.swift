@@ -51,6 +51,9 @@ final class DaemonRuntime {
         claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
         loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
+        capture?.onFailure = { [journal] error in
+            journal.record("capture_stopped", ["reason": .string(error.description)], level: .error)
+        }
         let address = plan.transport
         func openStream() throws(TransportError) -> HCIStream {
             HCIStream(try Transport.open(address), capture: capture)
