@@ -55,6 +55,7 @@ extension Host {
         consider(controller.deadline)
         consider(recovery.deadline)
         consider(gapRetryAt)
+        consider(initiator.deadline)
         for link in links.values {
             consider(link.endpoint.deadline)
             consider(link.logical.deadline)
@@ -70,6 +71,10 @@ extension Host {
         withRecovery(.timerFired)
         if let due = gapRetryAt, due <= now {
             retryGAP()
+            reconcile()
+        }
+        if let due = initiator.deadline, due <= now {
+            initiator.timerFired(now: now)
             reconcile()
         }
         for link in linksInOrder { timerFired(link) }

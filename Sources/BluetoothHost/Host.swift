@@ -36,9 +36,14 @@ package final class Host {
     var state = HostState.unknown
     var controller: Controller
     var recovery = ControllerRecovery()
-    var advertiser = Advertiser()
+    var commands: GAPCommands
+    var ownAddress: OwnAddress
+    var advertisingSets = AdvertisingSets<RestorationLedger.Owner>(count: 1)
     var scanner = Scanner()
     var initiator = Initiator(acceptListCapacity: 1)
+    var assembler = AdvertisementAssembler()
+    /// Counts the scans that apps have begun.
+    var scanGeneration = 0
 
     var links: [LinkID: Link] = [:]
     var linksByHandle: [ConnectionHandle: LinkID] = [:]
@@ -96,6 +101,10 @@ package final class Host {
         peers = PeerDirectory(snapshot.peers)
         ledger = RestorationLedger(snapshot.restorations)
         controller = Controller()
+        commands = GAPCommands(
+            family: .legacy, advertisingInterval: configuration.advertisingInterval,
+            connectionInterval: configuration.connectionInterval, supervisionTimeout: configuration.supervisionTimeout)
+        ownAddress = OwnAddress(wanted: identity.address.address)
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
     }

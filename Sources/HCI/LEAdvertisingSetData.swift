@@ -32,14 +32,12 @@ extension HCILESetExtendedAdvertisingParameters {
     package static let noTxPowerPreference: Int8 = 127
 }
 
-/// A piece of what an advertising set is to send, and where in the whole it belongs.
+/// As much of an advertising set's data as one command carries, and where in the whole it belongs.
 ///
 /// Core 5.4, Vol 4, Part E, 7.8.54 (LE Set Extended Advertising Data command)
-package struct LEAdvertisingSetData: WireCodable {
+package struct LEAdvertisingDataPiece: Hashable, Sendable {
     /// Core 5.4, Vol 4, Part E, 7.8.54 (LE Set Extended Advertising Data command, Advertising_Data_Length)
-    package static let maximumFragmentOctets = 251
-    /// Core 5.4, Vol 4, Part E, 7.8.57 (LE Read Maximum Advertising Data Length command)
-    package static let maximumOctets = 1650
+    package static let maximumOctets = 251
 
     package enum Operation: UInt8, Sendable, CaseIterable {
         case intermediateFragment = 0x00
@@ -50,28 +48,21 @@ package struct LEAdvertisingSetData: WireCodable {
         case unchanged = 0x04
     }
 
-    package var advertisingHandle: LEAdvertisingHandle
-    package var operation: Operation
-    /// Whether the controller must keep the host's cuts.
-    package var mustNotFragment: Bool
-    package let data: [UInt8]
+    package let operation: Operation
+    package let octets: [UInt8]
 
-    /// nil for more than ``maximumFragmentOctets``.
-    package init?(
-        advertisingHandle: LEAdvertisingHandle, operation: Operation, mustNotFragment: Bool = false, data: [UInt8]
-    ) {
-        guard data.count <= Self.maximumFragmentOctets else { return nil }
-        self.advertisingHandle = advertisingHandle
+    /// nil for more than ``maximumOctets``.
+    package init?(_ operation: Operation, _ octets: [UInt8]) {
+        guard octets.count <= Self.maximumOctets else { return nil }
         self.operation = operation
-        self.mustNotFragment = mustNotFragment
-        self.data = data
+        self.octets = octets
     }
 
     /// `data` in as few pieces as will carry it, of which there is always one.
-    package static func pieces(of data: [UInt8], for advertisingHandle: LEAdvertisingHandle) -> [Self] {
-        let starts = Array(stride(from: 0, to: max(1, data.count), by: maximumFragmentOctets))
+    package static func cut(_ data: [UInt8]) -> [Self] {
+        let starts = Array(stride(from: 0, to: max(1, data.count), by: maximumOctets))
         return starts.compactMap { start in
-            let end = min(start + maximumFragmentOctets, data.count)
+            let end = min(start + maximumOctets, data.count)
             let operation: Operation =
                 switch (start == 0, end == data.count) {
                 case (true, true): .complete
@@ -79,25 +70,43 @@ package struct LEAdvertisingSetData: WireCodable {
                 case (false, true): .lastFragment
                 case (false, false): .intermediateFragment
                 }
-            return Self(advertisingHandle: advertisingHandle, operation: operation, data: Array(data[start..<end]))
+            return Self(operation, Array(data[start..<end]))
         }
+    }
+}
+
+/// A piece of data, and the set that it is for.
+///
+/// Core 5.4, Vol 4, Part E, 7.8.54 (LE Set Extended Advertising Data command)
+package struct LEAdvertisingSetData: WireCodable {
+    package var advertisingHandle: LEAdvertisingHandle
+    package var piece: LEAdvertisingDataPiece
+    /// Whether the controller must keep the host's cuts.
+    package var mustNotFragment: Bool
+
+    package init(advertisingHandle: LEAdvertisingHandle, piece: LEAdvertisingDataPiece, mustNotFragment: Bool = false) {
+        self.advertisingHandle = advertisingHandle
+        self.piece = piece
+        self.mustNotFragment = mustNotFragment
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         advertisingHandle = LEAdvertisingHandle(rawValue: try reader.readUInt8())
-        operation = try reader.readCase("Operation")
+        let operation: LEAdvertisingDataPiece.Operation = try reader.readCase("Operation")
         mustNotFragment = try reader.readBool("Fragment_Preference")
-        let length = Int(try reader.readUInt8())
-        guard length <= Self.maximumFragmentOctets else { throw .invalidValue(field: "Advertising_Data_Length") }
-        data = try reader.readBytes(length)
+        let octets = try reader.readBytes(Int(try reader.readUInt8()))
+        guard let piece = LEAdvertisingDataPiece(operation, octets) else {
+            throw .invalidValue(field: "Advertising_Data_Length")
+        }
+        self.piece = piece
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(advertisingHandle.rawValue)
-        writer.write(operation.rawValue)
+        writer.write(piece.operation.rawValue)
         writer.write(mustNotFragment)
-        writer.write(UInt8(truncatingIfNeeded: data.count))
-        writer.write(data)
+        writer.write(UInt8(truncatingIfNeeded: piece.octets.count))
+        writer.write(piece.octets)
     }
 }
 
@@ -105,30 +114,30 @@ package struct LEAdvertisingSetData: WireCodable {
 package struct HCILESetExtendedAdvertisingData: HCICompletingCommand {
     package static let opcode = HCIOpcode(0x2037)
 
-    package var piece: LEAdvertisingSetData
+    package var data: LEAdvertisingSetData
 
-    package init(piece: LEAdvertisingSetData) { self.piece = piece }
+    package init(data: LEAdvertisingSetData) { self.data = data }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        piece = try LEAdvertisingSetData(decoding: &reader)
+        data = try LEAdvertisingSetData(decoding: &reader)
     }
 
-    package func encode(into writer: inout ByteWriter) { piece.encode(into: &writer) }
+    package func encode(into writer: inout ByteWriter) { data.encode(into: &writer) }
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.55 (LE Set Extended Scan Response Data command)
 package struct HCILESetExtendedScanResponseData: HCICompletingCommand {
     package static let opcode = HCIOpcode(0x2038)
 
-    package var piece: LEAdvertisingSetData
+    package var data: LEAdvertisingSetData
 
-    package init(piece: LEAdvertisingSetData) { self.piece = piece }
+    package init(data: LEAdvertisingSetData) { self.data = data }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        piece = try LEAdvertisingSetData(decoding: &reader)
+        data = try LEAdvertisingSetData(decoding: &reader)
     }
 
-    package func encode(into writer: inout ByteWriter) { piece.encode(into: &writer) }
+    package func encode(into writer: inout ByteWriter) { data.encode(into: &writer) }
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.56 (LE Set Extended Advertising Enable command)

@@ -6,6 +6,8 @@ import Testing
 @Suite struct AdvertiserTests {
     let payload = Advertiser.Payload(data: [2, 1, 6], scanResponse: [2, 9, 0x41])
 
+    func whole(_ data: [UInt8]) -> LEAdvertisingDataPiece { LEAdvertisingDataPiece.cut(data)[0] }
+
     /// Takes every command that is named, and lets the controller accept it.
     func drain(_ advertiser: inout Advertiser) -> [Advertiser.Action] {
         var actions: [Advertiser.Action] = []
@@ -20,10 +22,13 @@ import Testing
     func start() {
         var advertiser = Advertiser()
         advertiser.wanted = payload
-        #expect(advertiser.next() == .setParameters)
+        #expect(advertiser.next() == .setParameters(.legacy))
         #expect(advertiser.next() == nil, "one command is outstanding")
         advertiser.completed(.success)
-        #expect(drain(&advertiser) == [.setData(payload.data), .setScanResponse(payload.scanResponse), .enable])
+        #expect(
+            drain(&advertiser) == [
+                .setData(whole(payload.data)), .setScanResponse(whole(payload.scanResponse)), .enable,
+            ])
         #expect(advertiser.isEnabled)
         #expect(advertiser.next() == nil)
     }
@@ -33,7 +38,7 @@ import Testing
         var advertiser = Advertiser()
         advertiser.wanted = payload
         _ = drain(&advertiser)
-        advertiser.connectionMade()
+        advertiser.stopped()
         #expect(drain(&advertiser) == [.enable])
     }
 
@@ -57,7 +62,7 @@ import Testing
         #expect(advertiser.failure == .commandDisallowed)
         #expect(advertiser.next() == nil)
         advertiser.wanted = Advertiser.Payload(data: [], scanResponse: [])
-        #expect(advertiser.next() == .setParameters)
+        #expect(advertiser.next() == .setParameters(.legacy))
     }
 
     @Test("A controller that was reset is told everything again")
@@ -79,6 +84,73 @@ import Testing
         #expect(advertiser.next() == nil)
         #expect(!advertiser.isEnabled)
     }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.54: data in several pieces is given only while the set is disabled")
+    func pieces() {
+        var advertiser = Advertiser()
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: [2, 1, 6])
+        #expect(drain(&advertiser) == [.setParameters(.extended), .setData(whole([2, 1, 6])), .enable])
+        let long = [UInt8](repeating: 7, count: 600)
+        let cut = LEAdvertisingDataPiece.cut(long)
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: long)
+        #expect(drain(&advertiser) == [.disable] + cut.map(Advertiser.Action.setData) + [.enable])
+        #expect(advertiser.isOnAir)
+    }
+
+    @Test("A wish that changes between two pieces begins with the first piece of the new data", arguments: [1, 2])
+    func changedBetweenPieces(count: Int) {
+        var advertiser = Advertiser()
+        let (old, new) = ([UInt8](repeating: 7, count: 600), [UInt8](repeating: 8, count: 600))
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: old)
+        for _ in 0..<1 + count {
+            _ = advertiser.next()
+            advertiser.completed(.success)
+        }
+        _ = advertiser.next()
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: new)
+        advertiser.completed(.success)
+        #expect(drain(&advertiser) == LEAdvertisingDataPiece.cut(new).map(Advertiser.Action.setData) + [.enable])
+    }
+
+    @Test("After a piece that was refused the first one is given again")
+    func refusedPiece() {
+        var advertiser = Advertiser()
+        let long = [UInt8](repeating: 7, count: 300)
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: long)
+        for _ in 0..<2 {
+            _ = advertiser.next()
+            advertiser.completed(.success)
+        }
+        _ = advertiser.next()
+        advertiser.completed(.memoryCapacityExceeded)
+        advertiser.retry()
+        #expect(drain(&advertiser) == LEAdvertisingDataPiece.cut(long).map(Advertiser.Action.setData) + [.enable])
+    }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.53: a set whose PDUs change is made anew")
+    func otherPDUs() {
+        var advertiser = Advertiser()
+        advertiser.wanted = Advertiser.Payload(pdus: .extended, data: [7])
+        _ = drain(&advertiser)
+        advertiser.wanted = payload
+        #expect(drain(&advertiser).prefix(3) == [.disable, .remove, .setParameters(.legacy)])
+        #expect(advertiser.isOnAir)
+    }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.52: a set's address is told before it is on the air, and changes only off it")
+    func address() {
+        let (first, second) = (
+            DeviceAddress(kind: .random, bits: 0x4000_0000_0001), DeviceAddress(kind: .random, bits: 0x4000_0000_0002)
+        )
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        advertiser.wantedAddress = first
+        #expect(drain(&advertiser).prefix(2) == [.setParameters(.legacy), .setAddress(first)])
+        #expect(advertiser.address == first)
+        advertiser.wantedAddress = second
+        #expect(drain(&advertiser) == [.disable, .setAddress(second), .enable])
+        #expect(advertiser.address == second)
+    }
 }
 
 @Suite struct ScannerTests {
@@ -86,7 +158,7 @@ import Testing
     func changes() {
         var scanner = Scanner()
         scanner.wanted = .init(reportsDuplicates: false)
-        #expect(scanner.next() == .setParameters)
+        #expect(scanner.next() == .setParameters(isActive: true))
         scanner.completed(.success)
         #expect(scanner.next() == .enable(filterDuplicates: true))
         scanner.completed(.success)
@@ -112,6 +184,45 @@ import Testing
         scanner.wanted = .init(reportsDuplicates: true)
         scanner.completed(.success)
         #expect(scanner.next() == .disable)
+    }
+
+    func drain(_ scanner: inout Scanner) -> [Scanner.Action] {
+        var actions: [Scanner.Action] = []
+        while let action = scanner.next() {
+            actions.append(action)
+            scanner.completed(.success)
+        }
+        return actions
+    }
+
+    @Test("A passive scan that becomes an active one is told so, between disable and enable")
+    func activity() {
+        var scanner = Scanner()
+        scanner.wanted = .init(reportsDuplicates: true, isActive: false)
+        #expect(drain(&scanner) == [.setParameters(isActive: false), .enable(filterDuplicates: false)])
+        scanner.wanted = .init(reportsDuplicates: true, isActive: true)
+        #expect(drain(&scanner) == [.disable, .setParameters(isActive: true), .enable(filterDuplicates: false)])
+    }
+
+    @Test("Whoever begins to scan hears those too whom the controller has reported before: the scan starts anew")
+    func generations() {
+        var scanner = Scanner()
+        scanner.wanted = .init(reportsDuplicates: false, generation: 1)
+        _ = drain(&scanner)
+        scanner.wanted = .init(reportsDuplicates: false, generation: 2)
+        #expect(drain(&scanner) == [.disable, .enable(filterDuplicates: true)])
+    }
+
+    @Test("Held, it rests, and runs again as it was wanted")
+    func held() {
+        var scanner = Scanner()
+        scanner.wanted = .init(reportsDuplicates: false)
+        _ = drain(&scanner)
+        scanner.isHeld = true
+        #expect(drain(&scanner) == [.disable])
+        #expect(scanner.isAtRest)
+        scanner.isHeld = false
+        #expect(drain(&scanner) == [.enable(filterDuplicates: true)])
     }
 }
 
@@ -190,6 +301,103 @@ import Testing
         #expect(initiator.next() == nil)
         initiator.connectionComplete()
         #expect(initiator.next() == .connect(alice))
+    }
+
+    @Test("Held, the attempt is given up, and made again afterwards")
+    func held() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        _ = accept(&initiator)
+        initiator.isHeld = true
+        #expect(accept(&initiator) == [.cancel])
+        #expect(!initiator.isAtRest)
+        initiator.connectionComplete()
+        #expect(initiator.isAtRest)
+        #expect(accept(&initiator) == [])
+        initiator.isHeld = false
+        #expect(accept(&initiator) == [.connect(alice)])
+    }
+
+    // MARK: More than the accept list holds
+
+    let start = Instant(nanoseconds: 0)
+
+    private func crowded() -> Initiator {
+        var initiator = Initiator(acceptListCapacity: 2)
+        initiator.want([alice, bob, carol])
+        #expect(initiator.needsScan)
+        _ = accept(&initiator)
+        return initiator
+    }
+
+    @Test("Who is heard and is not in the list is connected to by address, and then the list again")
+    func heard() {
+        var initiator = crowded()
+        let onAir = DeviceAddress(kind: .random, bits: 0x4000_0000_0003)
+        initiator.heard(carol, at: onAir, now: start)
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete()
+        #expect(accept(&initiator) == [.connect(onAir)], "under the address that it has now")
+        initiator.want([alice, bob])
+        initiator.connectionComplete()
+        #expect(accept(&initiator) == [.connectByAcceptList])
+        #expect(!initiator.needsScan)
+    }
+
+    @Test("Whoever is in the list, or wanted by nobody, is no reason to give up the standing attempt")
+    func heardInList() {
+        var initiator = crowded()
+        for address in [alice, bob, DeviceAddress(kind: .random, bits: 7)] {
+            initiator.heard(address, at: address, now: start)
+        }
+        #expect(accept(&initiator) == [])
+    }
+
+    @Test("Attack: a peer that is heard and takes no connection keeps neither the list nor others from theirs")
+    func heardInVain() {
+        var initiator = crowded()
+        let dave = DeviceAddress(kind: .random, bits: 0xC000_0000_0004)
+        initiator.want([alice, bob, carol, dave])
+        initiator.heard(carol, at: carol, now: start)
+        _ = accept(&initiator)
+        initiator.connectionComplete()
+        #expect(accept(&initiator) == [.connect(carol)])
+        let over = start.advanced(byMilliseconds: Initiator.heardAttemptMilliseconds)
+        #expect(initiator.deadline == over)
+        initiator.timerFired(now: over)
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete()
+        #expect(accept(&initiator) == [.connectByAcceptList])
+        initiator.heard(carol, at: carol, now: over)
+        initiator.heard(dave, at: dave, now: over)
+        #expect(accept(&initiator) == [], "it is the list's turn")
+        let next = over.advanced(byMilliseconds: Initiator.heardAttemptMilliseconds)
+        initiator.heard(carol, at: carol, now: next)
+        #expect(accept(&initiator) == [], "carol was tried")
+        initiator.heard(dave, at: dave, now: next)
+        #expect(accept(&initiator) == [.cancel])
+        let again = over.advanced(byMilliseconds: Initiator.heardAgainMilliseconds)
+        initiator.want([alice, bob, carol])
+        initiator.connectionComplete()
+        initiator.heard(carol, at: carol, now: again)
+        #expect(accept(&initiator) == [.connect(carol)])
+    }
+
+    @Test("Where nobody can be listened for, everybody has a turn in the list")
+    func rotation() {
+        let addresses = (0..<5).map { DeviceAddress(kind: .random, bits: 0xC000_0000_0010 + UInt64($0)) }
+        var initiator = Initiator(acceptListCapacity: 2)
+        initiator.want(addresses)
+        var listed: Set<DeviceAddress> = []
+        for _ in 0..<3 {
+            for action in accept(&initiator) {
+                if case .addToAcceptList(let address) = action { listed.insert(address) }
+            }
+            initiator.rotate()
+            #expect(accept(&initiator) == [.cancel])
+            initiator.connectionComplete()
+        }
+        #expect(listed == Set(addresses))
     }
 
     @Test("No order of wishes and answers leaves two attempts, or a list changed under one", arguments: 0..<200)

@@ -132,7 +132,8 @@ final class RawPeer {
     private func event(_ packet: [UInt8]) {
         guard packet.count > 6 else { return }
         switch (packet[1], packet[3]) {
-        case (0x3E, 0x01) where packet[4] == 0: handle = UInt16(packet[5]) | UInt16(packet[6]) << 8
+        case (0x3E, 0x01) where packet[4] == 0, (0x3E, 0x0A) where packet[4] == 0:
+            handle = UInt16(packet[5]) | UInt16(packet[6]) << 8
         case (0x05, _):
             handle = nil
             reason = packet[6]

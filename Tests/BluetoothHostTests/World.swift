@@ -127,7 +127,9 @@ final class Node {
     func takePackets() -> Bool {
         let packets = world.radio.drain(controller).filter { !withholds($0) }
         guard !packets.isEmpty else { return false }
-        for packet in packets where packet.count > 6 && packet[1] == 0x3E && packet[3] == 1 && packet[4] == 0 {
+        // LE Connection Complete, and its enhanced version.
+        for packet in packets
+        where packet.count > 6 && packet[1] == 0x3E && [0x01, 0x0A].contains(packet[3]) && packet[4] == 0 {
             handles.append(UInt16(packet[5]) | UInt16(packet[6]) << 8)
         }
         return inject(packets)

@@ -197,29 +197,28 @@ struct ExtendedCodecTests {
                 1650,
                 [.firstFragment] + Array(repeating: .intermediateFragment, count: 5) + [.lastFragment]
             ),
-        ] as [(Int, [LEAdvertisingSetData.Operation])])
-    func pieces(octets: Int, operations: [LEAdvertisingSetData.Operation]) throws {
+        ] as [(Int, [LEAdvertisingDataPiece.Operation])])
+    func pieces(octets: Int, operations: [LEAdvertisingDataPiece.Operation]) throws {
         let data = (0..<octets).map { UInt8(truncatingIfNeeded: $0) }
-        let pieces = LEAdvertisingSetData.pieces(of: data, for: set)
+        let pieces = LEAdvertisingDataPiece.cut(data)
         #expect(pieces.map(\.operation) == operations)
-        #expect(pieces.flatMap(\.data) == data)
+        #expect(pieces.flatMap(\.octets) == data)
         for piece in pieces {
-            let command = HCILESetExtendedAdvertisingData(piece: piece)
+            let command = HCILESetExtendedAdvertisingData(data: .init(advertisingHandle: set, piece: piece))
             #expect(command.encoded.count <= 255, "what a command packet carries")
             #expect(try HCILESetExtendedAdvertisingData(exactly: command.encoded) == command)
-            #expect(try HCILESetExtendedScanResponseData(exactly: command.encoded).piece == piece)
+            #expect(try HCILESetExtendedScanResponseData(exactly: command.encoded).data == command.data)
         }
     }
 
     @Test("7.8.54: 252 octets are one too many for a piece")
     func pieceBound() {
-        let octets = [UInt8](repeating: 7, count: LEAdvertisingSetData.maximumFragmentOctets + 1)
-        #expect(LEAdvertisingSetData(advertisingHandle: set, operation: .complete, data: octets) == nil)
+        let octets = [UInt8](repeating: 7, count: LEAdvertisingDataPiece.maximumOctets + 1)
+        #expect(LEAdvertisingDataPiece(.complete, octets) == nil)
         #expect(throws: DecodingError.invalidValue(field: "Advertising_Data_Length")) {
             try LEAdvertisingSetData(exactly: [3, 3, 1, 252] + octets)
         }
-        let whole = Array(octets.dropLast())
-        #expect(LEAdvertisingSetData(advertisingHandle: set, operation: .complete, data: whole) != nil)
+        #expect(LEAdvertisingDataPiece(.complete, octets.dropLast()) != nil)
     }
 
     @Test(

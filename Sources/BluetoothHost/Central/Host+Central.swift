@@ -9,7 +9,10 @@ import SecurityManager
 // MARK: Scanning and connecting
 
 extension Host {
-    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) { change(scan, of: manager) }
+    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) {
+        scanGeneration += 1
+        change(scan, of: manager)
+    }
 
     package func stopScan(_ manager: ManagerID) { change(nil, of: manager) }
 

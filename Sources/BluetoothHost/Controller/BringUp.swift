@@ -1,27 +1,15 @@
 import BluetoothCore
 import HCI
 
-/// What a controller says of itself before anything is asked of it.
-package struct ControllerFacts: Sendable {
-    package var version = CoreVersion(rawValue: 0)
-    package var supportedCommands: SupportedCommands?
-    package var features: LEFeatures = []
-    package var publicAddress = DeviceAddress(kind: .public, bits: 0)
-    /// Octets of the largest ACL data packet that it takes, and how many it holds.
-    package var aclDataPacketLength = 0
-    package var aclDataPacketCount = 0
-    package var acceptListCapacity = 0
-
-    package init() {}
-}
-
-/// The commands from Reset to an adapter that can be used, in their order, one at a time.
+/// The commands from Reset to an adapter that can be used, in their order, one at a time. What a controller need not have
+/// is asked of it only when it says that it has it, and may be refused.
 ///
 /// Core 5.4, Vol 6, Part D, 2.1 (Initial setup)
 package struct BringUp {
     package enum Step: CaseIterable, Sendable {
-        case reset, localVersion, supportedCommands, localFeatures, address, eventMask, leEventMask
-        case leBufferSize, bufferSize, leFeatures, randomAddress, acceptListSize, clearAcceptList
+        case reset, localVersion, supportedCommands, localFeatures, address, leFeatures, eventMask, leEventMask
+        case leBufferSize, bufferSize, maximumDataLength, suggestedDataLength, defaultPHY
+        case advertisingSetCount, advertisingDataLength, resolvingListSize, acceptListSize, clearAcceptList
     }
 
     package enum Outcome {
@@ -38,30 +26,60 @@ package struct BringUp {
 
     /// The controller answered the command of the current step.
     package mutating func completed(_ status: HCIErrorCode, _ returnParameters: [UInt8]) -> Outcome {
-        guard status == .success else { return .unsupported(step, .status(status)) }
-        do {
-            try take(returnParameters)
-        } catch {
-            return .unsupported(step, .malformed(error))
+        if status == .success {
+            do {
+                try take(returnParameters)
+            } catch {
+                if !isOptional { return .unsupported(step, .malformed(error)) }
+            }
+        } else if !isOptional {
+            return .unsupported(step, .status(status))
         }
         guard let next = following() else { return .ready(facts) }
         step = next
         return .next(next)
     }
 
-    /// A controller without buffers of its own for LE shares those of BR/EDR; any other is not asked for them.
-    ///
-    /// Core 5.4, Vol 4, Part E, 7.8.2 (LE Read Buffer Size command)
     private func following() -> Step? {
         let all = Step.allCases
-        guard let index = all.firstIndex(of: step), index + 1 < all.count else { return nil }
-        let next = all[index + 1]
-        return next == .bufferSize && facts.aclDataPacketCount > 0 ? .leFeatures : next
+        guard let index = all.firstIndex(of: step) else { return nil }
+        return all[(index + 1)...].first(where: applies)
+    }
+
+    /// Without it there is still an adapter.
+    private var isOptional: Bool {
+        switch step {
+        case .maximumDataLength, .suggestedDataLength, .defaultPHY, .advertisingSetCount, .advertisingDataLength,
+            .resolvingListSize:
+            true
+        case .reset, .localVersion, .supportedCommands, .localFeatures, .address, .leFeatures, .eventMask, .leEventMask,
+            .leBufferSize, .bufferSize, .acceptListSize, .clearAcceptList:
+            false
+        }
+    }
+
+    private func applies(_ step: Step) -> Bool {
+        switch step {
+        case .reset, .localVersion, .supportedCommands, .localFeatures, .address, .leFeatures, .eventMask, .leEventMask,
+            .leBufferSize, .acceptListSize, .clearAcceptList:
+            true
+        // Core 5.4, Vol 4, Part E, 7.8.2: a controller without buffers of its own for LE shares those of BR/EDR; any
+        // other is not asked for them.
+        case .bufferSize: facts.aclDataPacketCount == 0
+        case .maximumDataLength: facts.supports(.leReadMaximumDataLength)
+        case .suggestedDataLength: facts.supports(.leWriteSuggestedDefaultDataLength)
+        case .defaultPHY: facts.features.contains(.le2MPHY) && facts.supports(.leSetDefaultPHY)
+        case .advertisingSetCount:
+            facts.commandFamily == .extended && facts.supports(.leReadNumberOfSupportedAdvertisingSets)
+        case .advertisingDataLength:
+            facts.commandFamily == .extended && facts.supports(.leReadMaximumAdvertisingDataLength)
+        case .resolvingListSize: facts.features.contains(.privacy) && facts.supports(.leReadResolvingListSize)
+        }
     }
 
     private mutating func take(_ octets: [UInt8]) throws(DecodingError) {
         switch step {
-        case .reset, .eventMask, .leEventMask, .randomAddress, .clearAcceptList: break
+        case .reset, .eventMask, .leEventMask, .suggestedDataLength, .defaultPHY, .clearAcceptList: break
         case .localVersion:
             facts.version = try HCIReadLocalVersionInformation.ReturnParameters(exactly: octets).hciVersion
         case .supportedCommands: facts.supportedCommands = try SupportedCommands(exactly: octets)
@@ -87,6 +105,17 @@ package struct BringUp {
             facts.aclDataPacketCount = Int(size.totalNumACLDataPackets)
         case .leFeatures:
             facts.features = try HCILEReadLocalSupportedFeatures.ReturnParameters(exactly: octets).features
+        case .maximumDataLength:
+            let most = try HCILEReadMaximumDataLength.ReturnParameters(exactly: octets)
+            facts.maximumDataLength = DataLength(octets: most.maxTxOctets, microseconds: most.maxTxTime)
+        case .advertisingSetCount:
+            facts.advertisingSetCount =
+                Int(try HCILEReadNumberOfSupportedAdvertisingSets.ReturnParameters(exactly: octets).count)
+        case .advertisingDataLength:
+            facts.advertisingDataOctets =
+                Int(try HCILEReadMaximumAdvertisingDataLength.ReturnParameters(exactly: octets).octets)
+        case .resolvingListSize:
+            facts.resolvingListCapacity = Int(try HCILEReadResolvingListSize.ReturnParameters(exactly: octets).size)
         case .acceptListSize:
             facts.acceptListCapacity = Int(try HCILEReadFilterAcceptListSize.ReturnParameters(exactly: octets).size)
         }
@@ -95,28 +124,31 @@ package struct BringUp {
     /// Core 5.4, Vol 2, Part C, 3.3 (Feature Mask Definition, bit 38)
     private static let leSupportedByController: UInt64 = 1 << 38
 
-    /// The command of a step. `randomAddress` is the host's identity.
-    package static func command(_ step: Step, randomAddress: DeviceAddress) -> any HCICommand {
+    /// The command of the current step.
+    package var command: any HCICommand {
         switch step {
         case .reset: HCIReset()
         case .localVersion: HCIReadLocalVersionInformation()
         case .supportedCommands: HCIReadLocalSupportedCommands()
         case .localFeatures: HCIReadLocalSupportedFeatures()
         case .address: HCIReadBDADDR()
+        case .leFeatures: HCILEReadLocalSupportedFeatures()
         case .eventMask:
             HCISetEventMask(eventMask: [
                 .disconnectionComplete, .encryptionChange, .readRemoteVersionInformationComplete, .hardwareError,
                 .dataBufferOverflow, .encryptionKeyRefreshComplete, .leMeta,
             ])
-        case .leEventMask:
-            HCILESetEventMask(eventMask: [
-                .connectionComplete, .advertisingReport, .connectionUpdateComplete, .readRemoteFeaturesComplete,
-                .longTermKeyRequest, .remoteConnectionParameterRequest, .dataLengthChange,
-            ])
+        case .leEventMask: HCILESetEventMask(eventMask: facts.leEventMask)
         case .leBufferSize: HCILEReadBufferSize()
         case .bufferSize: HCIReadBufferSize()
-        case .leFeatures: HCILEReadLocalSupportedFeatures()
-        case .randomAddress: HCILESetRandomAddress(address: randomAddress.bits)
+        case .maximumDataLength: HCILEReadMaximumDataLength()
+        case .suggestedDataLength:
+            HCILEWriteSuggestedDefaultDataLength(
+                maxTxOctets: facts.maximumDataLength.octets, maxTxTime: facts.maximumDataLength.microseconds)
+        case .defaultPHY: HCILESetDefaultPHY(indifference: [], tx: [.le1M, .le2M], rx: [.le1M, .le2M])
+        case .advertisingSetCount: HCILEReadNumberOfSupportedAdvertisingSets()
+        case .advertisingDataLength: HCILEReadMaximumAdvertisingDataLength()
+        case .resolvingListSize: HCILEReadResolvingListSize()
         case .acceptListSize: HCILEReadFilterAcceptListSize()
         case .clearAcceptList: HCILEClearFilterAcceptList()
         }

@@ -5,7 +5,8 @@ import L2CAP
 /// What a command was sent for: its answer goes there.
 enum CommandPurpose {
     case bringUp
-    case advertiser
+    case ownAddress
+    case advertiser(LEAdvertisingHandle)
     case scanner
     case initiator
     case link(LinkID, LinkCommand)

@@ -78,7 +78,7 @@ extension Host {
     private func startBringUp() {
         let bringUp = BringUp()
         controller.bringUp = bringUp
-        submit(BringUp.command(bringUp.step, randomAddress: identity.address.address), for: .bringUp)
+        submit(bringUp.command, for: .bringUp)
     }
 
     /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
@@ -86,8 +86,10 @@ extension Host {
         setState(.resetting)
         for link in linksInOrder { closed(link, reason: .hardwareFailure) }
         gapRetryAt = nil
-        advertiser.reset()
+        ownAddress.reset()
+        advertisingSets.reset(count: 1)
         scanner.reset()
+        assembler = AdvertisementAssembler()
         initiator.reset(acceptListCapacity: 1)
         controller.startOver()
     }
@@ -124,14 +126,15 @@ extension Host {
             connectionComplete(event.status, event.handle, event.role, event.peerAddress)
         case .enhancedConnectionComplete(let event):
             connectionComplete(event.status, event.handle, event.role, event.peerAddress)
-        case .advertisingReport(let event):
-            for report in event.reports { received(report) }
+        case .advertisingReport(let event): received(event)
+        case .extendedAdvertisingReport(let event): received(event)
+        case .advertisingSetTerminated(let event): advertisingSetTerminated(event)
         case .longTermKeyRequest(let event):
             guard let link = link(at: event.handle) else { return }
             longTermKeyRequested(link, event)
         case .remoteConnectionParameterRequest(let event): answer(event)
-        // Not asked for yet: no command that leads to them is sent.
-        case .extendedAdvertisingReport, .advertisingSetTerminated, .scanTimeout, .scanRequestReceived: break
+        // Asked for by no command of ours.
+        case .scanTimeout, .scanRequestReceived: break
         case .connectionUpdateComplete, .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete,
             .channelSelectionAlgorithm, .unknown:
             break
@@ -217,7 +220,7 @@ extension Host {
         guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {
         case .bringUp: bringUpAnswered(completion, status)
-        case .advertiser, .scanner, .initiator: completedGAP(purpose, status)
+        case .ownAddress, .advertiser, .scanner, .initiator: completedGAP(purpose, status)
         case .link(let id, let command):
             if let link = links[id] { answered(link, command, status, completion) }
         case .rejectLink, .ignored: break
@@ -253,8 +256,7 @@ extension Host {
         let outcome = bringUp.completed(status, parameters)
         controller.bringUp = bringUp
         switch outcome {
-        case .next(let step):
-            submit(BringUp.command(step, randomAddress: identity.address.address), for: .bringUp)
+        case .next: submit(bringUp.command, for: .bringUp)
         case .unsupported:
             controller.bringUp = nil
             setState(.unsupported)
@@ -269,6 +271,8 @@ extension Host {
             let buffers = ACLBuffers(packetOctets: facts.aclDataPacketLength, packetCount: facts.aclDataPacketCount)
         else { return setState(.unsupported) }
         controller.acl = ACLSendQueue(buffers)
+        commands.family = facts.commandFamily
+        advertisingSets.reset(count: facts.advertisingSetCount)
         initiator.reset(acceptListCapacity: facts.acceptListCapacity)
         withRecovery(.cameUp)
         // What is restored runs before an app hears that it may ask for anything.

@@ -8,16 +8,42 @@ extension Host {
     /// Compares what is wanted with what the controller does, and sends what brings them closer.
     func reconcile() {
         guard state == .poweredOn else { return }
-        advertiser.wanted = wantedAdvertising.map(AdvertisingData.payload)
-        advertiser.isHeld = links.count >= configuration.linksMaximum
+        let isFull = links.count >= configuration.linksMaximum
+        let isUnaddressed = ownAddress.mustRest
+        advertisingSets.want(advertisingWishes)
+        advertisingSets.isHeld = isFull || (isUnaddressed && commands.family == .legacy)
+        advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
+        initiator.isHeld = isUnaddressed
+        initiator.want(isFull ? [] : wantedConnections)
+        scanner.isHeld = isUnaddressed
         scanner.wanted = wantedScan
-        initiator.want(links.count >= configuration.linksMaximum ? [] : wantedConnections)
-        if let action = advertiser.next() { submit(command(for: action), for: .advertiser) }
-        if let action = scanner.next() { submit(command(for: action), for: .scanner) }
-        if let action = initiator.next() { submit(command(for: action), for: .initiator) }
-        if gapRetryAt == nil, (advertiser.failure ?? scanner.failure ?? initiator.failure) != nil {
+        sendGAPCommands()
+        if gapRetryAt == nil, gapFailure != nil {
             gapRetryAt = now.advanced(byMilliseconds: Self.gapRetryMilliseconds)
         }
+    }
+
+    /// The machines go their ways side by side, each one command at a time, since its next one builds on what became of
+    /// the last; the command queue sends as many at once as the controller takes.
+    private func sendGAPCommands() {
+        let isUnused =
+            scanner.isAtRest && initiator.isAtRest && (commands.family == .extended || advertisingSets.isAtRest)
+        if let address = ownAddress.next(isUnused: isUnused) {
+            submit(HCILESetRandomAddress(address: address.bits), for: .ownAddress)
+        }
+        while let (set, action) = advertisingSets.next() {
+            if let command = commands.command(for: action, of: set) {
+                submit(command, for: .advertiser(set))
+            } else {
+                advertisingSets.completed(set, .success)
+            }
+        }
+        if let action = scanner.next() { submit(commands.command(for: action), for: .scanner) }
+        if let action = initiator.next() { submit(commands.command(for: action), for: .initiator) }
+    }
+
+    private var gapFailure: HCIErrorCode? {
+        ownAddress.failure ?? advertisingSets.failure ?? scanner.failure ?? initiator.failure
     }
 
     /// What the controller refused is asked again after this long: a lock that no longer advertises, and a connection that
@@ -26,33 +52,50 @@ extension Host {
 
     func retryGAP() {
         gapRetryAt = nil
-        advertiser.retry()
+        // A controller that cannot scan while it connects hears nobody whom its accept list has no room for.
+        if scanner.failure != nil { initiator.rotate() }
+        ownAddress.retry()
+        advertisingSets.retry()
         scanner.retry()
         initiator.retry()
     }
 
-    private var wantedAdvertising: AdvertisingRecord? { advertisingOwner.flatMap { ledger.record($0).advertising } }
-
-    /// One controller advertises one thing with legacy commands: the manager that was first goes first.
-    private var advertisingOwner: RestorationLedger.Owner? {
-        ledger.owners(of: .peripheral).first { ledger.record($0).advertising != nil }
+    /// Each manager's advertisement as every scanner understands it, the manager that was first going first; behind them,
+    /// where the controller has room, those that are longer than such a one in full.
+    private var advertisingWishes: [AdvertisingSets<RestorationLedger.Owner>.Wish] {
+        let records = ledger.owners(of: .peripheral).compactMap { owner in
+            ledger.record(owner).advertising.map { (owner: owner, record: $0) }
+        }
+        let legacy = records.map { AdvertisingData.payload(for: $0.record) }
+        let extended = records.map {
+            AdvertisingData.extendedPayload(for: $0.record, room: controller.facts.advertisingDataOctets)
+        }
+        return (zip(records, legacy).map { .init(owner: $0.owner, payload: $1) })
+            + zip(records, extended).compactMap { record, payload in
+                payload.map { .init(owner: record.owner, payload: $0) }
+            }
     }
 
     /// Answers those who asked to advertise, once for each time, when what they asked for is on the air or was refused.
     func announceAdvertising() {
-        let error = advertiser.failure.map(HostError.connectionFailed)
-        guard error != nil || advertiser.isOnAir else { return }
-        let heard = advertisingAwaited.filter { managers[$0.key]?.owner == advertisingOwner }
-        for (manager, times) in heard.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+        for (manager, times) in advertisingAwaited.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+            guard let owner = managers[manager]?.owner, let advertiser = advertisingSets.advertiser(of: owner),
+                advertiser.failure != nil || advertiser.isOnAir
+            else { continue }
+            let error = advertiser.failure.map(HostError.connectionFailed)
             advertisingAwaited[manager] = nil
             for _ in 0..<times { managers[manager]?.peripheral?.advertisingStarted(error: error) }
         }
     }
 
+    /// What apps listen for, and whom the initiator must hear of: then nobody's second advertisement may be kept back, and
+    /// without an app nothing is asked of the advertisers.
     private var wantedScan: Scanner.Parameters? {
         let scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
-        guard !scans.isEmpty else { return nil }
-        return Scanner.Parameters(reportsDuplicates: scans.contains { $0.allowDuplicates })
+        guard !scans.isEmpty || initiator.needsScan else { return nil }
+        return Scanner.Parameters(
+            reportsDuplicates: initiator.needsScan || scans.contains { $0.allowDuplicates }, isActive: !scans.isEmpty,
+            generation: scanGeneration)
     }
 
     /// Whoever is to be connected and is not.
@@ -68,60 +111,12 @@ extension Host {
         return addresses
     }
 
-    private func command(for action: Advertiser.Action) -> any HCICommand {
-        switch action {
-        case .setParameters:
-            HCILESetAdvertisingParameters(
-                intervalMin: configuration.advertisingInterval, intervalMax: configuration.advertisingInterval,
-                advertisingType: .connectableScannableUndirected, ownAddressType: .random,
-                peerAddress: LEPeerAddress(kind: .public, bits: 0), channelMap: .all, filterPolicy: .all)
-        case .setData(let data): HCILESetAdvertisingData(data: LegacyAdvertisingData(truncating: data))
-        case .setScanResponse(let data): HCILESetScanResponseData(data: LegacyAdvertisingData(truncating: data))
-        case .enable: HCILESetAdvertisingEnable(enable: true)
-        case .disable: HCILESetAdvertisingEnable(enable: false)
-        }
-    }
-
-    /// Core 5.4, Vol 3, Part C, Appendix A (Timers and Constants: TGAP(scan_fast_interval), TGAP(scan_fast_window))
-    private static let scanInterval: UInt16 = 0x0060
-    private static let scanWindow: UInt16 = 0x0030
-
-    private func command(for action: Scanner.Action) -> any HCICommand {
-        switch action {
-        case .setParameters:
-            HCILESetScanParameters(
-                scanType: .active, interval: Self.scanInterval, window: Self.scanWindow, ownAddressType: .random,
-                filterPolicy: .basicUnfiltered)
-        case .enable(let filterDuplicates): HCILESetScanEnable(enable: true, filterDuplicates: filterDuplicates)
-        case .disable: HCILESetScanEnable(enable: false, filterDuplicates: false)
-        }
-    }
-
-    private func command(for action: Initiator.Action) -> any HCICommand {
-        switch action {
-        case .addToAcceptList(let address): HCILEAddDeviceToFilterAcceptList(address: LEPeerAddress(address))
-        case .removeFromAcceptList(let address): HCILERemoveDeviceFromFilterAcceptList(address: LEPeerAddress(address))
-        case .connect(let address): createConnection(to: LEPeerAddress(address), usesFilterAcceptList: false)
-        case .connectByAcceptList:
-            createConnection(to: LEPeerAddress(kind: .public, bits: 0), usesFilterAcceptList: true)
-        case .cancel: HCILECreateConnectionCancel()
-        }
-    }
-
-    private func createConnection(to address: LEPeerAddress, usesFilterAcceptList: Bool) -> HCILECreateConnection {
-        HCILECreateConnection(
-            scanInterval: Self.scanInterval, scanWindow: Self.scanWindow, usesFilterAcceptList: usesFilterAcceptList,
-            peerAddress: address, ownAddressType: .random,
-            connection: LEConnectionIntervals(
-                intervalMin: configuration.connectionInterval, intervalMax: configuration.connectionInterval,
-                maxLatency: 0, supervisionTimeout: configuration.supervisionTimeout, minCELength: 0, maxCELength: 0))
-    }
-
     /// The command of a GAP machine was answered.
     func completedGAP(_ purpose: CommandPurpose, _ status: HCIErrorCode) {
         switch purpose {
-        case .advertiser:
-            advertiser.completed(status)
+        case .ownAddress: ownAddress.completed(status)
+        case .advertiser(let set):
+            advertisingSets.completed(set, status)
             announceAdvertising()
         case .scanner: scanner.completed(status)
         case .initiator: initiator.completed(status)
@@ -130,24 +125,14 @@ extension Host {
         reconcile()
     }
 
-    func received(_ report: LEAdvertisingReport) {
-        guard let onAir = report.address.address else { return }
-        // A bonded peer's private address is the peer's.
-        var address = onAir
-        if case .bonded(let identity) = bondBook.resolve(onAir) { address = identity.address }
-        let peer = peers.identifier(at: address, fresh: random.uint128())
-        let data = AdvertisingData(parsing: report.data)
-        if let name = data.localName, !data.isNameShortened {
-            peers.heard(peer, name: name)
+    /// A set of ours has ended, because somebody connected to it.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.7.65.18 (LE Advertising Set Terminated event)
+    func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
+        let address = advertisingSets.stopped(event.advertisingHandle)
+        if event.status == .success, let address, let link = link(at: event.handle), link.role == .peripheral {
+            connected(link, at: address)
         }
-        let seen = AdvertisementReport(
-            peer: peer, address: onAir, rssi: report.rssi ?? 127, isConnectable: report.eventType.isConnectable,
-            localName: data.localName, services: data.services, manufacturerData: data.manufacturerData)
-        for owner in ledger.owners(of: .central) {
-            guard let scan = ledger.record(owner).scan,
-                scan.services.isEmpty || !Set(scan.services).isDisjoint(with: seen.services)
-            else { continue }
-            managers.slot(of: owner)?.central?.discovered(seen)
-        }
+        reconcile()
     }
 }

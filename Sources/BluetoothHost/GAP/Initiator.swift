@@ -1,11 +1,13 @@
 import BluetoothCore
 import HCI
 
-/// Keeps the controller connecting to whom it should: one standing LE Create Connection for all that are wanted, by
-/// address when that is one peer, else by the filter accept list. It never times out; a changed wish cancels and starts
-/// anew.
+/// Keeps the controller connecting to whom it should: one standing attempt for all that are wanted, by address when that
+/// is one peer, else by the filter accept list. It never times out; a changed wish cancels and starts anew.
 ///
-/// Core 5.4, Vol 3, Part C, 9.3.5–9.3.8 (Connection establishment procedures); Vol 4, Part E, 7.8.12–7.8.17
+/// When more are wanted than the list holds, the others are listened for, and who is heard is connected to by its address
+/// in an attempt of its own, which is bounded: docs/GAP.md says why.
+///
+/// Core 5.4, Vol 3, Part C, 9.3.5–9.3.8 (Connection establishment procedures); Vol 4, Part E, 7.8.12–7.8.17 and 7.8.66
 package struct Initiator {
     package enum Action: Equatable, Sendable {
         case addToAcceptList(DeviceAddress)
@@ -15,32 +17,69 @@ package struct Initiator {
         case cancel
     }
 
-    /// Where the controller's LE Create Connection stands. There is one at a time.
+    /// Whom an attempt is for.
+    private enum Target: Equatable {
+        case nobody
+        case peer(DeviceAddress)
+        case list(Set<DeviceAddress>)
+    }
+
+    /// Where the controller's attempt stands. There is one at a time.
     private enum Attempt: Equatable {
         case none
         /// Sent, and not yet answered by Command Status.
-        case asked(Set<DeviceAddress>)
-        case standing(Set<DeviceAddress>)
+        case asked(Target)
+        case standing(Target)
         /// Cancel sent: a Connection Complete, with 0x02 or with a link that was quicker, will end it.
         case cancelling
     }
 
-    /// Who is to be connected, the longest asked first. What the accept list cannot hold waits for room.
+    /// A peer that the accept list has no room for, and that was heard just now.
+    private struct Heard {
+        let wanted: DeviceAddress
+        let onAir: DeviceAddress
+        let until: Instant
+    }
+
+    /// How long a peer that was heard has to take the connection; afterwards the accept list has at least as long.
+    package static let heardAttemptMilliseconds: UInt64 = 2_000
+    /// A peer that was heard and took no connection is not tried again for so long: the others are.
+    package static let heardAgainMilliseconds: UInt64 = 10_000
+
+    /// Who is to be connected, the longest asked first.
     package private(set) var wanted: [DeviceAddress] = []
+    /// Rests while the address that it connects with is about to change.
+    package var isHeld = false { didSet { if isHeld != oldValue { failure = nil } } }
     package private(set) var failure: HCIErrorCode?
 
     private let acceptListCapacity: Int
     private var attempt = Attempt.none
     private var acceptList: Set<DeviceAddress> = []
     private var outstanding: Action?
+    private var heard: Heard?
+    /// Nobody else who is heard is connected to before this.
+    private var listTurnUntil: Instant?
+    /// Of those who are wanted only: when they may be tried again.
+    private var triedUntil: [DeviceAddress: Instant] = [:]
+    /// Where in `wanted` the accept list begins.
+    private var listStart = 0
 
-    package init(acceptListCapacity: Int) { self.acceptListCapacity = acceptListCapacity }
+    package init(acceptListCapacity: Int) { self.acceptListCapacity = max(1, acceptListCapacity) }
 
     package mutating func want(_ addresses: [DeviceAddress]) {
         guard addresses != wanted else { return }
         wanted = addresses
         failure = nil
+        if wanted.count <= acceptListCapacity { listStart = 0 }
+        triedUntil = triedUntil.filter { addresses.contains($0.key) }
+        if let heard, !addresses.contains(heard.wanted) { self.heard = nil }
     }
+
+    /// More are wanted than the accept list holds: what advertises is to be told to ``heard(_:at:now:)``.
+    package var needsScan: Bool { wanted.count > acceptListCapacity && !isHeld }
+
+    /// Nothing runs, and nothing is asked of the controller.
+    package var isAtRest: Bool { attempt == .none && outstanding == nil }
 
     package mutating func next() -> Action? {
         guard outstanding == nil, failure == nil else { return nil }
@@ -61,7 +100,7 @@ package struct Initiator {
         case (.addToAcceptList(let address), true): acceptList.insert(address)
         case (.removeFromAcceptList(let address), true): acceptList.remove(address)
         case (.connect, true), (.connectByAcceptList, true):
-            if case .asked(let addresses) = attempt { attempt = .standing(addresses) }
+            if case .asked(let target) = attempt { attempt = .standing(target) }
         case (.connect, false), (.connectByAcceptList, false):
             attempt = .none
             failure = status
@@ -74,6 +113,7 @@ package struct Initiator {
 
     /// LE Connection Complete as central, with whatever status: the attempt is over.
     package mutating func connectionComplete() {
+        if let onAir = heard?.onAir, [.asked(.peer(onAir)), .standing(.peer(onAir))].contains(attempt) { heard = nil }
         attempt = .none
         failure = nil
     }
@@ -82,28 +122,69 @@ package struct Initiator {
     package mutating func retry() { failure = nil }
 
     package mutating func reset(acceptListCapacity: Int) {
-        let kept = wanted
+        let kept = (wanted, isHeld)
         self = Self(acceptListCapacity: acceptListCapacity)
-        wanted = kept
+        (wanted, isHeld) = kept
     }
 
-    private var target: Set<DeviceAddress> { Set(wanted.prefix(max(1, acceptListCapacity))) }
+    private var listed: [DeviceAddress] {
+        guard wanted.count > acceptListCapacity else { return wanted }
+        return (0..<acceptListCapacity).map { wanted[(listStart + $0) % wanted.count] }
+    }
+
+    private var target: Target {
+        if isHeld { return .nobody }
+        if let heard { return .peer(heard.onAir) }
+        let listed = listed
+        guard let first = listed.first else { return .nobody }
+        return listed.count == 1 ? .peer(first) : .list(Set(listed))
+    }
 
     private func missing() -> Action? {
+        let target = target
         switch attempt {
         case .asked, .cancelling: return nil
-        case .standing(let addresses): return addresses == target ? nil : .cancel
+        case .standing(let standing): return standing == target ? nil : .cancel
         case .none: break
         }
-        let target = target
-        guard let first = wanted.first else { return nil }
-        if target.count == 1 { return .connect(first) }
-        if let stale = acceptList.subtracting(target).min(by: { $0.bits < $1.bits }) {
-            return .removeFromAcceptList(stale)
+        switch target {
+        case .nobody: return nil
+        case .peer(let address): return .connect(address)
+        case .list(let addresses):
+            if let stale = acceptList.subtracting(addresses).min(by: { $0.bits < $1.bits }) {
+                return .removeFromAcceptList(stale)
+            }
+            if let fresh = listed.first(where: { !acceptList.contains($0) }) { return .addToAcceptList(fresh) }
+            return .connectByAcceptList
         }
-        if let fresh = wanted.first(where: { target.contains($0) && !acceptList.contains($0) }) {
-            return .addToAcceptList(fresh)
-        }
-        return .connectByAcceptList
+    }
+}
+
+// MARK: Those whom the accept list has no room for
+
+extension Initiator {
+    /// Somebody can be connected to now, `onAir`, who may be wanted under that address or another.
+    package mutating func heard(_ address: DeviceAddress, at onAir: DeviceAddress, now: Instant) {
+        guard needsScan, heard == nil, wanted.contains(address), !listed.contains(address) else { return }
+        if let listTurnUntil, now < listTurnUntil { return }
+        if let tried = triedUntil[address], now < tried { return }
+        heard = Heard(
+            wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: Self.heardAttemptMilliseconds))
+    }
+
+    /// When ``timerFired(now:)`` has something to do.
+    package var deadline: Instant? { heard?.until }
+
+    package mutating func timerFired(now: Instant) {
+        guard let over = heard, over.until <= now else { return }
+        heard = nil
+        listTurnUntil = now.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
+        triedUntil[over.wanted] = now.advanced(byMilliseconds: Self.heardAgainMilliseconds)
+    }
+
+    /// Nobody can be listened for: those who wait take their turn in the accept list.
+    package mutating func rotate() {
+        guard wanted.count > acceptListCapacity else { return }
+        listStart = (listStart + acceptListCapacity) % wanted.count
     }
 }

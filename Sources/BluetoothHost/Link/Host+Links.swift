@@ -30,13 +30,16 @@ extension Host {
             return reconcile()
         }
         guard let role = LinkRole(role) else { return faults += 1 }
+        var own = ownAddress.told ?? ownAddress.wanted
         switch role {
         case .central: initiator.connectionComplete()
-        case .peripheral: advertiser.connectionMade()
+        // With several sets on the air, the one that it was says so itself.
+        case .peripheral:
+            if let set = advertisingSets.onlyEnabled { own = advertisingSets.stopped(set) ?? own }
         }
         if let stale = link(at: handle) { closed(stale, reason: .unspecifiedError) }
         if let address = peerAddress.address, hasSlot(for: address, role) {
-            opened(handle, role, address)
+            opened(handle, role, address, own: own)
         } else {
             submit(HCIDisconnect(handle: handle, reason: .remoteDeviceTerminatedLowResources), for: .rejectLink)
         }
@@ -57,15 +60,17 @@ extension Host {
     /// In the order in which they were made.
     var linksInOrder: [Link] { links.values.sorted { $0.id.rawValue < $1.id.rawValue } }
 
-    private func opened(_ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress) {
+    private func opened(
+        _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress
+    ) {
         var identity: IdentityAddress?
         if case .bonded(let known) = bondBook.resolve(address) { identity = known }
         let peer = peers.identifier(at: identity?.address ?? address, fresh: random.uint128())
         let id = LinkID(rawValue: nextLinkNumber)
         nextLinkNumber += 1
         let link = Link(
-            id: id, handle: handle, role: role, address: address, peer: peer, mtu: configuration.mtu,
-            pairing: makePairingMachine(role, own: self.identity.address.address, peer: address))
+            id: id, handle: handle, role: role, ownAddress: own, address: address, peer: peer, mtu: configuration.mtu,
+            pairing: makePairingMachine(role, own: own, peer: address))
         links[id] = link
         linksByHandle[handle] = id
         controller.acl?.addLink(handle)
@@ -90,6 +95,14 @@ extension Host {
             armPairing(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }
         }
+    }
+
+    /// Which of our addresses a link was made with is known only now: what pairing computes from it begins with it.
+    func connected(_ link: Link, at own: DeviceAddress) {
+        guard link.ownAddress != own, !link.pairing.isPairing else { return }
+        link.ownAddress = own
+        link.pairing = makePairingMachine(link.role, own: own, peer: link.address)
+        armPairing(link)
     }
 
     /// Resolved from its address, a client's durable subscriptions count for what they allow; proven, they are its own.

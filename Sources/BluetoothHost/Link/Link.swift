@@ -12,6 +12,8 @@ final class Link {
     let id: LinkID
     let handle: ConnectionHandle
     let role: LinkRole
+    /// What this side was called when the link was made.
+    var ownAddress: DeviceAddress
     /// What the peer connected under.
     let address: DeviceAddress
     var peer: PeerIdentifier
@@ -56,13 +58,15 @@ final class Link {
     var hasWaitingUpdates = false
 
     init(
-        id: LinkID, handle: ConnectionHandle, role: LinkRole, address: DeviceAddress, peer: PeerIdentifier, mtu: Int,
+        id: LinkID, handle: ConnectionHandle, role: LinkRole, ownAddress: DeviceAddress, address: DeviceAddress,
+        peer: PeerIdentifier, mtu: Int,
         pairing: PairingMachine
     ) {
         self.pairing = pairing
         self.id = id
         self.handle = handle
         self.role = role
+        self.ownAddress = ownAddress
         self.address = address
         self.peer = peer
         endpoint = GATTEndpoint(maximumMTU: mtu)
