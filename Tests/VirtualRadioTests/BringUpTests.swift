@@ -15,7 +15,7 @@ struct BringUpTests {
             (0x1009, "01 00 00 41 4C 02"),
             (0x1005, "1B00 00 1400 0000"),
             (0x2002, "1B00 14"),
-            (0x2003, "29 50 00 00 00 00 00 00"),
+            (0x2003, "2F 51 00 00 00 00 00 00"),
             (0x2007, "00"),
             (0x200F, "10"),
             (0x201C, "FF FF FF FF FF 03 00 00"),
@@ -34,8 +34,8 @@ struct BringUpTests {
     @Test("6.27 (Supported Commands): exactly these bits")
     func supportedCommands() {
         let octets: [Int: UInt8] = [
-            0: 0x20, 2: 0x80, 5: 0xC0, 14: 0b1011_1000, 15: 0b0010_0010, 25: 0b1111_0111, 26: 0xFF, 27: 0b1110_0111,
-            28: 0b0000_1111, 33: 0b1100_0000, 34: 0b0000_0001, 35: 0b0000_1000, 36: 0b1111_1110, 37: 0b1110_0011,
+            0: 0x20, 2: 0x80, 5: 0xC0, 14: 0b1011_1000, 15: 0b0010_0010, 25: 0b1111_0111, 26: 0xFF, 27: 0xFF,
+            28: 0b0000_1111, 33: 0b1111_0000, 34: 0b0000_0001, 35: 0b0111_1000, 36: 0b1111_1110, 37: 0b1110_0011,
         ]
         var world = World()
         let a = world.radio.addController()
@@ -46,8 +46,11 @@ struct BringUpTests {
     @Test(
         "an older generation says so, and knows no command of a later one",
         arguments: [
-            (ControllerGeneration.core40, "06", "01 00", [0x2022, 0x2023, 0x2024, 0x202F, 0x2036, 0x2041, 0x2043]),
-            (.core42, "08", "29 00", [0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
+            (
+                ControllerGeneration.core40, "06", "01 00",
+                [0x2020, 0x2021, 0x2022, 0x2023, 0x2024, 0x202F, 0x2036, 0x2041, 0x2043]
+            ),
+            (.core42, "08", "2F 00", [0x2030, 0x2031, 0x2032, 0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
         ])
     func olderGenerations(generation: ControllerGeneration, version: String, features: String, unknown: [UInt16]) {
         var world = World()

@@ -132,14 +132,15 @@ extension Air {
         controllers[initiator].host.pendingConnection = nil
         if isHeard { controllers[emission.from].host.advertisers[slot].run = nil }
         let phy = properties.isLegacy ? .le1M : parameters.secondaryPHY
-        let handle = addLink(
+        let link = addLink(
             (initiator, ownAddress), (emission.from, emission.address), isHeardByPeripheral: isHeard,
-            phy == .le2M ? pending.parametersOn2M ?? pending.parameters : pending.parameters, path)
-        if let handle, let advertisingHandle = emission.advertiser.handle {
+            phy == .le2M ? pending.parametersOn2M ?? pending.parameters : pending.parameters, phy, path)
+        if isHeard, let handle = emission.advertiser.handle {
             controllers[emission.from].advertisingSetTerminated(
-                .success, handle: advertisingHandle, connection: handle,
+                .success, handle: handle, connection: links[link.slot].peripheral.handle,
                 completedEvents: emission.advertiser.run?.completedEvents ?? 0, at: now)
         }
+        wake(link.slot)
         return isHeard
     }
 

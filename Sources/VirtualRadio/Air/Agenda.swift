@@ -9,6 +9,8 @@ enum AirEvent: Sendable {
     case silence(LinkID, Role, epoch: UInt64)
     /// New connection parameters take effect.
     case connectionUpdate(LinkID)
+    /// New PHYs take effect.
+    case phyUpdate(LinkID)
     /// A link layer procedure has not been answered.
     case procedureTimeout(LinkID, procedure: UInt64)
 }

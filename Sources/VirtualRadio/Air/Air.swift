@@ -53,6 +53,7 @@ package struct Air: Sendable {
         case .connection(let link): connectionEvent(link)
         case .silence(let link, let role, _): supervisionTimeout(link, role)
         case .connectionUpdate(let link): applyConnectionUpdate(link)
+        case .phyUpdate(let link): applyPHYUpdate(link)
         case .procedureTimeout(let link, _): procedureTimeout(link)
         }
     }
@@ -70,8 +71,13 @@ package struct Air: Sendable {
             return slot(of: link).map { links[$0][role].isAlive && links[$0][role].silence?.epoch == epoch } ?? false
         case .connectionUpdate(let link):
             return slot(of: link).map { links[$0].pendingUpdate != nil } ?? false
+        case .phyUpdate(let link):
+            return slot(of: link).map { links[$0].phyProcedure?.agreed != nil } ?? false
         case .procedureTimeout(let link, let procedure):
-            return slot(of: link).map { links[$0].procedure == procedure && links[$0].awaitsEncryption } ?? false
+            return slot(of: link).map {
+                links[$0].procedure == procedure && links[$0].awaitsEncryption
+                    || links[$0].parameterRequest?.procedure == procedure
+            } ?? false
         }
     }
 

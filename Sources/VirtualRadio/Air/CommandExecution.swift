@@ -77,8 +77,17 @@ extension Air {
         case Opcode.readRSSI: try readRSSI(parameters, of: index, &returns)
         case Opcode.readRemoteVersionInformation:
             return try startProcedure(.versionRequest, parameters, of: index)
-        case Opcode.leReadRemoteFeatures: return try startProcedure(.featureRequest, parameters, of: index)
+        case Opcode.leReadRemoteFeatures: return try readRemoteFeatures(parameters, of: index)
         case Opcode.leConnectionUpdate: return try connectionUpdate(parameters, of: index)
+        case Opcode.leRemoteConnectionParameterRequestReply:
+            return try parameterRequestReply(parameters, of: index, &returns)
+        case Opcode.leRemoteConnectionParameterRequestNegativeReply:
+            return try parameterRequestNegativeReply(parameters, of: index, &returns)
+        case Opcode.leReadPHY: try readPHY(parameters, of: index, &returns)
+        case Opcode.leSetDefaultPHY: try setDefaultPHY(parameters, of: index)
+        case Opcode.leSetPHY: return try setPHY(parameters, of: index)
+        case Opcode.leSetHostChannelClassification: try setHostChannelClassification(parameters, of: index)
+        case Opcode.leReadChannelMap: try readChannelMap(parameters, of: index, &returns)
         case Opcode.leSetDataLength: return try setDataLength(parameters, of: index, &returns)
 
         case Opcode.leEnableEncryption: return try enableEncryption(parameters, of: index)

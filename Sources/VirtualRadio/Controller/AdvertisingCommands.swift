@@ -97,7 +97,10 @@ extension Controller {
         returns.i8(Capabilities.txPowerDBm)
     }
 
-    func supports(_ phy: PHY) -> Bool { phy == .le1M }
+    func supports(_ phy: PHY) -> Bool { phy == .le1M || capabilities.leFeatures.contains(.phy2M) }
+
+    /// The bits of the PHYs in commands.
+    var supportedPHYs: UInt8 { supports(.le2M) ? 0b011 : 0b001 }
 
     /// Core 5.4, Vol 4, Part E, 7.8.54 (LE Set Extended Advertising Data command)
     mutating func setExtendedAdvertisingData(_ parameters: borrowing CommandParameters) throws(Status) {

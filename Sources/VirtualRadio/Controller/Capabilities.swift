@@ -11,13 +11,17 @@ package enum ControllerGeneration: String, CaseIterable, Sendable {
         case .core40: Capabilities(version: 0x06, leFeatures: [.encryption])
         case .core42:
             Capabilities(
-                version: 0x08, leFeatures: [.encryption, .peripheralInitiatedFeatures, .dataPacketLengthExtension])
+                version: 0x08,
+                leFeatures: [
+                    .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
+                    .dataPacketLengthExtension,
+                ])
         case .core54:
             Capabilities(
                 version: 0x0D,
                 leFeatures: [
-                    .encryption, .peripheralInitiatedFeatures, .dataPacketLengthExtension, .extendedAdvertising,
-                    .channelSelectionAlgorithm2,
+                    .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
+                    .dataPacketLengthExtension, .phy2M, .extendedAdvertising, .channelSelectionAlgorithm2,
                 ])
         }
     }
@@ -57,10 +61,19 @@ struct LEFeatures: OptionSet, Hashable, Sendable {
     let rawValue: UInt64
 
     static let encryption = Self(rawValue: 1 << 0)
+    static let connectionParametersRequest = Self(rawValue: 1 << 1)
+    static let extendedRejectIndication = Self(rawValue: 1 << 2)
     static let peripheralInitiatedFeatures = Self(rawValue: 1 << 3)
     static let dataPacketLengthExtension = Self(rawValue: 1 << 5)
+    static let phy2M = Self(rawValue: 1 << 8)
     static let extendedAdvertising = Self(rawValue: 1 << 12)
     static let channelSelectionAlgorithm2 = Self(rawValue: 1 << 14)
+
+    /// Table 4.4: what controllers tell one another. Extended advertising is no matter of a link.
+    static let validBetweenControllers: Self = [
+        .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
+        .dataPacketLengthExtension, .phy2M, .channelSelectionAlgorithm2,
+    ]
 }
 
 /// How long one link layer payload may be.
@@ -74,4 +87,9 @@ enum DataLength {
 
     /// On the LE 1M PHY: preamble, access address, header, MIC and CRC come to 14 octets.
     static func microseconds(octets: UInt16) -> UInt16 { (octets + 14) * 8 }
+
+    /// Both limits hold: of these octets as many as fit into the time.
+    static func fitting(octets: UInt16, microseconds: UInt16) -> UInt16 {
+        min(octets, max(microseconds / 8 - 14, minimumOctets))
+    }
 }

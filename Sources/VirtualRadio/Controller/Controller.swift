@@ -96,6 +96,10 @@ struct HostSettings: Sendable {
     var advertisers = [AdvertisingSet(handle: nil)]
     var scanning = Scanning()
     var pendingConnection: PendingConnection?
+    /// Core 5.4, Vol 4, Part E, 7.8.48 (LE Set Default PHY command)
+    var phyPreferences = PHYPreferences.any
+    /// Core 5.4, Vol 4, Part E, 7.8.19 (LE Set Host Channel Classification command)
+    var channelMap = allChannels
     /// Core 5.4, Vol 4, Part E, 7.8.35 (LE Write Suggested Default Data Length command)
     var suggestedMaxTxOctets = DataLength.minimumOctets
     var suggestedMaxTxTime = DataLength.microseconds(octets: DataLength.minimumOctets)
@@ -110,6 +114,13 @@ struct HostSettings: Sendable {
 
     /// Where the one is that runs under this epoch.
     func advertiser(epoch: UInt64) -> Int? { advertisers.firstIndex { $0.run?.epoch == epoch } }
+
+    static let allChannels: UInt64 = 0x1F_FFFF_FFFF
+
+    /// connInitialMaxTxOctets
+    var initialMaxTxOctets: UInt16 {
+        DataLength.fitting(octets: suggestedMaxTxOctets, microseconds: suggestedMaxTxTime)
+    }
 
     /// Whether a running activity filters by the accept list, which then may not change.
     ///

@@ -87,9 +87,11 @@ extension Controller {
     }
 
     /// Core 5.4, Vol 4, Part E, 7.7.65.3 (LE Connection Update Complete event)
-    mutating func connectionUpdateComplete(handle: UInt16, _ parameters: ConnectionParameters, at now: UInt64) {
+    mutating func connectionUpdateComplete(
+        _ status: Status, handle: UInt16, _ parameters: ConnectionParameters, at now: UInt64
+    ) {
         leEvent(.connectionUpdateComplete, at: now) {
-            $0.u8(Status.success.rawValue)
+            $0.u8(status.rawValue)
             $0.u16(handle)
             $0.u16(parameters.interval)
             $0.u16(parameters.latency)
@@ -112,6 +114,25 @@ extension Controller {
             $0.u16(handle)
             $0.u64(random)
             $0.u16(diversifier)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.6 (LE Remote Connection Parameter Request event). False when the host's masks stop
+    /// it.
+    mutating func remoteConnectionParameterRequest(handle: UInt16, _ octets: [UInt8], at now: UInt64) -> Bool {
+        leEvent(.remoteConnectionParameterRequest, at: now) {
+            $0.u16(handle)
+            $0.bytes(octets)
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.7.65.12 (LE PHY Update Complete event)
+    mutating func phyUpdateComplete(_ status: Status, handle: UInt16, tx: PHY, rx: PHY, at now: UInt64) {
+        leEvent(.phyUpdateComplete, at: now) {
+            $0.u8(status.rawValue)
+            $0.u16(handle)
+            $0.u8(tx.rawValue)
+            $0.u8(rx.rawValue)
         }
     }
 

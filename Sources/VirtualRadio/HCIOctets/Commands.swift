@@ -100,6 +100,8 @@ struct CommandDescription: Sendable {
         Self(Opcode.leAddDeviceToFilterAcceptList, 7, bit: (27, 0)),
         Self(Opcode.leRemoveDeviceFromFilterAcceptList, 7, bit: (27, 1)),
         Self(Opcode.leConnectionUpdate, 14, .status, bit: (27, 2)),
+        Self(Opcode.leSetHostChannelClassification, 5, bit: (27, 3)),
+        Self(Opcode.leReadChannelMap, 2, .completeWithHandle, bit: (27, 4)),
         Self(Opcode.leReadRemoteFeatures, 2, .status, bit: (27, 5)),
         Self(Opcode.leEncrypt, 32, bit: (27, 6)),
         Self(Opcode.leRand, 0, bit: (27, 7)),
@@ -107,10 +109,19 @@ struct CommandDescription: Sendable {
         Self(Opcode.leLongTermKeyRequestReply, 18, .completeWithHandle, bit: (28, 1)),
         Self(Opcode.leLongTermKeyRequestNegativeReply, 2, .completeWithHandle, bit: (28, 2)),
         Self(Opcode.leReadSupportedStates, 0, bit: (28, 3)),
+        Self(
+            Opcode.leRemoteConnectionParameterRequestReply, 14, .completeWithHandle, bit: (33, 4),
+            .connectionParametersRequest),
+        Self(
+            Opcode.leRemoteConnectionParameterRequestNegativeReply, 3, .completeWithHandle, bit: (33, 5),
+            .connectionParametersRequest),
         Self(Opcode.leSetDataLength, 6, .completeWithHandle, bit: (33, 6), .dataPacketLengthExtension),
         Self(Opcode.leReadSuggestedDefaultDataLength, 0, bit: (33, 7), .dataPacketLengthExtension),
         Self(Opcode.leWriteSuggestedDefaultDataLength, 4, bit: (34, 0), .dataPacketLengthExtension),
         Self(Opcode.leReadMaximumDataLength, 0, bit: (35, 3), .dataPacketLengthExtension),
+        Self(Opcode.leReadPHY, 2, .completeWithHandle, bit: (35, 4), .phy2M),
+        Self(Opcode.leSetDefaultPHY, 3, bit: (35, 5), .phy2M),
+        Self(Opcode.leSetPHY, 7, .status, bit: (35, 6), .phy2M),
         Self(Opcode.leSetAdvertisingSetRandomAddress, 7, bit: (36, 1), .extendedAdvertising, .extended),
         Self(Opcode.leSetExtendedAdvertisingParameters, 25, bit: (36, 2), .extendedAdvertising, .extended),
         Self(
@@ -177,6 +188,8 @@ enum Opcode {
     static let leAddDeviceToFilterAcceptList: UInt16 = 0x2011
     static let leRemoveDeviceFromFilterAcceptList: UInt16 = 0x2012
     static let leConnectionUpdate: UInt16 = 0x2013
+    static let leSetHostChannelClassification: UInt16 = 0x2014
+    static let leReadChannelMap: UInt16 = 0x2015
     static let leReadRemoteFeatures: UInt16 = 0x2016
     static let leEncrypt: UInt16 = 0x2017
     static let leRand: UInt16 = 0x2018
@@ -184,10 +197,15 @@ enum Opcode {
     static let leLongTermKeyRequestReply: UInt16 = 0x201A
     static let leLongTermKeyRequestNegativeReply: UInt16 = 0x201B
     static let leReadSupportedStates: UInt16 = 0x201C
+    static let leRemoteConnectionParameterRequestReply: UInt16 = 0x2020
+    static let leRemoteConnectionParameterRequestNegativeReply: UInt16 = 0x2021
     static let leSetDataLength: UInt16 = 0x2022
     static let leReadSuggestedDefaultDataLength: UInt16 = 0x2023
     static let leWriteSuggestedDefaultDataLength: UInt16 = 0x2024
     static let leReadMaximumDataLength: UInt16 = 0x202F
+    static let leReadPHY: UInt16 = 0x2030
+    static let leSetDefaultPHY: UInt16 = 0x2031
+    static let leSetPHY: UInt16 = 0x2032
     static let leSetAdvertisingSetRandomAddress: UInt16 = 0x2035
     static let leSetExtendedAdvertisingParameters: UInt16 = 0x2036
     static let leSetExtendedAdvertisingData: UInt16 = 0x2037

@@ -12,6 +12,7 @@ struct CommandParameters: ~Escapable {
     func u16(_ offset: Int) -> UInt16 { UInt16(little(offset, count: 2)) }
     func i8(_ offset: Int) -> Int8 { Int8(bitPattern: u8(offset)) }
     func u24(_ offset: Int) -> UInt32 { UInt32(little(offset, count: 3)) }
+    func u40(_ offset: Int) -> UInt64 { little(offset, count: 5) }
     func u48(_ offset: Int) -> UInt64 { little(offset, count: 6) }
     func u64(_ offset: Int) -> UInt64 { little(offset, count: 8) }
 
@@ -34,6 +35,7 @@ struct OctetWriter: Sendable {
         octets.append(UInt8(truncatingIfNeeded: value >> 8))
     }
 
+    mutating func u40(_ value: UInt64) { little(value, count: 5) }
     mutating func u48(_ value: UInt64) { little(value, count: 6) }
     mutating func u64(_ value: UInt64) { little(value, count: 8) }
     mutating func bytes(_ value: some Collection<UInt8>) { octets.append(contentsOf: value) }

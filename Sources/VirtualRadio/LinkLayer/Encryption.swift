@@ -101,11 +101,14 @@ extension Air {
         }
     }
 
-    /// The peripheral's host has not answered: both link layers give up.
+    /// A host has not answered. With the peripheral's in encryption both link layers give up; with the central's about
+    /// parameters it is the peripheral that waited.
     mutating func procedureTimeout(_ link: LinkID) {
-        for role in [Role.central, .peripheral] {
-            if let slot = slot(of: link) { drop(slot, role, reason: .linkLayerResponseTimeout) }
+        guard let slot = slot(of: link) else { return }
+        guard links[slot].awaitsEncryption else {
+            return drop(slot, .peripheral, reason: .linkLayerResponseTimeout)
         }
+        for role in [Role.central, .peripheral] { drop(slot, role, reason: .linkLayerResponseTimeout) }
     }
 }
 

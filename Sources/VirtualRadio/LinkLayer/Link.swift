@@ -21,6 +21,10 @@ struct Link: Sendable {
     var pendingUpdate: ConnectionParameters?
     /// From the host's command until then.
     var updateIsRequested = false
+    var parameterRequest: ParameterRequest?
+    var phyProcedure: PHYProcedure?
+    /// Of 37 channels, the lowest first.
+    var channelMap: UInt64
     /// The connection event that is on the agenda.
     var scheduledEvent: UInt64?
     /// Guards against delivering from within a delivery.
@@ -62,6 +66,11 @@ struct Link: Sendable {
         return anchor + count * interval
     }
 
+    /// When what a central announces now takes effect: six events on.
+    ///
+    /// Core 5.4, Vol 6, Part B, 5.1.1 (Connection Update procedure) and 5.5 (Procedures with Instants)
+    func updateInstant(after now: UInt64) -> UInt64 { nextAnchor(after: now) + 5 * parameters.intervalNanoseconds }
+
     /// The last anchor that is not later than `now`: when the sides last heard each other.
     func lastAnchor(until now: UInt64) -> UInt64 {
         now <= anchor ? now : now - (now - anchor) % parameters.intervalNanoseconds
@@ -97,17 +106,28 @@ struct LinkSide: Sendable {
     var wantedTxOctets: UInt16
     var txOctets = DataLength.minimumOctets
     var rxOctets = DataLength.minimumOctets
+    /// What it transmits on, what its host would have, and whether that has been asked for and not answered.
+    var phy: PHY
+    var phyPreferences: PHYPreferences
+    var wantsPHYUpdate = false
     var silence: Silence?
 
-    init(controller: ControllerID, address: RadioAddress, handle: UInt16, isAlive: Bool, wantedTxOctets: UInt16) {
+    init(
+        controller: ControllerID, address: RadioAddress, handle: UInt16, isAlive: Bool, wantedTxOctets: UInt16,
+        phy: PHY, phyPreferences: PHYPreferences
+    ) {
         self.controller = controller
         self.address = address
         self.handle = handle
         self.isAlive = isAlive
         self.wantedTxOctets = wantedTxOctets
+        self.phy = phy
+        self.phyPreferences = phyPreferences
     }
 
     var hasTransmittable: Bool { !urgent.isEmpty || !isPaused && !queue.isEmpty }
+    /// Whether its host has suggested more than there is, for new connections.
+    var wantsLongerData: Bool { wantedTxOctets > txOctets }
     /// Whether a packet of data would be the next to go.
     var isIdle: Bool { urgent.isEmpty && queue.isEmpty && !isPaused }
 
@@ -121,7 +141,9 @@ struct LinkSide: Sendable {
     /// Core 5.4, Vol 6, Part B, 2.1 (Packet format for the LE Uncoded PHYs)
     func nextAirtime(isEncrypted: Bool) -> UInt64 {
         let payload = (urgent.first ?? (isPaused ? nil : queue.first))?.payloadOctets ?? 0
-        return UInt64(10 + payload + (isEncrypted && payload > 0 ? 4 : 0)) * 8_000
+        let octets = UInt64(10 + payload + (isEncrypted && payload > 0 ? 4 : 0))
+        // The LE 2M PHY is twice as fast, but for one octet more of preamble.
+        return phy == .le2M ? (octets + 1) * 4_000 : octets * 8_000
     }
 
     /// Behind everything that is waiting.
@@ -161,6 +183,13 @@ enum LinkPDU: Sendable {
     case startEncryptionResponse
     case rejectEncryption
     case connectionUpdate(ConnectionParameters)
+    case parameterRequest
+    case parameterReject(Status)
+    case channelMapUpdate(UInt64)
+    case phyRequest
+    case phyResponse
+    case phyUpdate(central: PHY, peripheral: PHY)
+    case phyUnknown
     case featureRequest
     case featureResponse
     case versionRequest
@@ -182,6 +211,12 @@ enum LinkPDU: Sendable {
         case .startEncryptionRequest, .startEncryptionResponse: 1
         case .rejectEncryption, .terminate: 2
         case .connectionUpdate: 12
+        case .parameterRequest: 24
+        case .parameterReject: 3
+        case .channelMapUpdate: 8
+        case .phyRequest, .phyResponse: 3
+        case .phyUpdate: 5
+        case .phyUnknown: 2
         case .featureRequest, .featureResponse, .lengthRequest, .lengthResponse: 9
         case .versionRequest, .versionResponse: 6
         }

@@ -28,26 +28,23 @@ extension Air {
         returns.i8(links[slot].path.rssi)
     }
 
-    /// Core 5.4, Vol 4, Part E, 7.1.23 (Read Remote Version Information command) and 7.8.21 (LE Read Remote Features
-    /// command)
+    /// Core 5.4, Vol 4, Part E, 7.8.21 (LE Read Remote Features command)
+    mutating func readRemoteFeatures(_ parameters: borrowing CommandParameters, of index: Int) throws(Status)
+        -> FollowUp
+    {
+        let (_, role, _) = try connection(parameters, of: index)
+        guard
+            role == .central || controllers[index].capabilities.leFeatures.contains(.peripheralInitiatedFeatures)
+        else { throw .commandDisallowed }
+        return try startProcedure(.featureRequest, parameters, of: index)
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.1.23 (Read Remote Version Information command), and what else only asks the other side
     mutating func startProcedure(_ request: LinkPDU, _ parameters: borrowing CommandParameters, of index: Int)
         throws(Status) -> FollowUp
     {
         let (slot, role, link) = try connection(parameters, of: index)
         links[slot][role].enqueueControl(request)
-        return .wake(link)
-    }
-
-    /// Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command). A peripheral would need the Connection Parameters
-    /// Request procedure, which this controller has not.
-    mutating func connectionUpdate(_ parameters: borrowing CommandParameters, of index: Int) throws(Status)
-        -> FollowUp
-    {
-        let (slot, role, link) = try connection(parameters, of: index)
-        let update = try ConnectionParameters(parameters, at: 2)
-        guard role == .central, !links[slot].updateIsRequested else { throw .commandDisallowed }
-        links[slot].updateIsRequested = true
-        links[slot].central.enqueueControl(.connectionUpdate(update))
         return .wake(link)
     }
 
@@ -57,9 +54,7 @@ extension Air {
     ) throws(Status) -> FollowUp {
         let (slot, role, link) = try connection(parameters, of: index)
         let (octets, time) = try Controller.dataLength(parameters, at: 2)
-        // Both limits hold: as many octets as fit into the time.
-        let fitting = max(time / 8 - 14, DataLength.minimumOctets)
-        links[slot][role].wantedTxOctets = min(octets, fitting)
+        links[slot][role].wantedTxOctets = DataLength.fitting(octets: octets, microseconds: time)
         links[slot][role].enqueueControl(.lengthRequest(txOctets: links[slot][role].wantedTxOctets))
         returns.u16(links[slot][role].handle)
         return .wake(link)

@@ -1,19 +1,18 @@
 /// How links come, live and go.
 extension Air {
-    /// The peripheral's handle, if it knows of the connection.
-    ///
     /// Core 5.4, Vol 6, Part B, 4.5 (Connection state)
     mutating func addLink(
         _ central: (index: Int, address: RadioAddress), _ peripheral: (index: Int, address: RadioAddress),
-        isHeardByPeripheral: Bool, _ parameters: ConnectionParameters, _ path: Path
-    ) -> UInt16? {
+        isHeardByPeripheral: Bool, _ parameters: ConnectionParameters, _ phy: PHY, _ path: Path
+    ) -> LinkID {
         // The first connection event: 1.25 ms and the transmit window after CONNECT_IND.
         let first = now + 2_500_000
         let id = LinkID(slot: links.firstIndex { $0.number == 0 } ?? links.count, number: uniqueNumber())
         func side(_ end: (index: Int, address: RadioAddress), _ handle: UInt16, isAlive: Bool) -> LinkSide {
             LinkSide(
                 controller: controllers[end.index].id, address: end.address, handle: handle, isAlive: isAlive,
-                wantedTxOctets: controllers[end.index].host.suggestedMaxTxOctets)
+                wantedTxOctets: controllers[end.index].host.initialMaxTxOctets, phy: phy,
+                phyPreferences: controllers[end.index].host.phyPreferences)
         }
         let centralHandle = controllers[central.index].addConnection(id, .central)
         let peripheralHandle =
@@ -21,7 +20,8 @@ extension Air {
         let link = Link(
             number: id.number, central: side(central, centralHandle, isAlive: true),
             peripheral: side(peripheral, peripheralHandle, isAlive: isHeardByPeripheral), parameters: parameters,
-            anchor: first, establishedAt: pacing == .paced ? first : now, path: path)
+            anchor: first, establishedAt: pacing == .paced ? first : now, path: path,
+            channelMap: controllers[central.index].host.channelMap)
         if id.slot == links.count { links.append(link) } else { links[id.slot] = link }
 
         let isSecondAlgorithm = [central.index, peripheral.index].allSatisfy {
@@ -32,13 +32,17 @@ extension Air {
                 handle: handle, role: role, peer: PeerAddress(address: peer), parameters, at: now)
             controllers[index].channelSelectionAlgorithm(handle: handle, isSecond: isSecondAlgorithm, at: now)
         }
+        let suggester = [Role.central, .peripheral].first { links[id.slot][$0].wantsLongerData }
+        if let suggester, isHeardByPeripheral {
+            links[id.slot][suggester].enqueueControl(.lengthRequest(txOctets: links[id.slot][suggester].wantedTxOctets))
+        }
         announce(central.index, centralHandle, .central, peer: peripheral.address)
         guard isHeardByPeripheral else {
             beginSilence(id.slot, .central)
-            return nil
+            return id
         }
         announce(peripheral.index, peripheralHandle, .peripheral, peer: central.address)
-        return peripheralHandle
+        return id
     }
 
     /// One side gives the connection up and, unless `reason` is nil, tells its host. The other hears nothing more; a link

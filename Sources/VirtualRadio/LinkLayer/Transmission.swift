@@ -17,15 +17,25 @@ extension Air {
         case .rejectEncryption: rejectEncryption(slot)
 
         case .connectionUpdate(let parameters): scheduleConnectionUpdate(slot, parameters)
+        case .parameterRequest: receiveParameterRequest(slot)
+        case .parameterReject(let reason): receiveParameterReject(slot, reason)
+        case .channelMapUpdate(let map): links[slot].channelMap = map
+        case .phyRequest: receivePHYRequest(slot, from: role)
+        case .phyResponse: receivePHYResponse(slot)
+        case .phyUpdate(let central, let peripheral): schedulePHYUpdate(slot, central: central, peripheral: peripheral)
+        case .phyUnknown: endPHYUpdate(slot, .unsupportedRemoteFeature, hasChanged: false)
         case .featureRequest: links[slot][role.other].enqueueControl(.featureResponse)
         case .featureResponse:
-            let features = capabilities(of: links[slot][role])?.leFeatures ?? []
+            let features = featureResponse(slot, from: role)
             notify(slot, role.other) { $0.readRemoteFeaturesComplete(handle: $1, features, at: $2) }
         case .versionRequest: links[slot][role.other].enqueueControl(.versionResponse)
         case .versionResponse:
             let version = capabilities(of: links[slot][role])?.version ?? 0
             notify(slot, role.other) { $0.readRemoteVersionComplete(handle: $1, version: version, at: $2) }
         case .lengthRequest(let octets):
+            // Who has not the feature answers LL_UNKNOWN_RSP, of which no host hears.
+            guard capabilities(of: links[slot][role.other])?.leFeatures.contains(.dataPacketLengthExtension) == true
+            else { break }
             links[slot][role.other].enqueueControl(.lengthResponse(txOctets: links[slot][role.other].wantedTxOctets))
             agreeDataLength(slot, role.other, peerTxOctets: octets)
         case .lengthResponse(let octets): agreeDataLength(slot, role.other, peerTxOctets: octets)
@@ -38,6 +48,15 @@ extension Air {
 
     func capabilities(of side: LinkSide) -> Capabilities? {
         index(of: side.controller).map { controllers[$0].capabilities }
+    }
+
+    /// FeatureSet of LL_FEATURE_RSP: in its first octet what both have.
+    ///
+    /// Core 5.4, Vol 6, Part B, 5.1.4 (Feature Exchange procedure)
+    private func featureResponse(_ slot: Int, from role: Role) -> LEFeatures {
+        let own = capabilities(of: links[slot][role])?.leFeatures ?? []
+        let asker = capabilities(of: links[slot][role.other])?.leFeatures ?? []
+        return own.intersection(.validBetweenControllers).intersection(asker.union(LEFeatures(rawValue: ~0xFF)))
     }
 
     /// Tells one side's host something about its connection.
@@ -54,29 +73,5 @@ extension Air {
         links[slot][role].txOctets = side.wantedTxOctets
         links[slot][role].rxOctets = peerTxOctets
         notify(slot, role) { $0.dataLengthChange(handle: $1, tx: side.wantedTxOctets, rx: peerTxOctets, at: $2) }
-    }
-
-    // MARK: Connection parameters
-
-    /// Core 5.4, Vol 6, Part B, 5.1.1 (Connection Update procedure): the instant is at least six events away.
-    private mutating func scheduleConnectionUpdate(_ slot: Int, _ parameters: ConnectionParameters) {
-        links[slot].pendingUpdate = parameters
-        agenda.add(
-            .connectionUpdate(LinkID(slot: slot, number: links[slot].number)),
-            at: links[slot].nextAnchor(after: now) + 5 * links[slot].parameters.intervalNanoseconds,
-            controller: links[slot].central.controller)
-    }
-
-    mutating func applyConnectionUpdate(_ link: LinkID) {
-        guard let slot = slot(of: link), let parameters = links[slot].pendingUpdate else { return }
-        links[slot].pendingUpdate = nil
-        links[slot].updateIsRequested = false
-        links[slot].parameters = parameters
-        links[slot].anchor = now
-        links[slot].scheduledEvent = nil
-        for role in [Role.central, .peripheral] {
-            notify(slot, role) { $0.connectionUpdateComplete(handle: $1, parameters, at: $2) }
-        }
-        wake(slot)
     }
 }
