@@ -58,5 +58,7 @@ final class HostServer: PeripheralRoleDelegate {
     func securityChanged(_ link: LinkInfo, error: HostError?) {}
     func advertisingStarted(error: HostError?) {}
     func displayPasskey(_ link: LinkInfo, passkey: UInt32) {}
+    func passkeyRequested(_ link: LinkInfo) {}
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {}
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {}
 }

@@ -319,6 +319,9 @@ private final class FuzzApp: CentralRoleDelegate, PeripheralRoleDelegate {
         require(first <= last, "a range ends before it begins")
     }
     func passkeyRequested(_ peer: PeerIdentifier) {}
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) { require(passkey < Passkey.limit, "seven digits") }
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { require(value < Passkey.limit, "seven digits") }
+    func passkeyRequested(_ link: LinkInfo) {}
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {}
     func centralConnected(_ link: LinkInfo) {
         require(!links.contains(link.link), "a link came twice")

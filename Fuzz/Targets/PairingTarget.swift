@@ -128,7 +128,7 @@ private final class PairingWorld {
                 side.completed = bond
                 require(bond.isAuthenticated && bond.keySize == 16, "a bond is weaker than its policy")
             case .failed: ends += 1
-            case .persist, .requestPasskey, .confirmNumeric, .securityRequested, .refused: break
+            case .persist, .requestConsent, .requestPasskey, .confirmNumeric, .securityRequested, .refused: break
             }
         }
         require(ends <= 1, "a pairing ended twice")

@@ -56,6 +56,8 @@ package final class Host {
     var managers = ManagerTable()
     var timers = TimerTable()
     var pairingWindow: PairingWindow?
+    weak var pairingAgent: (any PairingAgent)?
+    var attempts = RepeatedAttempts()
     var nextToken: UInt64 = 1
     let makeKeyPair: () -> P256KeyPair
     /// Published services by their declarations.
@@ -137,10 +139,12 @@ package struct HostConfiguration: Sendable {
     /// Connection interval in units of 1.25 ms, and supervision timeout in units of 10 ms, as central.
     package var connectionInterval: UInt16
     package var supervisionTimeout: UInt16
+    /// What becomes of pairings that no window and no request pins to a method.
+    package var pairing: PairingRules
 
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
-        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200
+        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused
     ) {
         self.deviceName = deviceName
         self.mtu = mtu
@@ -148,6 +152,7 @@ package struct HostConfiguration: Sendable {
         self.advertisingInterval = advertisingInterval
         self.connectionInterval = connectionInterval
         self.supervisionTimeout = supervisionTimeout
+        self.pairing = pairing
     }
 }
 

@@ -23,6 +23,8 @@ final class PeripheralApp: PeripheralRoleDelegate {
     private(set) var secured: [LinkInfo] = []
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkey: UInt32?
+    private(set) var passkeyWanted = false
+    private(set) var numericValue: UInt32?
     private(set) var advertisingStarts: [HostError?] = []
     private(set) var readyCalls = 0
     var value: [UInt8] = [1, 2, 3]
@@ -65,6 +67,8 @@ final class PeripheralApp: PeripheralRoleDelegate {
     func readyToUpdate() { readyCalls += 1 }
     func advertisingStarted(error: HostError?) { advertisingStarts.append(error) }
     func displayPasskey(_ link: LinkInfo, passkey: UInt32) { self.passkey = passkey }
+    func passkeyRequested(_ link: LinkInfo) { passkeyWanted = true }
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { numericValue = value }
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) { paired.append(result) }
 }
 
@@ -87,6 +91,8 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkeyWanted = false
     private(set) var invalidations = 0
+    private(set) var passkey: UInt32?
+    private(set) var numericValue: UInt32?
 
     init(_ host: Host, restoreIdentifier: String?) {
         self.host = host
@@ -118,5 +124,7 @@ final class CentralApp: CentralRoleDelegate {
     }
     func securityChanged(_ link: LinkInfo, error: HostError?) { secured.append(error == nil) }
     func passkeyRequested(_ peer: PeerIdentifier) { passkeyWanted = true }
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) { self.passkey = passkey }
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { numericValue = value }
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) { paired.append(result) }
 }

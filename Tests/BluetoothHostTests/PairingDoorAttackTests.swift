@@ -130,14 +130,36 @@ import Testing
         open(fortress, .passkeyDisplay)
         let peer = fortress.stranger()
         #expect(peer.connect(to: try fortress.lockAddress()))
-        for _ in 0..<3 {
+        for failure in 0..<3 {
             #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
             peer.send([0x05, 0x08], on: RawPeer.securityManager)
-            peer.run(100)
+            peer.run((RepeatedAttempts.firstIntervalMilliseconds << failure) + 100)
         }
         #expect(ask(peer, Self.passkeyRequest) == Self.notSupported)
         open(fortress, .passkeyDisplay)
         #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test("Guess after guess: each failure doubles the wait, and who does not wait is told so, 2.3.6")
+    func repeatedAttempts() throws {
+        let fortress = try Fortress()
+        let (peer, other) = (fortress.stranger(1), fortress.stranger(2))
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        for failure in 0..<5 {
+            // A window for each, so that only the wait stands in the way.
+            open(fortress, .passkeyDisplay)
+            #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
+            peer.send([0x05, 0x04], on: RawPeer.securityManager)
+            peer.run(100)
+            #expect(ask(peer, Self.passkeyRequest) == [0x05, 0x09])
+            peer.run((RepeatedAttempts.firstIntervalMilliseconds << failure) - 300)
+            #expect(ask(peer, Self.passkeyRequest) == [0x05, 0x09])
+            peer.run(300)
+        }
+        // Its waiting is nobody else's.
+        open(fortress, .passkeyDisplay)
+        #expect(other.connect(to: try fortress.lockAddress()))
+        #expect(ask(other, Self.passkeyRequest)?.first == 0x02)
     }
 
     @Test("A pairing that claims another bond's address, or its identity key, is refused, and the bond stands")

@@ -74,6 +74,30 @@ enum Fixture {
             credential: credential)
     }
 
+    static let temporaryKey = secret("B0B1B2B3B4B5B6B7B8B9BABBBCBDBEBF")
+
+    /// What a pairing of this way is given. Legacy pairing's sides offer nothing better.
+    static func parameters(
+        _ role: PairingRole, _ way: StateInputTests.Way, asksConsent: Bool = false
+    ) throws -> PairingParameters {
+        let legacy =
+            way.isLegacy
+            ? LegacyPairing(temporaryKey: way.model == .outOfBand ? temporaryKey : nil, isAlone: true) : nil
+        let capability: IOCapability
+        switch way.model {
+        case .justWorks, .outOfBand: capability = .noInputNoOutput
+        case .numericComparison: capability = .displayYesNo
+        case .passkeyEntry: capability = way.typist == nil || way.typist == role ? .keyboardOnly : .displayOnly
+        }
+        var capabilities = PairingCapabilities(
+            ioCapability: capability, minimumLevel: way.model == .justWorks ? 2 : 3, asksConsent: asksConsent)
+        if !way.isLegacy, case .outOfBand(let offered, let received) = try method(role, way.model) {
+            (capabilities.offered, capabilities.received) = (offered, received)
+        }
+        return PairingParameters(
+            policy: PairingPolicy(choice: .negotiated(capabilities), legacy: legacy), material: try material(role))
+    }
+
     static func bond(
         _ id: Int64, identity: DeviceAddress = Fixture.initiatorAddress, irk: Secret? = nil,
         model: AssociationModel = .outOfBand, state: BondState = .confirmed, credential: String? = nil,
@@ -158,7 +182,8 @@ struct Rig {
     /// What the user types when the peer shows a passkey.
     var typed: (UInt32) -> UInt32 = { $0 }
     var numbersAreEqual = true
-    private var shownPasskey: UInt32?
+    var consents = true
+    var shownPasskey: UInt32?
     private var typist: PairingRole?
     private var pending: [(PairingRole, PairingOutput)] = []
 
@@ -175,6 +200,12 @@ struct Rig {
     mutating func begin(_ model: AssociationModel, credential: String? = nil) throws {
         responder.handle(.arm(try Fixture.parameters(.responder, model, credential: credential)))
         post(.initiator, .begin(try Fixture.parameters(.initiator, model, credential: credential)))
+    }
+
+    mutating func begin(_ way: StateInputTests.Way, asksConsent: Bool = false) throws {
+        responder.handle(.arm(try Fixture.parameters(.responder, way, asksConsent: asksConsent)))
+        if way.model == .passkeyEntry, way.typist == nil { shownPasskey = Fixture.passkey }
+        post(.initiator, .begin(try Fixture.parameters(.initiator, way)))
     }
 
     mutating func post(_ role: PairingRole, _ event: PairingEvent) {
@@ -205,6 +236,7 @@ struct Rig {
             typist = role
             type()
         case .confirmNumeric: post(role, .numericCompared(equal: numbersAreEqual))
+        case .requestConsent: post(role, .consented(consents))
         case .startEncryption(let ltk):
             let fits = responder.machine.longTermKey == ltk
             post(.responder, .encryptionChanged(enabled: fits))

@@ -329,8 +329,8 @@ struct PairingAttackTests {
         var initiator = try Fixture.parameters(.initiator, .outOfBand)
         let guess = OutOfBandOffer(random: secret("00000000000000000000000000000000"))
         let publicKey = try Fixture.keyPair(.responder).publicKey
-        initiator.policy.method = .outOfBand(
-            offered: nil, received: guess.data(address: Fixture.responderAddress, publicKey: publicKey))
+        initiator.policy.choice = .pinned(
+            .outOfBand(offered: nil, received: guess.data(address: Fixture.responderAddress, publicKey: publicKey)))
         rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
         rig.post(.initiator, .begin(initiator))
         rig.run()
@@ -341,9 +341,9 @@ struct PairingAttackTests {
     func otherLock() throws {
         var rig = try Rig()
         var initiator = try Fixture.parameters(.initiator, .outOfBand)
-        guard case .outOfBand(_, var data?) = initiator.policy.method else { return }
+        guard case .pinned(.outOfBand(_, var data?)) = initiator.policy.choice else { return }
         data.address.bits ^= 1
-        initiator.policy.method = .outOfBand(offered: nil, received: data)
+        initiator.policy.choice = .pinned(.outOfBand(offered: nil, received: data))
         rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
         rig.post(.initiator, .begin(initiator))
         rig.run()

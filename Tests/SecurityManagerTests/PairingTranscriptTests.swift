@@ -59,12 +59,12 @@ struct PairingTranscriptTests {
         var (mine, theirs) = (
             try Fixture.parameters(.initiator, .passkeyEntry), try Fixture.parameters(.responder, .passkeyEntry)
         )
-        mine.policy.method = .passkeyDisplay
-        theirs.policy.method = .passkeyInput
+        mine.policy.choice = .pinned(.passkeyDisplay)
+        theirs.policy.choice = .pinned(.passkeyInput)
         rig.responder.handle(.arm(theirs))
         rig.post(.initiator, .begin(mine))
         rig.run(until: { role, output in role == .responder && output == .requestPasskey })
-        #expect(rig.responder.machine.allowedOpcodes == [.pairingConfirm])
+        #expect(rig.responder.machine.allowedOpcodes == [.pairingConfirm, .pairingKeypressNotification])
         rig.run()
         #expect(rig.initiator.completed != nil && rig.responder.completed?.model == .passkeyEntry)
     }
@@ -75,9 +75,9 @@ struct PairingTranscriptTests {
         var (mine, theirs) = (
             try Fixture.parameters(.initiator, .passkeyEntry), try Fixture.parameters(.responder, .passkeyEntry)
         )
-        mine.policy.method = .passkeyDisplay
-        theirs.policy.method = .passkeyInput
-        let passkey = UInt32(Fixture.random(seed: 1)[344...].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000)
+        mine.policy.choice = .pinned(.passkeyDisplay)
+        theirs.policy.choice = .pinned(.passkeyInput)
+        let passkey = UInt32(Fixture.random(seed: 1)[344..<352].reduce(UInt64(0)) { $0 << 8 | UInt64($1) } % 1_000_000)
         rig.responder.handle(.arm(theirs))
         rig.typed = { _ in .max }
         rig.post(.initiator, .begin(mine))
@@ -85,7 +85,7 @@ struct PairingTranscriptTests {
         let confirm = rig.initiator.sent.filter { $0.opcode == .pairingConfirm }
         let first = try #require(confirm.first)
         #expect(rig.responder.receive(first).isEmpty)
-        #expect(rig.responder.machine.allowedOpcodes.isEmpty)
+        #expect(rig.responder.machine.allowedOpcodes == [.pairingKeypressNotification])
         #expect(rig.responder.handle(.passkeyEntered(passkey)).sent.map(\.opcode) == [.pairingConfirm])
     }
 
@@ -96,11 +96,11 @@ struct PairingTranscriptTests {
         var (initiator, responder) = (
             try Fixture.parameters(.initiator, .outOfBand), try Fixture.parameters(.responder, .outOfBand)
         )
-        guard case .outOfBand(_, let theirs) = initiator.policy.method else { return }
-        initiator.policy.method = .outOfBand(offered: mine, received: theirs)
+        guard case .pinned(.outOfBand(_, let theirs)) = initiator.policy.choice else { return }
+        initiator.policy.choice = .pinned(.outOfBand(offered: mine, received: theirs))
         let data = mine.data(address: Fixture.initiatorAddress, publicKey: initiator.material.keyPair.publicKey)
-        responder.policy.method = .outOfBand(
-            offered: OutOfBandOffer(random: Fixture.outOfBandRandom), received: data)
+        responder.policy.choice = .pinned(
+            .outOfBand(offered: OutOfBandOffer(random: Fixture.outOfBandRandom), received: data))
         rig.responder.handle(.arm(responder))
         rig.post(.initiator, .begin(initiator))
         rig.run()
@@ -112,9 +112,9 @@ struct PairingTranscriptTests {
     func offeredInVain() throws {
         var rig = try Rig()
         var initiator = try Fixture.parameters(.initiator, .outOfBand)
-        guard case .outOfBand(_, let theirs) = initiator.policy.method else { return }
-        initiator.policy.method = .outOfBand(
-            offered: OutOfBandOffer(random: Fixture.strangerIRK), received: theirs)
+        guard case .pinned(.outOfBand(_, let theirs)) = initiator.policy.choice else { return }
+        initiator.policy.choice = .pinned(
+            .outOfBand(offered: OutOfBandOffer(random: Fixture.strangerIRK), received: theirs))
         rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
         rig.post(.initiator, .begin(initiator))
         rig.run()

@@ -6,60 +6,142 @@ import Testing
 /// Every state of the machine, in both roles, against every command and every other event.
 @Suite("State x input")
 struct StateInputTests {
+    /// How a pairing goes: its model, and whether it is legacy pairing.
+    struct Way: Sendable, CustomStringConvertible {
+        var model: AssociationModel
+        var isLegacy = false
+        /// Passkey entry: who types; nil for both.
+        var typist: PairingRole?
+        var description: String { (isLegacy ? "legacy " : "") + "\(model)" }
+    }
+
     /// What a state may take; everything else is expected to be refused.
     struct Row: Sendable, CustomStringConvertible {
         var role: PairingRole
         var name: String
+        var way = Way(model: .outOfBand)
         var allowed: Set<SMPOpcode> = []
         var isPairing = true
+        var takesConsent = false
         var takesPasskey = false
         var takesComparison = false
         var takesEncryption = false
-        var description: String { "\(role) \(name)" }
+        var description: String { "\(role) \(name), \(way)" }
     }
 
-    static let rows: [Row] = [
+    static let rows: [Row] = outsidePairings + secureConnections + legacy
+
+    private static let outsidePairings: [Row] = [
         Row(role: .initiator, name: "idle", allowed: [.securityRequest], isPairing: false),
-        Row(role: .initiator, name: "awaitingResponse", allowed: [.pairingResponse, .securityRequest]),
-        Row(role: .initiator, name: "awaitingPublicKey", allowed: [.pairingPublicKey]),
-        Row(role: .initiator, name: "awaitingPasskey", takesPasskey: true),
-        Row(role: .initiator, name: "awaitingConfirm", allowed: [.pairingConfirm]),
-        Row(role: .initiator, name: "awaitingRandom", allowed: [.pairingRandom]),
-        Row(role: .initiator, name: "comparing", takesComparison: true),
-        Row(role: .initiator, name: "awaitingCheck", allowed: [.pairingDHKeyCheck]),
-        Row(role: .initiator, name: "awaitingEncryption", allowed: [.securityRequest], takesEncryption: true),
-        Row(role: .initiator, name: "receivingIRK", allowed: [.identityInformation]),
-        Row(role: .initiator, name: "receivingAddress", allowed: [.identityAddressInformation]),
-        Row(role: .initiator, name: "receivingCSRK", allowed: [.signingInformation]),
         Row(role: .initiator, name: "completed", allowed: [.securityRequest], isPairing: false),
         Row(role: .initiator, name: "dead", isPairing: false),
         Row(role: .responder, name: "idle", allowed: [.pairingRequest], isPairing: false),
         Row(role: .responder, name: "armed", allowed: [.pairingRequest], isPairing: false),
-        Row(role: .responder, name: "awaitingPublicKey", allowed: [.pairingPublicKey]),
-        Row(role: .responder, name: "awaitingPasskey", allowed: [.pairingConfirm], takesPasskey: true),
-        Row(role: .responder, name: "awaitingConfirm", allowed: [.pairingConfirm]),
-        Row(role: .responder, name: "awaitingRandom", allowed: [.pairingRandom]),
-        Row(role: .responder, name: "comparing", allowed: [.pairingDHKeyCheck], takesComparison: true),
-        Row(role: .responder, name: "awaitingCheck", allowed: [.pairingDHKeyCheck]),
-        Row(role: .responder, name: "awaitingEncryption", takesEncryption: true),
-        Row(role: .responder, name: "receivingIRK", allowed: [.identityInformation]),
-        Row(role: .responder, name: "receivingAddress", allowed: [.identityAddressInformation]),
-        Row(role: .responder, name: "receivingCSRK", allowed: [.signingInformation]),
         Row(role: .responder, name: "completed", allowed: [.pairingRequest], isPairing: false),
         Row(role: .responder, name: "dead", isPairing: false),
     ]
 
+    private static let compared: [Way] = [Way(model: .justWorks), Way(model: .numericComparison)]
+    private static let typed: [Way] = [
+        Way(model: .passkeyEntry), Way(model: .passkeyEntry, typist: .initiator),
+        Way(model: .passkeyEntry, typist: .responder),
+    ]
+
+    /// Every state that each method of LE Secure Connections passes through, in each role.
+    private static let secureConnections: [Row] = (compared + typed + [Way(model: .outOfBand)]).flatMap { way in
+        let isTyped = way.model == .passkeyEntry
+        let keypress: Set<SMPOpcode> = isTyped ? [.pairingKeypressNotification] : []
+        var rows = [
+            Row(role: .initiator, name: "awaitingResponse", way: way, allowed: [.pairingResponse, .securityRequest]),
+            Row(role: .initiator, name: "awaitingPublicKey", way: way, allowed: [.pairingPublicKey]),
+            Row(role: .initiator, name: "awaitingRandom", way: way, allowed: keypress.union([.pairingRandom])),
+            Row(role: .initiator, name: "awaitingCheck", way: way, allowed: [.pairingDHKeyCheck]),
+            Row(role: .responder, name: "awaitingConsent", way: way, takesConsent: true),
+            Row(role: .responder, name: "awaitingPublicKey", way: way, allowed: [.pairingPublicKey]),
+            Row(role: .responder, name: "awaitingRandom", way: way, allowed: keypress.union([.pairingRandom])),
+        ]
+        if way.model != .outOfBand {
+            rows.append(
+                Row(role: .initiator, name: "awaitingConfirm", way: way, allowed: keypress.union([.pairingConfirm])))
+        }
+        if way.model == .numericComparison {
+            rows += [
+                Row(role: .initiator, name: "comparing", way: way, takesComparison: true),
+                Row(
+                    role: .responder, name: "comparing", way: way, allowed: [.pairingDHKeyCheck], takesComparison: true),
+            ]
+        } else {
+            rows.append(Row(role: .responder, name: "awaitingCheck", way: way, allowed: [.pairingDHKeyCheck]))
+        }
+        if isTyped {
+            rows.append(
+                Row(role: .responder, name: "awaitingConfirm", way: way, allowed: keypress.union([.pairingConfirm])))
+            if way.typist != .responder {
+                rows.append(
+                    Row(role: .initiator, name: "awaitingPasskey", way: way, allowed: keypress, takesPasskey: true))
+            }
+            if way.typist != .initiator {
+                rows.append(
+                    Row(
+                        role: .responder, name: "awaitingPasskey", way: way,
+                        allowed: keypress.union([.pairingConfirm]), takesPasskey: true))
+            }
+        }
+        for role in PairingRole.allCases {
+            rows += [
+                Row(
+                    role: role, name: "awaitingEncryption", way: way,
+                    allowed: role == .initiator ? [.securityRequest] : [], takesEncryption: true),
+                Row(role: role, name: "receivingIRK", way: way, allowed: [.identityInformation]),
+                Row(role: role, name: "receivingAddress", way: way, allowed: [.identityAddressInformation]),
+                Row(role: role, name: "receivingCSRK", way: way, allowed: [.signingInformation]),
+            ]
+        }
+        return rows
+    }
+
+    private static let legacyWays: [Way] = [
+        Way(model: .justWorks, isLegacy: true), Way(model: .outOfBand, isLegacy: true),
+        Way(model: .passkeyEntry, isLegacy: true), Way(model: .passkeyEntry, isLegacy: true, typist: .initiator),
+        Way(model: .passkeyEntry, isLegacy: true, typist: .responder),
+    ]
+
+    /// The same of legacy pairing.
+    private static let legacy: [Row] = legacyWays.flatMap { way in
+        let keypress: Set<SMPOpcode> = way.model == .passkeyEntry ? [.pairingKeypressNotification] : []
+        var rows: [Row] = [
+            Row(role: .initiator, name: "awaitingResponse", way: way, allowed: [.pairingResponse, .securityRequest]),
+            Row(role: .responder, name: "awaitingConsent", way: way, takesConsent: true),
+        ]
+        for role in PairingRole.allCases {
+            if way.model == .passkeyEntry, way.typist == nil || way.typist == role {
+                rows.append(
+                    Row(
+                        role: role, name: "awaitingPasskey", way: way,
+                        allowed: role == .responder ? keypress.union([.pairingConfirm]) : keypress,
+                        takesPasskey: true))
+            }
+            rows += [
+                Row(role: role, name: "awaitingConfirm", way: way, allowed: keypress.union([.pairingConfirm])),
+                Row(role: role, name: "awaitingRandom", way: way, allowed: keypress.union([.pairingRandom])),
+                Row(
+                    role: role, name: "awaitingEncryption", way: way,
+                    allowed: role == .initiator ? [.securityRequest] : [], takesEncryption: true),
+                Row(role: role, name: "receivingIRK", way: way, allowed: [.identityInformation]),
+                Row(role: role, name: "receivingAddress", way: way, allowed: [.identityAddressInformation]),
+                Row(role: role, name: "receivingCSRK", way: way, allowed: [.signingInformation]),
+            ]
+        }
+        rows += [
+            Row(role: .initiator, name: "receivingLTK", way: way, allowed: [.encryptionInformation]),
+            Row(role: .initiator, name: "receivingEDIV", way: way, allowed: [.centralIdentification]),
+        ]
+        return rows
+    }
+
     static let commands: [SMPPDU] = SMPPDUTests.vectors.filter { !$0.section.contains("tomorrow") }.map(\.pdu)
 
     static func side(_ row: Row) throws -> Side {
-        func stopped(_ rig: inout Rig, by role: PairingRole, _ code: UInt8) -> Side {
-            rig.run(until: { speaker, output in
-                guard case .send(let octets) = output else { return false }
-                return speaker == role && octets.first == code
-            })
-            return row.role == .initiator ? rig.initiator : rig.responder
-        }
-        let initiates = row.role == .initiator
         switch row.name {
         case "idle": return try Side(row.role)
         case "armed":
@@ -70,46 +152,44 @@ struct StateInputTests {
             var side = try Side(row.role)
             side.handle(.disconnected)
             return side
-        case "completed":
-            var rig = try Rig(.outOfBand)
-            rig.run()
-            return initiates ? rig.initiator : rig.responder
-        case "awaitingPasskey":
-            var rig = try Rig()
-            var (mine, theirs) = (
-                try Fixture.parameters(.initiator, .passkeyEntry), try Fixture.parameters(.responder, .passkeyEntry)
-            )
-            if !initiates { (mine.policy.method, theirs.policy.method) = (.passkeyDisplay, .passkeyInput) }
-            rig.responder.handle(.arm(theirs))
-            rig.post(.initiator, .begin(mine))
-            rig.run(until: { $1 == .requestPasskey })
-            return initiates ? rig.initiator : rig.responder
+        default: break
+        }
+        var rig = try Rig()
+        try rig.begin(row.way, asksConsent: row.name == "awaitingConsent")
+        rig.run(until: { speaker, output in isReached(row, speaker, output) })
+        return row.role == .initiator ? rig.initiator : rig.responder
+    }
+
+    /// A state is entered before what led out of it is carried out.
+    private static func isReached(_ row: Row, _ speaker: PairingRole, _ output: PairingOutput) -> Bool {
+        let initiates = row.role == .initiator
+        func sends(_ role: PairingRole, _ code: UInt8) -> Bool {
+            guard case .send(let octets) = output else { return false }
+            return speaker == role && octets.first == code
+        }
+        let peer: PairingRole = initiates ? .responder : .initiator
+        switch row.name {
+        case "awaitingResponse": return sends(.initiator, 0x01)
+        case "awaitingConsent":
+            if case .requestConsent = output { return true }
+            return false
+        case "awaitingPublicKey": return sends(row.role, initiates ? 0x0C : 0x02)
+        case "awaitingPasskey": return speaker == row.role && output == .requestPasskey
         case "awaitingConfirm":
-            var rig = try Rig(initiates ? .numericComparison : .passkeyEntry)
-            return stopped(&rig, by: initiates ? .responder : .initiator, 0x03)
+            let isCommitted = row.way.model == .passkeyEntry || row.way.isLegacy
+            return isCommitted ? sends(.initiator, 0x03) : sends(.responder, 0x03)
+        case "awaitingRandom": return sends(.initiator, 0x04)
         case "comparing":
-            var rig = try Rig(.numericComparison)
-            rig.run(until: { role, output in
-                guard case .confirmNumeric = output else { return false }
-                return role == row.role
-            })
-            return initiates ? rig.initiator : rig.responder
-        default:
-            var rig = try Rig(.outOfBand)
-            let (own, peer): (PairingRole, PairingRole) =
-                initiates ? (.initiator, .responder) : (.responder, .initiator)
-            switch row.name {
-            case "awaitingResponse": return stopped(&rig, by: .initiator, 0x01)
-            case "awaitingPublicKey": return stopped(&rig, by: own, initiates ? 0x0C : 0x02)
-            case "awaitingRandom": return stopped(&rig, by: .initiator, 0x04)
-            case "awaitingCheck": return stopped(&rig, by: own, initiates ? 0x0D : 0x04)
-            case "awaitingEncryption":
-                rig.run(until: { $0 == .initiator && $1.isStartEncryption })
-                return initiates ? rig.initiator : rig.responder
-            case "receivingIRK": return stopped(&rig, by: peer, 0x08)
-            case "receivingAddress": return stopped(&rig, by: peer, 0x09)
-            default: return stopped(&rig, by: peer, 0x0A)
-            }
+            guard case .confirmNumeric = output else { return false }
+            return speaker == row.role
+        case "awaitingCheck": return sends(.initiator, 0x0D)
+        case "awaitingEncryption": return speaker == .initiator && output.isStartEncryption
+        case "receivingLTK": return sends(peer, 0x06)
+        case "receivingEDIV": return sends(peer, 0x07)
+        case "receivingIRK": return sends(peer, 0x08)
+        case "receivingAddress": return sends(peer, 0x09)
+        case "receivingCSRK": return sends(peer, 0x0A)
+        default: return false
         }
     }
 
@@ -177,7 +257,9 @@ struct StateInputTests {
     @Test("Users and controllers are heard only where they were asked", arguments: rows)
     func localEvents(_ row: Row) throws {
         for (event, taken) in [
-            (PairingEvent.passkeyEntered(Fixture.passkey), row.takesPasskey),
+            (PairingEvent.consented(true), row.takesConsent),
+            (.consented(false), row.takesConsent),
+            (.passkeyEntered(Fixture.passkey), row.takesPasskey),
             (.passkeyEntered(1_000_000), row.takesPasskey),
             (.numericCompared(equal: true), row.takesComparison),
             (.numericCompared(equal: false), row.takesComparison),
@@ -191,6 +273,9 @@ struct StateInputTests {
                 continue
             }
             switch event {
+            case .consented(false):
+                #expect(outputs.sent == [.pairingFailed(.pairingNotSupported)])
+                #expect(outputs.failure == .cancelled(.pairingNotSupported))
             case .passkeyEntered(1_000_000):
                 #expect(outputs.sent == [.pairingFailed(.passkeyEntryFailed)])
                 #expect(outputs.failure == .cancelled(.passkeyEntryFailed))

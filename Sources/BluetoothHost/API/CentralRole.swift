@@ -23,6 +23,10 @@ package protocol CentralRoleDelegate: AnyObject {
     func securityChanged(_ link: LinkInfo, error: HostError?)
     /// The other side displays six digits: answer with ``Host/enterPasskey(_:for:)``.
     func passkeyRequested(_ peer: PeerIdentifier)
+    /// Show these six digits, which the other side's user types.
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32)
+    /// Both sides show six digits: answer whether they are equal with ``Host/answerPairing(_:_:)``.
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32)
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>)
 }
 
@@ -71,6 +75,9 @@ package enum ClientValue: Sendable {
 package enum PairingRequest: Sendable {
     /// From the peer's setup code: address, confirm value and random value.
     case outOfBand(OutOfBandData)
-    /// The peer displays, the user types here.
+    /// The peer displays or has a keyboard too, the user types here.
     case passkeyEntry
+    /// The user types at the peer what this side displays.
+    case passkeyDisplay
+    case numericComparison
 }

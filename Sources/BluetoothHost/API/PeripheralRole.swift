@@ -25,6 +25,10 @@ package protocol PeripheralRoleDelegate: AnyObject {
     func advertisingStarted(error: HostError?)
     /// Show these six digits to whoever holds the other side.
     func displayPasskey(_ link: LinkInfo, passkey: UInt32)
+    /// The other side displays six digits: answer with ``Host/answerPairing(_:_:)``.
+    func passkeyRequested(_ link: LinkInfo)
+    /// Both sides show six digits: answer whether they are equal with ``Host/answerPairing(_:_:)``.
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32)
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>)
 }
 
@@ -97,6 +101,9 @@ package struct PairingWindow: Sendable {
         case outOfBand(keyPair: P256KeyPair, random: Secret)
         /// A fresh random passkey for each attempt, displayed here.
         case passkeyDisplay
+        /// The other side displays, the user types here.
+        case passkeyEntry
+        case numericComparison
     }
 
     package var method: Method

@@ -179,8 +179,12 @@ extension Host {
     }
 
     func start(_ operation: GATTClientOperation, _ kind: LinkOperation, _ token: OperationToken, on link: Link) {
-        link.operations[token.rawValue] = kind
-        withEndpoint(link) { $0.perform(operation, token: token.rawValue, now: now, outputs: &$1) }
+        start(SecuredOperation(operation: operation, kind: kind, token: token), on: link)
+    }
+
+    func start(_ asked: SecuredOperation, on link: Link) {
+        link.operations[asked.token.rawValue] = asked
+        withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: now, outputs: &$1) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
@@ -190,9 +194,10 @@ extension Host {
     }
 
     func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
-        guard let operation = link.operations.removeValue(forKey: token) else { return }
+        guard let asked = link.operations.removeValue(forKey: token) else { return }
+        if case .failure(let error) = result, secure(link, for: error, asked) { return }
         let outcome = result.mapError(HostError.gatt).map(ClientValue.init)
-        switch operation {
+        switch asked.kind {
         case .procedure(let manager, let token), .signedWrite(let manager, let token):
             finish(manager, token, link.peer, outcome)
         case .subscribe(let manager, let token, let record):
@@ -215,7 +220,9 @@ extension Host {
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
     func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
-        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token) else { return }
+        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token)?.kind else {
+            return
+        }
         guard let bond = link.bond, !link.security.encrypted,
             case .signed(let pdu, let reservation) = bondBook.sign(message, with: bond)
         else { return finish(manager, operation, link.peer, .failure(.cannotSign)) }

@@ -117,10 +117,12 @@ extension Host {
     func closed(_ link: Link, reason: HCIErrorCode) {
         links[link.id] = nil
         linksByHandle[link.handle] = nil
+        link.isDisconnecting = true
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
         perform(sends)
         pairing(link, .disconnected)
+        runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$1) }
         closeChannels(link, reason: reason)
         for (manager, token) in link.rssiWaiting { finish(manager, token, link.peer, .failure(.disconnected(reason))) }
@@ -195,7 +197,7 @@ extension Host {
         case .attributeProtocol where frame.payload.count > configuration.mtu:
             receivedOversized(frame.channel, frame.payload, on: link)
         case .attributeProtocol: receivedATT(frame.payload, on: link)
-        case .securityManagerProtocol: pairing(link, .received(frame.payload))
+        case .securityManagerProtocol: receivedSMP(frame.payload, on: link)
         case .leSignalling: receivedSignal(frame.payload, on: link)
         default: withLogicalLink(link) { $0.receive(frame: frame.payload, on: frame.channel, now: now, into: &$1) }
         }

@@ -30,6 +30,11 @@ final class Link {
     /// Of the channels that an app was told of, or asked for.
     var channelOwners: [ChannelNumber: ChannelOwner] = [:]
     var pairing: PairingMachine
+    /// Whether a window or a request named the method of the pairing under way: else the pairing agent is asked.
+    var isPairingPinned = false
+    /// As central: operations that were refused for want of security, and wait for it.
+    var awaitingSecurity: [SecuredOperation] = []
+    static let awaitingSecurityMaximum = 64
     /// The window that the attempt under way began in.
     var pairingWindow = 0
     /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
@@ -47,7 +52,7 @@ final class Link {
     var waitingConnectionUpdate: ConnectionParameters?
     /// Who asked for the signal strength: one command answers them all.
     var rssiWaiting: [(ManagerID, OperationToken)] = []
-    var operations: [UInt64: LinkOperation] = [:]
+    var operations: [UInt64: SecuredOperation] = [:]
     /// Requests of the peer that wait for an app.
     var requests: [UInt64: ServerRequestKind] = [:]
     /// Indications from the queue of a bonded central: token to sequence.
@@ -83,6 +88,14 @@ final class Link {
 }
 
 enum ServerRequestKind { case read, write }
+
+/// An operation at the peer, with all that is needed to ask once more when it was refused for want of security.
+struct SecuredOperation {
+    var operation: GATTClientOperation
+    var kind: LinkOperation
+    var token: OperationToken
+    var isRetry = false
+}
 
 /// What an operation on a link belongs to.
 enum LinkOperation {

@@ -66,12 +66,15 @@ extension Host {
         if let key {
             // The bond may have been deleted while the controllers were at it.
             guard let bond = bondBook.bond(key) else { return disconnect(link, reason: .authenticationFailure) }
+            // A bond with a credential waits for the word of whoever gave it.
+            if bond.credential == nil { promoteBond(key) }
             proved(link, bond)
         } else if link.pairing.isPairing {
             // The key is the pairing's: what it is worth is known when the pairing is.
-            link.security.encrypted = true
-            link.security.keySize = PairingPolicy.keyOctets
-            link.security.secureConnections = true
+            let strength = link.pairing.strength
+            link.security = LinkSecurity(
+                encrypted: true, secureConnections: strength?.isSecureConnections ?? false,
+                keySize: strength?.keyOctets ?? 0, bonded: link.security.bonded)
             pairing(link, .encryptionChanged(enabled: true))
         } else if !link.security.encrypted {
             // Encrypted with a key that nobody here gave.
@@ -97,6 +100,7 @@ extension Host {
         switch link.role {
         case .central:
             for delegate in centralDelegates(of: link.peer) { delegate.securityChanged(link.info, error: error) }
+            runAwaitingSecurity(link)
         case .peripheral:
             for delegate in managers.peripherals { delegate.securityChanged(link.info, error: error) }
         }

@@ -23,13 +23,28 @@ extension Host {
     /// Lets the peer of a link pair if the window is open and nobody else is at it.
     func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
-        let isFree = !links.values.contains { $0.role == .peripheral && $0.pairing.isPairing }
-        if isFree, let window = pairingWindow, let parameters = responderParameters(window) {
-            pairing(link, .arm(parameters))
-        } else {
-            pairing(link, .disarm(refusing: .pairingNotSupported))
+        link.isPairingPinned = pairingWindow != nil
+        let isFree = !links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
+        guard isFree, pairingWindow != nil || configuration.pairing.isAllowed else {
+            return pairing(link, .disarm(refusing: .pairingNotSupported))
         }
+        // Core 5.4, Vol 3, Part H, 2.3.6 (Repeated attempts)
+        guard attempts.waits(claimant(link), at: now) == nil else {
+            return pairing(link, .disarm(refusing: .repeatedAttempts))
+        }
+        let parameters = pairingWindow.map(responderParameters) ?? negotiatedParameters(asksConsent: true)
+        pairing(link, parameters.map(PairingEvent.arm) ?? .disarm(refusing: .unspecifiedReason))
     }
+
+    /// What a Pairing Request finds depends on the moment at which it comes: the wait after a failure may be over.
+    func receivedSMP(_ octets: [UInt8], on link: Link) {
+        let isRequest = octets.first == SMPOpcode.pairingRequest.rawValue
+        if isRequest, link.role == .peripheral, !link.pairing.isPairing { armPairing(link) }
+        pairing(link, .received(octets))
+    }
+
+    /// Whom a peer's failures are held against.
+    func claimant(_ link: Link) -> DeviceAddress { link.identity?.address ?? link.address }
 
     private func responderParameters(_ window: PairingWindow) -> PairingParameters? {
         let method: PairingMethod
@@ -41,6 +56,12 @@ extension Host {
         case .passkeyDisplay:
             method = .passkeyDisplay
             keyPair = makeKeyPair()
+        case .passkeyEntry:
+            method = .passkeyInput
+            keyPair = makeKeyPair()
+        case .numericComparison:
+            method = .numericComparison
+            keyPair = makeKeyPair()
         }
         return parameters(method, keyPair, credential: window.credential)
     }
@@ -48,7 +69,12 @@ extension Host {
     private func parameters(
         _ method: PairingMethod, _ keyPair: P256KeyPair, credential: String
     ) -> PairingParameters? {
-        let policy = PairingPolicy(method: method, requiredPeerKeys: [.signKey])
+        parameters(PairingPolicy(method: method, requiredPeerKeys: [.signKey]), keyPair, credential: credential)
+    }
+
+    func parameters(
+        _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?
+    ) -> PairingParameters? {
         let octets = random.octets(PairingMaterial.randomOctets)
         guard let material = PairingMaterial(keyPair: keyPair, random: octets) else { return nil }
         return PairingParameters(policy: policy, material: material, credential: credential)
@@ -66,11 +92,22 @@ extension Host {
         switch request {
         case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
         case .passkeyEntry: method = .passkeyInput
+        case .passkeyDisplay: method = .passkeyDisplay
+        case .numericComparison: method = .numericComparison
+        }
+        guard attempts.waits(claimant(link), at: now) == nil else {
+            delegate?.paired(peer, result: .failure(.pairing(.cancelled(.repeatedAttempts))))
+            return
         }
         guard let parameters = parameters(method, makeKeyPair(), credential: credential) else {
             delegate?.paired(peer, result: .failure(.noResources))
             return
         }
+        begin(link, parameters, isPinned: true)
+    }
+
+    func begin(_ link: Link, _ parameters: PairingParameters, isPinned: Bool) {
+        if !link.pairing.isPairing { link.isPairingPinned = isPinned }
         pairing(link, .begin(parameters))
     }
 
@@ -88,27 +125,28 @@ extension Host {
             link.pairingWindow = pairingWindowNumber
             if link.pairing.isPairing { attemptBegan(link) }
         }
-        for output in outputs {
-            switch output {
-            case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
-            case .persist(let mutation): persist(mutation)
-            case .displayPasskey(let passkey):
-                for delegate in managers.peripherals { delegate.displayPasskey(link.info, passkey: passkey) }
-            case .requestPasskey:
-                for delegate in centralDelegates(of: link.peer) { delegate.passkeyRequested(link.peer) }
-            // Numeric comparison is asked of nobody yet: no window or request opens it.
-            case .confirmNumeric: pairing(link, .numericCompared(equal: false))
-            case .startEncryption(let ltk): startEncryption(link, ltk)
-            case .securityRequested: encrypt(link)
-            case .refused: break
-            case .completed(let bond): paired(link, bond)
-            case .failed(let error): pairingFailed(link, error)
-            }
+        for output in outputs { perform(output, on: link) }
+    }
+
+    private func perform(_ output: PairingOutput, on link: Link) {
+        switch output {
+        case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
+        case .persist(let mutation): persist(mutation)
+        case .requestConsent(let model): requestConsent(link, model)
+        case .displayPasskey(let passkey): displayPasskey(link, passkey)
+        case .requestPasskey: requestPasskey(link)
+        case .confirmNumeric(let value): confirmNumeric(link, value)
+        case .startEncryption(let ltk): startEncryption(link, ltk)
+        case .securityRequested(let authReq): securityRequested(link, authReq)
+        case .refused: break
+        case .completed(let bond): paired(link, bond)
+        case .failed(let error): pairingFailed(link, error)
         }
     }
 
     /// One attempt at a time: while it is under way nobody else may begin.
     private func attemptBegan(_ link: Link) {
+        guard link.isPairingPinned else { return }
         for other in linksInOrder where other.role == .peripheral && other !== link {
             pairing(other, .disarm(refusing: .pairingNotSupported))
         }
@@ -132,26 +170,31 @@ extension Host {
             link.peer = withPeers { $0.bonded(link.peer, identity: identity, &$1) }
             link.identity = identity
         }
+        attempts.succeeded(claimant(link))
         proved(link, bond)
+        if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .success(bond.id)) }
         switch link.role {
         case .central:
             for delegate in centralDelegates(of: link.peer) { delegate.paired(link.peer, result: .success(bond.id)) }
         case .peripheral:
             // One window, one enrolment: nobody else gets in through what is left of it.
-            pairingWindow = nil
+            if link.isPairingPinned { pairingWindow = nil }
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
             rearm()
         }
     }
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
+        if error.countsAsAttempt { attempts.failed(claimant(link), at: now) }
+        if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .failure(.pairing(error))) }
         switch link.role {
         case .central:
             for delegate in centralDelegates(of: link.peer) {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
+            runAwaitingSecurity(link)
         case .peripheral:
-            if link.pairingWindow == pairingWindowNumber { attemptFailed() }
+            if link.isPairingPinned, link.pairingWindow == pairingWindowNumber { attemptFailed() }
             for delegate in managers.peripherals {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
@@ -167,7 +210,7 @@ extension Host {
     }
 
     /// Whoever is connected may try while the window is open and nobody else is at it, and nobody may otherwise.
-    private func rearm() {
+    func rearm() {
         for link in linksInOrder where link.role == .peripheral && !link.pairing.isPairing { armPairing(link) }
     }
 

@@ -142,6 +142,16 @@ extension CentralCore: CentralRoleDelegate {
         tellLink(peripheral) { $0.peripheralDidRequestPasskey(peripheral) }
     }
 
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) {
+        let peripheral = peripheral(peer)
+        tellLink(peripheral) { $0.peripheral(peripheral, displayPasskey: passkey) }
+    }
+
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {
+        let peripheral = peripheral(link.peer)
+        tellLink(peripheral) { $0.peripheral(peripheral, compareNumericValue: value) }
+    }
+
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
         if case .success = result {
             strangers.remove(peer)

@@ -19,6 +19,10 @@ package protocol CBPeripheralLinkDelegate: CBPeripheralDelegate {
     func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>)
     /// The peripheral displays six digits: answer with ``CBPeripheral/enterPasskey(_:)``.
     func peripheralDidRequestPasskey(_ peripheral: CBPeripheral)
+    /// Show these six digits, which the peripheral's user types.
+    func peripheral(_ peripheral: CBPeripheral, displayPasskey passkey: UInt32)
+    /// Both sides show six digits: answer with ``CBPeripheral/answerPairing(_:)``.
+    func peripheral(_ peripheral: CBPeripheral, compareNumericValue value: UInt32)
     /// Ends ``CBPeripheral/writeSignedValue(_:for:)``: the write left with this counter, or with none for the reason.
     func peripheral(
         _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
@@ -29,6 +33,10 @@ extension CBPeripheralLinkDelegate {
     package func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {}
     package func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {}
     package func peripheralDidRequestPasskey(_ peripheral: CBPeripheral) { peripheral.enterPasskey(nil) }
+    package func peripheral(_ peripheral: CBPeripheral, displayPasskey passkey: UInt32) {}
+    package func peripheral(_ peripheral: CBPeripheral, compareNumericValue value: UInt32) {
+        peripheral.answerPairing(.numbersAreEqual(false))
+    }
     package func peripheral(
         _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
         error: (any Error)?
@@ -53,6 +61,18 @@ extension CBPeripheral {
     /// Answers a request for a passkey; nil refuses.
     package func enterPasskey(_ passkey: UInt32?) {
         core.submit { host, _ in host.enterPasskey(passkey, for: self.peer) }
+    }
+
+    /// Answers what a pairing asked of the user.
+    package func answerPairing(_ answer: PairingAnswer) {
+        core.submit { host, _ in
+            if let link = host.link(of: self.peer) { host.answerPairing(link.link, answer) }
+        }
+    }
+
+    /// Pairs by what both sides can do, as the host's rules for pairing allow; its ``PairingAgent`` asks the user.
+    package func pair() {
+        core.submit { host, id in host.pair(id, self.peer) }
     }
 
     /// Encrypts the link with the bond's LTK.

@@ -19,9 +19,28 @@ package protocol CBPeripheralManagerLinkDelegate: CBPeripheralManagerDelegate {
     /// Show these six digits to whoever holds the other side.
     func peripheralManager(
         _ peripheral: CBPeripheralManager, displayPasskey passkey: UInt32, to central: CBCentral, link: LinkInfo)
+    /// The central displays six digits: answer with ``CBPeripheralManager/answerPairing(_:with:)``.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, passkeyRequestedFor central: CBCentral, link: LinkInfo)
+    /// Both sides show six digits: answer with ``CBPeripheralManager/answerPairing(_:with:)``.
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, compareNumericValue value: UInt32, with central: CBCentral, link: LinkInfo)
     func peripheralManager(
         _ peripheral: CBPeripheralManager, central: CBCentral, didPair result: Result<BondID, HostError>,
         link: LinkInfo)
+}
+
+extension CBPeripheralManagerLinkDelegate {
+    package func peripheralManager(
+        _ peripheral: CBPeripheralManager, passkeyRequestedFor central: CBCentral, link: LinkInfo
+    ) {
+        peripheral.answerPairing(central, with: .refusal)
+    }
+    package func peripheralManager(
+        _ peripheral: CBPeripheralManager, compareNumericValue value: UInt32, with central: CBCentral, link: LinkInfo
+    ) {
+        peripheral.answerPairing(central, with: .numbersAreEqual(false))
+    }
 }
 
 extension CBATTRequest {
@@ -54,6 +73,18 @@ extension CBPeripheralManager {
     package func disconnect(_ central: CBCentral) {
         guard let link = central.link else { return }
         core.submit { host, _ in host.disconnect(link.link) }
+    }
+
+    /// Answers what a pairing asked of the user.
+    package func answerPairing(_ central: CBCentral, with answer: PairingAnswer) {
+        guard let link = central.link else { return }
+        core.submit { host, _ in host.answerPairing(link.link, answer) }
+    }
+
+    /// Asks a central to encrypt the link or to pair.
+    package func requestSecurity(of central: CBCentral) {
+        guard let link = central.link else { return }
+        core.submit { host, _ in host.requestSecurity(link.link) }
     }
 
     /// Lets a stranger pair, or, with nil, nobody.

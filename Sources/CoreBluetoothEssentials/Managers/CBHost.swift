@@ -18,5 +18,10 @@ public final class CBHost: Sendable {
         misuseHandler = misuse
     }
 
+    /// Who asks the user about pairings that nothing pins to a method; nil for nobody. Held weakly.
+    package func setPairingAgent(_ agent: (any PairingAgent & Sendable)?) {
+        executor.execute { $0.setPairingAgent(agent) }
+    }
+
     func misuse(_ message: String) { misuseHandler?("API MISUSE: " + message) }
 }

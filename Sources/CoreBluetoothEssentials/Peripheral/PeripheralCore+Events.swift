@@ -139,6 +139,16 @@ extension PeripheralCore: PeripheralRoleDelegate {
         tellLink { $1.peripheralManager($0, displayPasskey: passkey, to: central, link: link) }
     }
 
+    func passkeyRequested(_ link: LinkInfo) {
+        let central = central(link)
+        tellLink { $1.peripheralManager($0, passkeyRequestedFor: central, link: link) }
+    }
+
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {
+        let central = central(link)
+        tellLink { $1.peripheralManager($0, compareNumericValue: value, with: central, link: link) }
+    }
+
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {
         let central = central(link)
         tellLink { $1.peripheralManager($0, central: central, didPair: result, link: link) }

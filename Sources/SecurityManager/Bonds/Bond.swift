@@ -93,11 +93,10 @@ package struct Bond: Equatable, Sendable {
 
     package var isAuthenticated: Bool { model.isAuthenticated }
 
-    /// LE security mode 1: 2 unauthenticated, 3 authenticated, 4 authenticated Secure Connections with a full key.
-    ///
-    /// Core 5.4, Vol 3, Part C, 10.2.1 (LE security mode 1)
-    package var securityLevel: UInt8 {
-        guard isAuthenticated else { return 2 }
-        return secureConnections && keySize == 16 ? 4 : 3
+    package var strength: BondStrength {
+        BondStrength(isAuthenticated: isAuthenticated, isSecureConnections: secureConnections, keyOctets: keySize)
     }
+
+    /// Of LE security mode 1.
+    package var securityLevel: UInt8 { strength.level }
 }

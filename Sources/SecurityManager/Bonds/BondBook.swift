@@ -87,13 +87,13 @@ package final class BondBook {
     // MARK: Pairing
 
     /// Which bonds a pairing with this peer would replace; nil when it may not, because one of them was not enrolled
-    /// for `credential` or is of a higher level, or because the peer claims what is ours.
+    /// for `credential` or is stronger in anything, or because the peer claims what is ours.
     ///
     /// `address` is the connection's. Rights belong to credentials: neither an address nor a key that turns up in a
-    /// pairing may take a bond over.
+    /// pairing may take a bond over. Bonds without a credential give way only where `renewsUnnamed` says so.
     package func replaceable(
         by address: DeviceAddress, identity: IdentityAddress? = nil, irk: Secret? = nil, credential: String?,
-        securityLevel: UInt8
+        renewsUnnamed: Bool = false, strength: BondStrength
     ) -> [BondID]? {
         guard identity != localIdentity.address, irk != localIdentity.irk else { return nil }
         var resolved: IdentityAddress?
@@ -107,7 +107,7 @@ package final class BondBook {
                 || bond.peerIRK == irk && irk != nil
         }
         let mayReplace = matching.allSatisfy { bond in
-            credential != nil && bond.credential == credential && bond.securityLevel <= securityLevel
+            bond.credential == credential && (credential != nil || renewsUnnamed) && strength.isAtLeast(bond.strength)
         }
         return mayReplace ? matching.map(\.id) : nil
     }

@@ -8,7 +8,7 @@ import BluetoothCrypto
 extension PairingMachine {
     /// Core 5.4, Vol 3, Part H, 2.3.5.6.1 (Public key exchange)
     mutating func publicKey(_ wire: [UInt8], _ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
-        let keyPair = agreed.parameters.material.keyPair
+        let keyPair = agreed.material.keyPair
         guard let peer = P256PublicKey(wire: wire), peer.x != keyPair.publicKey.x,
             agreed.parameters.policy.allowsDebugKey || !peer.isDebugKey
         else { return reject(.invalidParameters, &turn) }
@@ -47,10 +47,17 @@ extension PairingMachine {
     }
 
     mutating func passkeyEntered(_ passkey: UInt32, _ turn: inout PairingTurn) {
-        guard case .awaitingPasskey(let keys, let peerConfirm) = state else { return }
+        switch state {
+        case .awaitingPasskey, .awaitingTemporaryKey: break
+        default: return
+        }
         guard passkey < Passkey.limit else {
             return fail(.cancelled(.passkeyEntryFailed), telling: .passkeyEntryFailed, &turn)
         }
+        if case .awaitingTemporaryKey(let agreed, let peerConfirm) = state {
+            return temporaryKeyEntered(passkey, agreed, peerConfirm, &turn)
+        }
+        guard case .awaitingPasskey(let keys, let peerConfirm) = state else { return }
         let stage = Stage1.passkey(passkey, round: 0)
         beginRound(keys, stage, &turn)
         if let peerConfirm { confirm(peerConfirm, keys, stage, &turn) }
@@ -129,7 +136,7 @@ extension PairingMachine {
         let peerRole: PairingRole = isInitiator ? .responder : .initiator
         let (localR, peerR) = stage.checkValues(agreed, peer: peerRole)
         return Stage2(
-            agreed: agreed, ltk: session.ltk,
+            agreed: agreed, ltk: session.ltk.shortened(to: agreed.keyOctets),
             localCheck: Toolbox.f6(
                 macKey: session.macKey, n1: localNonce, n2: peerNonce, r: localR,
                 ioCapability: agreed.features(of: role).ioCapabilityForCheck, a1: localAddress, a2: peerAddress),
@@ -145,7 +152,7 @@ extension PairingMachine {
 
     mutating func check(_ value: UInt128, _ stage: Stage2, _ turn: inout PairingTurn) {
         guard ConstantTime.equal(value, stage.peerCheck) else { return reject(.dhKeyCheckFailed, &turn) }
-        state = .awaitingEncryption(stage.agreed, ltk: stage.ltk)
+        state = .awaitingEncryption(stage.agreed, key: stage.ltk)
         switch role {
         case .initiator: turn.output(.startEncryption(ltk: stage.ltk))
         case .responder: send(.pairingDHKeyCheck(stage.localCheck), &turn)

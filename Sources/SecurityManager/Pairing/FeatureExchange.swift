@@ -12,12 +12,14 @@ extension PairingMachine {
         case .idle where role == .initiator: break
         default: return turn.output(.failed(.notPossibleNow))
         }
-        guard isAdmissible(parameters, turn.book) else { return turn.output(.failed(.identityTaken)) }
         let policy = parameters.policy
+        // Nobody knows yet what it will be: what even the best would not replace is not begun.
+        guard isAdmissible(parameters, .full, turn.book) else { return turn.output(.failed(.identityTaken)) }
         let request = PairingFeatures(
-            ioCapability: policy.method.ioCapability, oobDataFlag: policy.method.hasReceivedOutOfBandData ? 1 : 0,
-            authReq: policy.authReq, initiatorKeyDistribution: policy.localKeys,
-            responderKeyDistribution: policy.peerKeys)
+            ioCapability: policy.choice.ioCapability, oobDataFlag: policy.oobDataFlag, authReq: policy.authReq,
+            maximumEncryptionKeySize: policy.maximumKeyOctets,
+            initiatorKeyDistribution: policy.localKeys,
+            responderKeyDistribution: policy.legacy == nil ? policy.peerKeys : policy.peerKeys.union(.encKey))
         state = .awaitingResponse(parameters, request: request)
         send(.pairingRequest(request), &turn)
     }
@@ -33,8 +35,9 @@ extension PairingMachine {
     mutating func disarm(refusing reason: PairingFailedReason) {
         switch state {
         case .idle, .armed: state = .idle(refusing: reason)
-        case .awaitingResponse, .awaitingPublicKey, .awaitingPasskey, .awaitingConfirm, .awaitingRandom, .comparing,
-            .awaitingCheck, .awaitingEncryption, .receivingKeys, .dead:
+        case .awaitingResponse, .awaitingConsent, .awaitingPublicKey, .awaitingPasskey, .awaitingConfirm,
+            .awaitingRandom, .comparing, .awaitingCheck, .awaitingTemporaryKey, .awaitingLegacyConfirm,
+            .awaitingLegacyRandom, .awaitingEncryption, .receivingKeys, .dead:
             break
         }
     }
@@ -53,22 +56,44 @@ extension PairingMachine {
         _ request: PairingFeatures, _ parameters: PairingParameters, _ turn: inout PairingTurn
     ) {
         let policy = parameters.policy
+        let isLegacy =
+            policy.legacy != nil && !policy.authReq.intersection(request.authReq).contains(.secureConnections)
         let response = PairingFeatures(
-            ioCapability: policy.method.ioCapability, oobDataFlag: policy.method.hasReceivedOutOfBandData ? 1 : 0,
-            authReq: policy.authReq,
+            ioCapability: policy.choice.ioCapability, oobDataFlag: policy.oobDataFlag, authReq: policy.authReq,
+            maximumEncryptionKeySize: policy.maximumKeyOctets,
             initiatorKeyDistribution: policy.peerKeys.intersection(request.initiatorKeyDistribution),
-            responderKeyDistribution: policy.localKeys.intersection(request.responderKeyDistribution))
-        let agreed = AgreedFeatures(parameters: parameters, request: request, response: response)
-        if let reason = refusal(of: request, agreed) { return reject(reason, &turn) }
-        guard isAdmissible(parameters, turn.book) else {
-            return fail(.identityTaken, telling: .authenticationRequirements, &turn)
+            responderKeyDistribution: (isLegacy ? policy.localKeys.union(.encKey) : policy.localKeys)
+                .intersection(request.responderKeyDistribution))
+        switch settle(parameters, request: request, response: response) {
+        case .refused(let reason): reject(reason, &turn)
+        case .agreed(let agreed):
+            guard isAdmissible(parameters, agreed.strength, turn.book) else {
+                return fail(.identityTaken, telling: .authenticationRequirements, &turn)
+            }
+            if case .negotiated(let capabilities) = policy.choice, capabilities.asksConsent {
+                state = .awaitingConsent(agreed)
+                startTimer(&turn)
+                return turn.output(.requestConsent(agreed.method.model))
+            }
+            respond(agreed, &turn)
         }
-        state = .awaitingPublicKey(agreed)
-        send(.pairingResponse(response), &turn)
     }
 
-    mutating func responded(_ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
-        let (request, response) = (agreed.request, agreed.response)
+    mutating func consented(_ consent: Bool, _ turn: inout PairingTurn) {
+        guard case .awaitingConsent(let agreed) = state else { return }
+        guard consent else { return fail(.cancelled(.pairingNotSupported), telling: .pairingNotSupported, &turn) }
+        respond(agreed, &turn)
+    }
+
+    private mutating func respond(_ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
+        send(.pairingResponse(agreed.response), &turn)
+        if agreed.isSecureConnections { state = .awaitingPublicKey(agreed) } else { beginLegacy(agreed, &turn) }
+    }
+
+    mutating func responded(
+        _ response: PairingFeatures, _ parameters: PairingParameters, to request: PairingFeatures,
+        _ turn: inout PairingTurn
+    ) {
         let (initiatorKeys, responderKeys) = (
             response.initiatorKeyDistribution.intersection(.defined),
             response.responderKeyDistribution.intersection(.defined)
@@ -76,57 +101,139 @@ extension PairingMachine {
         guard initiatorKeys.isSubset(of: request.initiatorKeyDistribution),
             responderKeys.isSubset(of: request.responderKeyDistribution)
         else { return reject(.invalidParameters, &turn) }
-        if let reason = refusal(of: response, agreed) { return reject(reason, &turn) }
-        state = .awaitingPublicKey(agreed)
-        send(.pairingPublicKey(agreed.parameters.material.keyPair.publicKey.wire), &turn)
+        switch settle(parameters, request: request, response: response) {
+        case .refused(let reason): reject(reason, &turn)
+        case .agreed(let agreed):
+            guard isAdmissible(parameters, agreed.strength, turn.book) else {
+                return fail(.identityTaken, telling: .authenticationRequirements, &turn)
+            }
+            guard agreed.isSecureConnections else { return beginLegacy(agreed, &turn) }
+            state = .awaitingPublicKey(agreed)
+            send(.pairingPublicKey(agreed.material.keyPair.publicKey.wire), &turn)
+        }
     }
 
     /// Whether the bonds allow this peer to pair at all, as far as its address tells.
-    private func isAdmissible(_ parameters: PairingParameters, _ book: BondBook) -> Bool {
-        book.replaceable(by: peerAddress, credential: parameters.credential, securityLevel: parameters.policy.level)
-            != nil
+    private func isAdmissible(_ parameters: PairingParameters, _ strength: BondStrength, _ book: BondBook) -> Bool {
+        book.replaceable(
+            by: peerAddress, credential: parameters.credential, renewsUnnamed: parameters.policy.renewsUnnamedBonds,
+            strength: strength) != nil
     }
 
-    /// Why the peer's features do not do; nil when they do.
-    private func refusal(of peer: PairingFeatures, _ agreed: AgreedFeatures) -> PairingFailedReason? {
+    private enum Settlement {
+        case agreed(AgreedFeatures)
+        case refused(PairingFailedReason)
+    }
+
+    /// What two sets of features make under this side's policy.
+    private func settle(
+        _ parameters: PairingParameters, request: PairingFeatures, response: PairingFeatures
+    ) -> Settlement {
+        let policy = parameters.policy
+        let peer = role == .initiator ? response : request
         guard peer.oobDataFlag <= 1, peer.ioCapability.rawValue <= IOCapability.keyboardDisplay.rawValue,
-            7...16 ~= peer.maximumEncryptionKeySize
-        else { return .invalidParameters }
+            LegacyPairing.keyOctetsMinimum...PairingPolicy.keyOctets ~= peer.maximumEncryptionKeySize
+        else { return .refused(.invalidParameters) }
         // Bonding_Flags is two bits, of which one value bonds.
-        guard peer.authReq.contains(.secureConnections), peer.authReq.rawValue & 0x03 == AuthReq.bonding.rawValue
-        else { return .authenticationRequirements }
-        guard peer.maximumEncryptionKeySize == PairingPolicy.keyOctets else { return .encryptionKeySize }
-        let method = agreed.method
-        if case .outOfBand(let offered, let received) = method {
-            let peerHasOurs = peer.oobDataFlag == 1
-            guard peerHasOurs ? offered != nil : received != nil else { return .oobNotAvailable }
+        let isSecureConnections = policy.authReq.intersection(peer.authReq).contains(.secureConnections)
+        guard isSecureConnections || policy.legacy != nil, peer.authReq.rawValue & 0x03 == AuthReq.bonding.rawValue
+        else { return .refused(.authenticationRequirements) }
+        let keyOctets = min(peer.maximumEncryptionKeySize, policy.maximumKeyOctets)
+        guard keyOctets >= policy.minimumKeyOctets else { return .refused(.encryptionKeySize) }
+        let model = AssociationModel.selected(request: request, response: response)
+        let method: PairingMethod
+        switch policy.choice {
+        case .pinned(let pinned): method = pinned
+        case .negotiated(let capabilities):
+            method = capabilities.method(model, role, request: request, response: response)
         }
-        guard AssociationModel.selected(request: agreed.request, response: agreed.response) == method.model else {
-            return .authenticationRequirements
+        guard method.model != .outOfBand || hasOutOfBandData(policy, peer, isSecureConnections) else {
+            return .refused(.oobNotAvailable)
         }
+        guard model == method.model else { return .refused(.authenticationRequirements) }
+        let agreed = AgreedFeatures(
+            parameters: parameters, request: request, response: response, method: method,
+            isSecureConnections: isSecureConnections, keyOctets: keyOctets)
+        guard isEnough(agreed, peer) else { return .refused(.authenticationRequirements) }
+        return .agreed(agreed)
+    }
+
+    /// Out of band, one direction is enough for LE Secure Connections, and legacy pairing has one key for both.
+    private func hasOutOfBandData(
+        _ policy: PairingPolicy, _ peer: PairingFeatures, _ isSecureConnections: Bool
+    ) -> Bool {
+        guard isSecureConnections else { return policy.legacy?.temporaryKey != nil }
+        let received = policy.choice.receivedOutOfBandData
+        guard policy.oobDataFlag == (received == nil ? 0 : 1) else { return false }
+        return peer.oobDataFlag == 1 ? policy.choice.offeredOutOfBandData != nil : received != nil
+    }
+
+    private func isEnough(_ agreed: AgreedFeatures, _ peer: PairingFeatures) -> Bool {
+        let policy = agreed.parameters.policy
+        guard policy.choice.isEnough(agreed) else { return false }
         let keys = agreed.keys(from: role == .initiator ? .responder : .initiator)
-        guard agreed.parameters.policy.requiredPeerKeys.isSubset(of: keys),
-            keys.contains(.idKey) || peerAddress.isIdentity
-        else { return .authenticationRequirements }
+        // Without the responder's long term key there is nothing to bond by.
+        return policy.requiredPeerKeys.isSubset(of: keys) && (keys.contains(.idKey) || peerAddress.isIdentity)
+            && (agreed.isSecureConnections || agreed.keys(from: .responder).contains(.encKey))
+    }
+}
+
+extension MethodChoice {
+    fileprivate func isEnough(_ agreed: AgreedFeatures) -> Bool {
+        switch self {
+        case .pinned: true
+        case .negotiated(let capabilities): agreed.strength.level >= capabilities.minimumLevel
+        }
+    }
+}
+
+extension PairingCapabilities {
+    /// This side's part in `model`.
+    fileprivate func method(
+        _ model: AssociationModel, _ role: PairingRole, request: PairingFeatures, response: PairingFeatures
+    ) -> PairingMethod {
+        switch model {
+        case .justWorks: return .justWorks
+        case .numericComparison: return .numericComparison
+        case .outOfBand: return .outOfBand(offered: offered, received: received)
+        case .passkeyEntry:
+            let display = PairingRole.displayingPasskey(
+                initiator: request.ioCapability, responder: response.ioCapability)
+            return display == role ? .passkeyDisplay : .passkeyInput
+        }
+    }
+}
+
+extension PairingRole {
+    /// Who shows the passkey; nil when both users type the same one, which they made up.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.3.5.1 (Selecting key generation method), Table 2.8
+    package static func displayingPasskey(initiator: IOCapability, responder: IOCapability) -> Self? {
+        if initiator.hasDisplay, responder.hasKeyboard { return .initiator }
+        if responder.hasDisplay, initiator.hasKeyboard { return .responder }
         return nil
     }
 }
 
-extension PairingPolicy {
-    /// The LE security mode 1 level of what it makes.
-    var level: UInt8 { method.model.isAuthenticated ? 4 : 2 }
+extension IOCapability {
+    package var hasKeyboard: Bool { self == .keyboardOnly || self == .keyboardDisplay }
+    package var hasDisplay: Bool { self == .displayOnly || self == .displayYesNo || self == .keyboardDisplay }
+    fileprivate var hasDisplayAndYesNo: Bool { self == .displayYesNo || self == .keyboardDisplay }
 }
 
 extension AssociationModel {
-    /// What LE Secure Connections makes of two sets of features.
+    /// What two sets of features make.
     ///
-    /// Core 5.4, Vol 3, Part H, 2.3.5.1 (Selecting key generation method), Tables 2.7 and 2.8
+    /// Core 5.4, Vol 3, Part H, 2.3.5.1 (Selecting key generation method), Tables 2.6 to 2.8
     package static func selected(request: PairingFeatures, response: PairingFeatures) -> Self {
-        if request.oobDataFlag == 1 || response.oobDataFlag == 1 { return .outOfBand }
-        guard request.authReq.contains(.mitm) || response.authReq.contains(.mitm) else { return .justWorks }
-        let capabilities = [request.ioCapability, response.ioCapability]
+        let sides = [request, response]
+        let isSecureConnections = sides.allSatisfy { $0.authReq.contains(.secureConnections) }
+        let flags = sides.count { $0.oobDataFlag == 1 }
+        if flags == 2 || flags == 1 && isSecureConnections { return .outOfBand }
+        guard sides.contains(where: { $0.authReq.contains(.mitm) }) else { return .justWorks }
+        let capabilities = sides.map(\.ioCapability)
         if capabilities.contains(.noInputNoOutput) { return .justWorks }
-        if capabilities.allSatisfy({ $0 == .displayYesNo || $0 == .keyboardDisplay }) { return .numericComparison }
-        return capabilities.contains { $0 == .keyboardOnly || $0 == .keyboardDisplay } ? .passkeyEntry : .justWorks
+        if isSecureConnections, capabilities.allSatisfy(\.hasDisplayAndYesNo) { return .numericComparison }
+        return capabilities.contains(where: \.hasKeyboard) ? .passkeyEntry : .justWorks
     }
 }

@@ -7,12 +7,16 @@ import BluetoothCrypto
 
 extension PairingMachine {
     mutating func encryptionChanged(_ enabled: Bool, _ turn: inout PairingTurn) {
-        guard case .awaitingEncryption(let agreed, let ltk) = state else { return }
+        guard case .awaitingEncryption(let agreed, let key) = state else { return }
         guard enabled else { return fail(.encryptionFailed, &turn) }
-        let keys = ReceivedKeys(agreed: agreed, ltk: ltk, from: role == .initiator ? .responder : .initiator)
+        var keys = ReceivedKeys(agreed: agreed, ltk: key, from: role == .initiator ? .responder : .initiator)
+        if !agreed.isSecureConnections, role == .responder {
+            keys.ltk = agreed.material.legacyLTK.shortened(to: agreed.keyOctets)
+            (keys.ediv, keys.rand) = (agreed.material.ediv, agreed.material.rand)
+        }
         if role == .responder {
             turn.persist(turn.book.begin(bond(keys, state: .provisional)))
-            sendKeys(agreed, turn.book.localIdentity, &turn)
+            sendKeys(keys, turn.book.localIdentity, &turn)
         }
         state = .receivingKeys(keys)
         if keys.owed.isEmpty { finish(keys, &turn) }
@@ -21,6 +25,10 @@ extension PairingMachine {
     mutating func key(_ pdu: SMPPDU, _ received: ReceivedKeys, _ turn: inout PairingTurn) {
         var keys = received
         switch pdu {
+        case .encryptionInformation(let ltk):
+            guard !ltk.isAllZero else { return reject(.keyRejected, &turn) }
+            keys.ltk = ltk.shortened(to: keys.agreed.keyOctets)
+        case .centralIdentification(let ediv, let rand): (keys.ediv, keys.rand) = (ediv, rand)
         case .identityInformation(let irk):
             // All zero says that the peer has no resolvable addresses.
             guard irk != turn.book.localIdentity.irk else { return reject(.keyRejected, &turn) }
@@ -29,7 +37,7 @@ extension PairingMachine {
             guard let identity = IdentityAddress(address) else { return reject(.invalidParameters, &turn) }
             keys.identity = identity
         case .signingInformation(let csrk):
-            guard !csrk.isAllZero, csrk != keys.agreed.parameters.material.localCSRK else {
+            guard !csrk.isAllZero, csrk != keys.agreed.material.localCSRK else {
                 return reject(.keyRejected, &turn)
             }
             keys.csrk = csrk
@@ -47,10 +55,10 @@ extension PairingMachine {
         guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
             let replaced = turn.book.replaceable(
                 by: peerAddress, identity: identity, irk: bond.peerIRK, credential: bond.credential,
-                securityLevel: bond.securityLevel)
+                renewsUnnamed: keys.agreed.parameters.policy.renewsUnnamedBonds, strength: bond.strength)
         else { return fail(.identityTaken, telling: .keyRejected, &turn) }
         turn.persist(turn.book.admit(bond, replacing: role == .responder ? replaced : []))
-        if role == .initiator { sendKeys(keys.agreed, turn.book.localIdentity, &turn) }
+        if role == .initiator { sendKeys(keys, turn.book.localIdentity, &turn) }
         state = .idle(refusing: .pairingNotSupported)
         deadline = nil
         turn.output(.completed(bond))
@@ -61,14 +69,19 @@ extension PairingMachine {
         if case .outOfBand(_, let received?) = method { identity.address == received.address } else { true }
     }
 
-    private mutating func sendKeys(_ agreed: AgreedFeatures, _ local: LocalIdentity, _ turn: inout PairingTurn) {
+    private mutating func sendKeys(_ received: ReceivedKeys, _ local: LocalIdentity, _ turn: inout PairingTurn) {
+        let agreed = received.agreed
         let keys = agreed.keys(from: role)
+        if keys.contains(.encKey) {
+            send(.encryptionInformation(longTermKey: received.ltk), &turn)
+            send(.centralIdentification(ediv: received.ediv, rand: received.rand), &turn)
+        }
         if keys.contains(.idKey) {
             send(.identityInformation(identityResolvingKey: local.irk), &turn)
             send(.identityAddressInformation(local.address.address), &turn)
         }
         if keys.contains(.signKey) {
-            send(.signingInformation(signatureKey: agreed.parameters.material.localCSRK), &turn)
+            send(.signingInformation(signatureKey: agreed.material.localCSRK), &turn)
         }
     }
 
@@ -76,8 +89,9 @@ extension PairingMachine {
         let parameters = keys.agreed.parameters
         return Bond(
             id: parameters.material.bondID, identity: keys.identity ?? IdentityAddress(peerAddress),
-            peerIRK: keys.irk, ltk: keys.ltk, keySize: PairingPolicy.keyOctets,
+            peerIRK: keys.irk, ltk: keys.ltk, keySize: keys.agreed.keyOctets, ediv: keys.ediv, rand: keys.rand,
             localCSRK: keys.agreed.keys(from: role).contains(.signKey) ? parameters.material.localCSRK : nil,
-            remoteCSRK: keys.csrk, model: keys.agreed.method.model, state: state, credential: parameters.credential)
+            remoteCSRK: keys.csrk, secureConnections: keys.agreed.isSecureConnections, model: keys.agreed.method.model,
+            state: state, credential: parameters.credential)
     }
 }

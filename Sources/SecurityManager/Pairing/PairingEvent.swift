@@ -14,6 +14,8 @@ package enum PairingEvent: Sendable {
     case requestSecurity(AuthReq)
     /// A command from the peer, whole.
     case received([UInt8])
+    /// Whether the user lets the peer pair.
+    case consented(Bool)
     case passkeyEntered(UInt32)
     /// Whether the user found the numbers equal.
     case numericCompared(equal: Bool)
@@ -31,12 +33,14 @@ package enum PairingEvent: Sendable {
 package enum PairingOutput: Equatable, Sendable {
     case send([UInt8])
     case persist(BondMutation)
+    /// Ask the user whether this peer may pair, by this model.
+    case requestConsent(AssociationModel)
     case displayPasskey(UInt32)
     case requestPasskey
     /// Show six digits and ask whether the peer shows the same.
     case confirmNumeric(UInt32)
-    /// Initiator: encrypt the link with this, EDIV and Rand 0. A responder's host answers its controller's request with
-    /// ``PairingMachine/longTermKey``.
+    /// Initiator: encrypt the link with this, EDIV and Rand 0: the LTK, or legacy pairing's short term key. A responder's
+    /// host answers its controller's request with ``PairingMachine/longTermKey``.
     case startEncryption(ltk: Secret)
     /// The peer wants security: encrypt with its bond, or begin to pair.
     case securityRequested(AuthReq)

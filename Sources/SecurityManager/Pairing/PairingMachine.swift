@@ -1,7 +1,8 @@
 import BluetoothCore
 import BluetoothCrypto
 
-/// Pairing by LE Secure Connections on one link: events in, outputs out. One for each link, in either role.
+/// Pairing on one link, by LE Secure Connections and, where a policy allows it, as before them: events in, outputs out.
+/// One for each link, in either role.
 ///
 /// Core 5.4, Vol 3, Part H, 2.3 (Pairing methods); Appendix C (Message sequence charts)
 package struct PairingMachine {
@@ -25,7 +26,16 @@ package struct PairingMachine {
     /// Responder: the answer to the controller's request for the long term key with EDIV and Rand 0, while this pairing
     /// waits for encryption.
     package var longTermKey: Secret? {
-        if case .awaitingEncryption(_, let ltk) = state, role == .responder { ltk } else { nil }
+        if case .awaitingEncryption(_, let key) = state, role == .responder { key } else { nil }
+    }
+
+    /// What encryption by this pairing is worth, once its keys have been agreed on.
+    package var strength: BondStrength? {
+        switch state {
+        case .awaitingEncryption(let agreed, _): agreed.strength
+        case .receivingKeys(let keys): keys.agreed.strength
+        default: nil
+        }
     }
 
     /// Nothing begins on this link any more: a pairing timed out on it, or it is gone.
@@ -36,8 +46,9 @@ package struct PairingMachine {
     package var isPairing: Bool {
         switch state {
         case .idle, .armed, .dead: false
-        case .awaitingResponse, .awaitingPublicKey, .awaitingPasskey, .awaitingConfirm, .awaitingRandom, .comparing,
-            .awaitingCheck, .awaitingEncryption, .receivingKeys:
+        case .awaitingResponse, .awaitingConsent, .awaitingPublicKey, .awaitingPasskey, .awaitingConfirm,
+            .awaitingRandom, .comparing, .awaitingCheck, .awaitingTemporaryKey, .awaitingLegacyConfirm,
+            .awaitingLegacyRandom, .awaitingEncryption, .receivingKeys:
             true
         }
     }
@@ -47,17 +58,26 @@ package struct PairingMachine {
         switch state {
         case .idle, .armed: role == .initiator ? [.securityRequest] : [.pairingRequest]
         case .awaitingResponse: [.pairingResponse, .securityRequest]
+        case .awaitingConsent: []
         case .awaitingPublicKey: [.pairingPublicKey]
         // An initiator that shows the passkey begins without waiting for the one who types it.
-        case .awaitingPasskey(_, let confirm): role == .responder && confirm == nil ? [.pairingConfirm] : []
-        case .awaitingConfirm: [.pairingConfirm]
-        case .awaitingRandom: [.pairingRandom]
+        case .awaitingPasskey(_, let confirm): typing(confirm)
+        case .awaitingTemporaryKey(_, let confirm): typing(confirm)
+        case .awaitingConfirm(_, let stage): stage.keypresses.union([.pairingConfirm])
+        case .awaitingRandom(_, let stage, _): stage.keypresses.union([.pairingRandom])
         case .comparing(_, let check): role == .responder && check == nil ? [.pairingDHKeyCheck] : []
         case .awaitingCheck: [.pairingDHKeyCheck]
+        case .awaitingLegacyConfirm(let key): key.keypresses.union([.pairingConfirm])
+        case .awaitingLegacyRandom(let key, _): key.keypresses.union([.pairingRandom])
         case .awaitingEncryption: role == .initiator ? [.securityRequest] : []
         case .receivingKeys(let keys): Set(keys.owed.prefix(1))
         case .dead: []
         }
+    }
+
+    private func typing(_ peerConfirm: UInt128?) -> Set<SMPOpcode> {
+        role == .responder && peerConfirm == nil
+            ? [.pairingConfirm, .pairingKeypressNotification] : [.pairingKeypressNotification]
     }
 
     /// Everything that happens comes in here. Bonds that this changes are changed in `book`, and come out as `persist`.
@@ -69,6 +89,7 @@ package struct PairingMachine {
         case .arm(let parameters): arm(parameters, &turn)
         case .disarm(let reason): disarm(refusing: reason)
         case .requestSecurity(let authReq): requestSecurity(authReq, &turn)
+        case .consented(let consent): consented(consent, &turn)
         case .passkeyEntered(let passkey): passkeyEntered(passkey, &turn)
         case .numericCompared(let equal): numericCompared(equal, &turn)
         case .encryptionChanged(let enabled): encryptionChanged(enabled, &turn)
@@ -99,6 +120,10 @@ extension PairingMachine {
     /// Every command sent starts the thirty seconds again.
     mutating func send(_ pdu: SMPPDU, _ turn: inout PairingTurn) {
         turn.output(.send(pdu.encoded))
+        startTimer(&turn)
+    }
+
+    mutating func startTimer(_ turn: inout PairingTurn) {
         deadline = turn.now.advanced(byMilliseconds: Self.timeoutMilliseconds)
     }
 
@@ -143,17 +168,43 @@ extension PairingMachine {
         handle(pdu, &turn)
     }
 
+    /// A state's own commands go on; whatever else comes is out of turn.
     private mutating func handle(_ pdu: SMPPDU, _ turn: inout PairingTurn) {
-        switch (state, pdu) {
-        case (_, .pairingFailed(let reason)): if isPairing { fail(.refusedByPeer(reason), &turn) }
-        case (.idle, .securityRequest(let authReq)): turn.output(.securityRequested(authReq))
+        if case .pairingFailed(let reason) = pdu {
+            if isPairing { fail(.refusedByPeer(reason), &turn) }
+            return
+        }
+        switch state {
+        case .idle, .armed, .awaitingResponse, .awaitingConsent, .awaitingPublicKey: handleFeatures(pdu, &turn)
+        case .awaitingPasskey, .awaitingConfirm, .awaitingRandom, .comparing, .awaitingCheck:
+            handleAuthentication(pdu, &turn)
+        case .awaitingTemporaryKey, .awaitingLegacyConfirm, .awaitingLegacyRandom:
+            handleLegacyAuthentication(pdu, &turn)
         // The peripheral asked before it heard that this side had begun.
         // Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
-        case (.awaitingResponse, .securityRequest), (.awaitingEncryption, .securityRequest): break
+        case .awaitingEncryption: if pdu.opcode != .securityRequest { unexpected(pdu.opcode, &turn) }
+        case .receivingKeys(let keys): key(pdu, keys, &turn)
+        case .dead: break
+        }
+    }
+
+    private mutating func handleFeatures(_ pdu: SMPPDU, _ turn: inout PairingTurn) {
+        switch (state, pdu) {
+        case (.idle, .securityRequest(let authReq)): turn.output(.securityRequested(authReq))
+        case (.awaitingResponse, .securityRequest): break
         case (.armed(let parameters), .pairingRequest(let request)): requested(request, parameters, &turn)
         case (.awaitingResponse(let parameters, let request), .pairingResponse(let response)):
-            responded(AgreedFeatures(parameters: parameters, request: request, response: response), &turn)
+            responded(response, parameters, to: request, &turn)
         case (.awaitingPublicKey(let agreed), .pairingPublicKey(let wire)): publicKey(wire, agreed, &turn)
+        default: unexpected(pdu.opcode, &turn)
+        }
+    }
+
+    private mutating func handleAuthentication(_ pdu: SMPPDU, _ turn: inout PairingTurn) {
+        switch (state, pdu) {
+        // How many digits the peer's user has typed so far interests nobody here.
+        // Core 5.4, Vol 3, Part H, 3.5.8 (Keypress Notification)
+        case (_, .pairingKeypressNotification): break
         case (.awaitingPasskey(let keys, nil), .pairingConfirm(let value)):
             state = .awaitingPasskey(keys, peerConfirm: value)
         case (.awaitingConfirm(let keys, let stage), .pairingConfirm(let value)): confirm(value, keys, stage, &turn)
@@ -162,11 +213,19 @@ extension PairingMachine {
         case (.comparing(let stage, nil), .pairingDHKeyCheck(let value)):
             state = .comparing(stage, peerCheck: value)
         case (.awaitingCheck(let stage), .pairingDHKeyCheck(let value)): check(value, stage, &turn)
-        case (.receivingKeys(let keys), _): key(pdu, keys, &turn)
-        case (.idle, _), (.armed, _), (.awaitingResponse, _), (.awaitingPublicKey, _), (.awaitingPasskey, _),
-            (.awaitingConfirm, _), (.awaitingRandom, _), (.comparing, _), (.awaitingCheck, _),
-            (.awaitingEncryption, _), (.dead, _):
-            unexpected(pdu.opcode, &turn)
+        default: unexpected(pdu.opcode, &turn)
+        }
+    }
+
+    private mutating func handleLegacyAuthentication(_ pdu: SMPPDU, _ turn: inout PairingTurn) {
+        switch (state, pdu) {
+        case (_, .pairingKeypressNotification): break
+        case (.awaitingTemporaryKey(let agreed, nil), .pairingConfirm(let value)):
+            state = .awaitingTemporaryKey(agreed, peerConfirm: value)
+        case (.awaitingLegacyConfirm(let key), .pairingConfirm(let value)): legacyConfirm(value, key, &turn)
+        case (.awaitingLegacyRandom(let key, let commitment), .pairingRandom(let value)):
+            legacyRandom(value, key, commitment, &turn)
+        default: unexpected(pdu.opcode, &turn)
         }
     }
 

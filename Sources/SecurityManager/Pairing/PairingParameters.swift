@@ -2,7 +2,7 @@ import BluetoothCrypto
 
 /// The chance in one pairing, made by a shell and used once: a pairing that ends takes it along.
 package struct PairingMaterial: Sendable {
-    package static let randomOctets = 20 * 16 + 16 + 8 + 8
+    package static let randomOctets = 20 * 16 + 16 + 8 + 8 + 16 + 8 + 2
 
     package let keyPair: P256KeyPair
     /// One for each round of a passkey entry; other models use the first.
@@ -11,6 +11,10 @@ package struct PairingMaterial: Sendable {
     let bondID: BondID
     /// Six decimal digits.
     let passkey: UInt32
+    /// What a responder distributes after legacy pairing.
+    let legacyLTK: Secret
+    let rand: UInt64
+    let ediv: UInt16
 
     /// nil unless `random` has ``randomOctets``. An out-of-band offer's key pair is the one it committed to.
     package init?(keyPair: P256KeyPair, random: [UInt8]) {
@@ -22,6 +26,9 @@ package struct PairingMaterial: Sendable {
         bondID = BondID(random: UInt64(number(336..<344)))
         // 64 bits on six digits: no digit is favoured by more than 1 in 10^13.
         passkey = UInt32(number(344..<352) % UInt128(Passkey.limit))
+        legacyLTK = Secret(Array(random[352..<368]))
+        rand = UInt64(number(368..<376))
+        ediv = UInt16(number(376..<378))
     }
 }
 

@@ -4,8 +4,7 @@ import BluetoothCrypto
 /// Core 5.4, Vol 3, Part H, 2.1 (Introduction): the central initiates, the peripheral responds.
 package enum PairingRole: Sendable, CaseIterable { case initiator, responder }
 
-/// The one association model that a pairing may use, with this side's part in it. Whatever else the exchange of
-/// features would lead to ends the pairing.
+/// An association model with this side's part in it.
 package enum PairingMethod: Equatable, Sendable {
     /// This side printed its data (`offered`), read the peer's (`received`), or both.
     case outOfBand(offered: OutOfBandOffer?, received: OutOfBandData?)
@@ -35,18 +34,43 @@ package enum PairingMethod: Equatable, Sendable {
         case .numericComparison: .displayYesNo
         }
     }
+}
 
-    var hasReceivedOutOfBandData: Bool {
-        if case .outOfBand(_, .some) = self { true } else { false }
+/// Leave to pair without LE Secure Connections, by keys that whoever listens to the pairing can work out: passkeys of
+/// six digits are found by trying them. Never for a lock.
+///
+/// Core 5.4, Vol 3, Part H, 2.3.5.5 (LE legacy pairing phase 2); Vol 1, Part A, 5.4.1 (Security architecture)
+package struct LegacyPairing: Equatable, Sendable {
+    /// Octets of the shortest key that will do.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.3.4 (Encryption key size): 7 to 16
+    package var minimumKeyOctets: UInt8
+    /// What both sides were given out of band.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.3.5.4 (LE legacy pairing – Out of Band)
+    package var temporaryKey: Secret?
+    /// Offers nothing better, as devices did before 2014: for a rig that has to see legacy pairing happen.
+    package var isAlone: Bool
+
+    package static let keyOctetsMinimum: UInt8 = 7
+
+    package init(
+        minimumKeyOctets: UInt8 = PairingPolicy.keyOctets, temporaryKey: Secret? = nil, isAlone: Bool = false
+    ) {
+        self.minimumKeyOctets = max(Self.keyOctetsMinimum, minimumKeyOctets)
+        self.temporaryKey = temporaryKey
+        self.isAlone = isAlone
     }
 }
 
-/// What a pairing has to be. Without exception: LE Secure Connections, 16-octet keys, no key derived for BR/EDR, no
-/// public key with our own X, no invalid point, no reflected key.
+/// What a pairing has to be. Without exception: no key derived for BR/EDR, no public key with our own X, no invalid
+/// point, no reflected key; and, unless ``legacy`` allows otherwise, LE Secure Connections and 16-octet keys.
 ///
 /// Core 5.4, Vol 3, Part H, 2.3.1 (Security properties)
 package struct PairingPolicy: Sendable {
-    package var method: PairingMethod
+    package var choice: MethodChoice
+    /// nil, as it should be, allows none.
+    package var legacy: LegacyPairing?
     /// What this side gives, if the peer takes it.
     package var localKeys: KeyDistribution
     /// What this side asks of the peer.
@@ -55,24 +79,49 @@ package struct PairingPolicy: Sendable {
     package var requiredPeerKeys: KeyDistribution
     /// The debug key's private half is in the specification: only a sniffer's rig may allow it.
     package var allowsDebugKey: Bool
+    /// Octets of the longest key that is offered. All, but in a rig that has to see short ones.
+    package var maximumKeyOctets = Self.keyOctets
+    /// Whether a bond that carries no credential's name may be replaced, by one that is no weaker. It lets whoever takes
+    /// a bonded peer's address pair in its place where Just Works will do.
+    package var renewsUnnamedBonds: Bool
 
+    package init(
+        choice: MethodChoice, legacy: LegacyPairing? = nil, localKeys: KeyDistribution = [.idKey, .signKey],
+        peerKeys: KeyDistribution = [.idKey, .signKey], requiredPeerKeys: KeyDistribution = [],
+        allowsDebugKey: Bool = false, renewsUnnamedBonds: Bool = false
+    ) {
+        self.choice = choice
+        self.legacy = legacy
+        self.localKeys = localKeys
+        self.peerKeys = peerKeys
+        self.requiredPeerKeys = requiredPeerKeys
+        self.allowsDebugKey = allowsDebugKey
+        self.renewsUnnamedBonds = renewsUnnamedBonds
+    }
+
+    /// By one method and no other, with LE Secure Connections.
     package init(
         method: PairingMethod, localKeys: KeyDistribution = [.idKey, .signKey],
         peerKeys: KeyDistribution = [.idKey, .signKey], requiredPeerKeys: KeyDistribution = [],
         allowsDebugKey: Bool = false
     ) {
-        self.method = method
-        self.localKeys = localKeys
-        self.peerKeys = peerKeys
-        self.requiredPeerKeys = requiredPeerKeys
-        self.allowsDebugKey = allowsDebugKey
+        self.init(
+            choice: .pinned(method), localKeys: localKeys, peerKeys: peerKeys, requiredPeerKeys: requiredPeerKeys,
+            allowsDebugKey: allowsDebugKey)
     }
 
     package static let keyOctets: UInt8 = 16
 
     var authReq: AuthReq {
-        method.model.isAuthenticated ? [.bonding, .mitm, .secureConnections] : [.bonding, .secureConnections]
+        var authReq: AuthReq = choice.wantsMITM ? [.bonding, .mitm] : .bonding
+        if legacy?.isAlone != true { authReq.insert(.secureConnections) }
+        return authReq
     }
+
+    /// Legacy pairing's flag has another meaning, and there is one bit for both: it is set for the one that is expected.
+    var oobDataFlag: UInt8 { choice.receivedOutOfBandData != nil || legacy?.temporaryKey != nil ? 1 : 0 }
+
+    var minimumKeyOctets: UInt8 { legacy?.minimumKeyOctets ?? Self.keyOctets }
 }
 
 /// What one side gives the other by a way that is not Bluetooth, such as a printed code: the address it advertises,

@@ -9,6 +9,8 @@ enum PairingState {
     case armed(PairingParameters)
     /// Initiator: Pairing Request sent.
     case awaitingResponse(PairingParameters, request: PairingFeatures)
+    /// Responder: the user says whether this peer may pair at all.
+    case awaitingConsent(AgreedFeatures)
     case awaitingPublicKey(AgreedFeatures)
     /// The local user has a passkey to type; an initiator that has it already may have sent its first confirm value.
     case awaitingPasskey(PublicKeys, peerConfirm: UInt128?)
@@ -18,8 +20,12 @@ enum PairingState {
     /// The local user compares numbers; the peer's may have been quicker.
     case comparing(Stage2, peerCheck: UInt128?)
     case awaitingCheck(Stage2)
-    /// Both sides have the LTK.
-    case awaitingEncryption(AgreedFeatures, ltk: Secret)
+    /// Legacy: the local user has the temporary key to type; see ``awaitingPasskey(_:peerConfirm:)``.
+    case awaitingTemporaryKey(AgreedFeatures, peerConfirm: UInt128?)
+    case awaitingLegacyConfirm(TemporaryKey)
+    case awaitingLegacyRandom(TemporaryKey, peerConfirm: UInt128)
+    /// Both sides have the key to encrypt with: the LTK, or legacy pairing's short term key.
+    case awaitingEncryption(AgreedFeatures, key: Secret)
     case receivingKeys(ReceivedKeys)
     /// Timed out, or the link is gone.
     ///
@@ -32,15 +38,42 @@ struct AgreedFeatures {
     var parameters: PairingParameters
     var request: PairingFeatures
     var response: PairingFeatures
+    /// The one that this pairing uses.
+    var method: PairingMethod
+    var isSecureConnections: Bool
+    /// The smaller of both sides' maximum encryption key sizes.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.3.4 (Encryption key size)
+    var keyOctets: UInt8
 
-    var method: PairingMethod { parameters.policy.method }
+    var material: PairingMaterial { parameters.material }
 
     func features(of role: PairingRole) -> PairingFeatures { role == .initiator ? request : response }
 
-    /// What each side distributes. The response has the last word.
+    /// What each side distributes. The response has the last word. A long term key is legacy pairing's alone, and here
+    /// only the responder's: a bond serves the roles that it was made in.
     func keys(from role: PairingRole) -> KeyDistribution {
         let keys = role == .initiator ? response.initiatorKeyDistribution : response.responderKeyDistribution
-        return keys.intersection([.idKey, .signKey])
+        return keys.intersection(isSecureConnections || role == .initiator ? [.idKey, .signKey] : .legacy)
+    }
+
+    var strength: BondStrength {
+        BondStrength(
+            isAuthenticated: method.model.isAuthenticated, isSecureConnections: isSecureConnections,
+            keyOctets: keyOctets)
+    }
+}
+
+/// Legacy pairing's key for its confirm values.
+///
+/// Core 5.4, Vol 3, Part H, 2.3.5.2 to 2.3.5.4 (LE legacy pairing)
+struct TemporaryKey {
+    var agreed: AgreedFeatures
+    var key: AES128
+
+    /// The peer's user may still be typing.
+    var keypresses: Set<SMPOpcode> {
+        agreed.method.model == .passkeyEntry ? [.pairingKeypressNotification] : []
     }
 }
 
@@ -50,7 +83,7 @@ struct PublicKeys {
     var peer: P256PublicKey
     var dhKey: Secret
 
-    var material: PairingMaterial { agreed.parameters.material }
+    var material: PairingMaterial { agreed.material }
 }
 
 /// Authentication stage 1, by model.
@@ -63,6 +96,11 @@ enum Stage1 {
     /// The index of the nonce of this round.
     var nonceIndex: Int {
         if case .passkey(_, let round) = self { round } else { 0 }
+    }
+
+    /// The peer's user may still be typing.
+    var keypresses: Set<SMPOpcode> {
+        if case .passkey = self { [.pairingKeypressNotification] } else { [] }
     }
 
     /// The last argument of f4: the passkey's bit of this round, with the highest bit set.
@@ -85,7 +123,10 @@ struct Stage2 {
 /// What the peer has distributed so far, and what is still owed, in the one order that is allowed.
 struct ReceivedKeys {
     var agreed: AgreedFeatures
+    /// Legacy: a responder's own; an initiator's comes from the peer.
     var ltk: Secret
+    var ediv: UInt16 = 0
+    var rand: UInt64 = 0
     var owed: ArraySlice<SMPOpcode>
     var irk: Secret?
     var identity: IdentityAddress?
@@ -97,6 +138,7 @@ struct ReceivedKeys {
         self.ltk = ltk
         let keys = agreed.keys(from: peer)
         owed = []
+        if keys.contains(.encKey) { owed += [.encryptionInformation, .centralIdentification] }
         if keys.contains(.idKey) { owed += [.identityInformation, .identityAddressInformation] }
         if keys.contains(.signKey) { owed.append(.signingInformation) }
     }

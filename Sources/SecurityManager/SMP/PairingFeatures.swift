@@ -38,6 +38,8 @@ package struct KeyDistribution: OptionSet, Hashable, Sendable {
     package static let linkKey = Self(rawValue: 0x08)
     /// The other bits are reserved: whatever a peer sets there is ignored.
     package static let defined: Self = [.encKey, .idKey, .signKey, .linkKey]
+    /// What legacy pairing distributes on LE.
+    static let legacy: Self = [.encKey, .idKey, .signKey]
 }
 
 /// What both sides say of themselves in Pairing Request and Pairing Response.

@@ -58,6 +58,8 @@ extension ProcedureSide: CentralRoleDelegate {
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
     func securityChanged(_ link: LinkInfo, error: HostError?) {}
     func passkeyRequested(_ peer: PeerIdentifier) {}
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) {}
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {}
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {}
 }
 
