@@ -58,7 +58,7 @@ package struct ATTHandleValueConfirmation: ATTParameters {
 /// Core 5.4, Vol 3, Part F, 3.4.7.4 (Multiple Handle Value Notification)
 package struct ATTMultipleHandleValueNotification: ATTParameters {
     package static let opcode = ATTOpcode.multipleHandleValueNotification
-    /// At least two of them.
+    /// The specification's list has two or more; BlueZ puts each of its notifications into a list of one.
     package var notifications: [ATTHandleValueNotification]
 
     package init(notifications: [ATTHandleValueNotification]) { self.notifications = notifications }
@@ -70,7 +70,6 @@ package struct ATTMultipleHandleValueNotification: ATTParameters {
             let length = Int(try reader.readUInt16())
             notifications.append(ATTHandleValueNotification(handle: handle, value: try reader.readBytes(length)))
         } while reader.remaining > 0
-        guard notifications.count >= 2 else { throw .invalidValue(field: "notifications") }
     }
 
     package func encode(into writer: inout ByteWriter) {

@@ -132,7 +132,12 @@ struct Sample: CustomTestStringConvertible, Sendable {
             pdu: .notification(
                 .multipleHandleValue(
                     .init(notifications: [.init(handle: handle, value: [0xAA]), .init(handle: .first, value: [])]))),
-            fixedOctets: 10, isExact: true),
+            fixedOctets: 6, isExact: true),
+        Sample(
+            title: "3.4.7.4 Multiple Handle Value Notification of one value, as BlueZ sends it", hex: "2334120100AA",
+            pdu: .notification(
+                .multipleHandleValue(.init(notifications: [.init(handle: handle, value: [0xAA])]))),
+            fixedOctets: 6, isExact: true),
     ]
 }
 
@@ -171,7 +176,8 @@ struct ATTPDUTests {
             ("203412", "Read Multiple Variable of one handle"),
             ("1802", "Execute Write with unknown flags"),
             ("0801000200000102", "a type of 3 octets"),
-            ("2334120100AA", "Multiple Handle Value Notification of one value"),
+            ("2334120100AA01", "Multiple Handle Value Notification with half a handle at its end"),
+            ("2334120100AA010000", "Multiple Handle Value Notification with half a length at its end"),
             ("2334120200AA01000000", "Multiple Handle Value Notification whose lengths run past its end"),
         ])
     func refused(hex: String, why: String) {
