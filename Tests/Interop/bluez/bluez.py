@@ -118,12 +118,27 @@ class BlueZ:
         """A queue of every value that the property takes from now on: `objects` keeps only the last."""
         return self._heard_by.setdefault((path, interface, name), asyncio.Queue())
 
-    async def be_asked(self, capability, passkey=None):
-        """Registers an agent; `passkey` is awaited when one is asked for."""
-        self._bus.export(AGENT_PATH, Agent(passkey))
+    async def be_asked(self, agent, capability):
+        """Registers whoever sits before the machine."""
+        self._bus.unexport(AGENT_PATH)
+        self._bus.export(AGENT_PATH, agent)
         manager = "org.bluez.AgentManager1"
         await self.call("/org/bluez", manager, "RegisterAgent", "os", [AGENT_PATH, capability])
         await self.call("/org/bluez", manager, "RequestDefaultAgent", "o", [AGENT_PATH])
+
+    async def serve(self, adapter, root, interfaces):
+        """Registers a GATT application: all that lies below `root`."""
+        for interface in interfaces:
+            self._bus.export(interface.path, interface)
+        await self.call(adapter, "org.bluez.GattManager1", "RegisterApplication", "oa{sv}", [root, {}])
+
+    async def withdraw(self, adapter, root):
+        await self.call(adapter, "org.bluez.GattManager1", "UnregisterApplication", "o", [root])
+
+    async def advertise(self, adapter, advertisement):
+        self._bus.export(advertisement.path, advertisement)
+        manager = "org.bluez.LEAdvertisingManager1"
+        await self.call(adapter, manager, "RegisterAdvertisement", "oa{sv}", [advertisement.path, {}])
 
     async def _named(self):
         return (await self._call(*BUS, "NameHasOwner", "s", [SERVICE]))[0]
@@ -164,15 +179,22 @@ class BlueZ:
 
 
 class Agent(ServiceInterface):
-    """What bluetoothd asks of whoever sits before the machine."""
+    """What bluetoothd asks of whoever sits before the machine, and shows them. `typing` is awaited for a passkey."""
 
-    def __init__(self, passkey):
+    def __init__(self, typing=None):
         super().__init__("org.bluez.Agent1")
-        self._passkey = passkey
+        self._typing = typing
+        self.shown = asyncio.Queue()
 
     @method()
     async def RequestPasskey(self, device: "o") -> "u":
-        return await self._passkey()
+        return await self._typing()
+
+    @method()
+    def DisplayPasskey(self, device: "o", passkey: "u", entered: "q"):
+        # Once more for every key that the other side presses.
+        if entered == 0:
+            self.shown.put_nowait(passkey)
 
     @method()
     def Cancel(self):

@@ -1,6 +1,6 @@
 """Debian's kernel and bluetoothd, in one virtual machine, against ours.
 
-    debian.py LATCH CACHE
+    debian.py LATCH INTEROP_PEER CACHE
 
 The machine is booted once. Its adapters are controllers of the radio out here, where the program under test runs.
 """
@@ -12,10 +12,13 @@ import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
+import server
+import takeover
 import visitor
 from bluez import BlueZ
 from machine import Machine
 from support.daemons import Latch
+from support.interop_peer import InteropPeer
 from support.radios import VirtualRadio
 from support.steps import Suite
 
@@ -32,7 +35,22 @@ async def visit(latch, radio, host):
     suite.end()
 
 
-async def run(latch, radio, machine):
+async def be_served(peer, directory, radio, host):
+    suite = Suite("our central before bluetoothd")
+    with InteropPeer(peer, radio.transport, os.path.join(directory, "central")) as ours:
+        await asyncio.to_thread(ours.power_on)
+        await server.run(suite, host, "hci0", ours)
+        await asyncio.to_thread(ours.stop)
+    suite.end()
+
+
+async def take_over(latch, radio, host):
+    suite = Suite("our lock on the kernel's adapter")
+    await takeover.run(suite, host, latch, radio)
+    suite.end()
+
+
+async def run(latch, peer, radio, machine):
     suite = Suite("virtual machine")
     with suite.step("boot Debian's kernel") as figure:
         machine.boot()
@@ -45,17 +63,20 @@ async def run(latch, radio, machine):
         await host.power("hci0")
         figure.is_(machine.run("/usr/libexec/bluetooth/bluetoothd --version"))
     await visit(latch, radio, host)
+    await be_served(peer, latch.directory, radio, host)
+    await take_over(latch, radio, host)
     with suite.step("shut down"):
         machine.stop()
     suite.end()
 
 
-def main(program, cache):
+def main(program, peer, cache):
+    program, peer = os.path.abspath(program), os.path.abspath(peer)
     with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
         latch = Latch(program, directory)
         with VirtualRadio(program, directory) as radio:
-            with Machine(cache, directory, [radio.socket]) as machine:
-                asyncio.run(run(latch, radio, machine))
+            with Machine(cache, directory, [radio.socket] * 2) as machine:
+                asyncio.run(run(latch, peer, radio, machine))
             radio.stop()
 
 

@@ -15,8 +15,8 @@ import host
 from bumble.gatt import Characteristic, Service
 from bumble.pairing import PairingDelegate
 from host import le
-from ours import Remote
 from support.interop_peer import InteropPeer
+from support.ours import Remote
 from support.radios import RootCanal, VirtualRadio
 from support.steps import Suite, check_equal
 

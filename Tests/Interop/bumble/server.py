@@ -16,8 +16,8 @@ from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
 from bumble.pairing import PairingDelegate
 from bumble.profiles.gatt_service import GenericAttributeProfileService
 from host import le
-from ours import Remote, refusal
 from support.interop_peer import Failed, InteropPeer
+from support.ours import Remote, refusal
 from support.radios import RootCanal, VirtualRadio
 from support.steps import StepFailed, Suite, check, check_equal
 

@@ -1,0 +1,148 @@
+"""Our lock inside the machine, on an adapter of the kernel's that it takes over through the HCI user channel."""
+
+import asyncio
+import json
+
+import bluez
+from support.processes import DEADLINE_SECONDS
+from support.steps import StepFailed, check, check_equal
+from visitor import CHALLENGE, LOCK_SERVICE, Visitor
+
+ADAPTER = "hci1"
+STATE = "/run/latch"
+LOG = "/run/latch.log"
+WINDOW = "/run/latch.window"
+
+EXIT_TRANSPORT = 5
+
+
+class Inside:
+    """`latch` in the virtual machine, where its process is a number and its log a file."""
+
+    def __init__(self, program, machine):
+        self._program = program
+        self._machine = machine
+        machine.run(f"mkdir -m 0700 {STATE}")
+
+    def _command(self, verb):
+        return f"{self._program} peripheral {verb} --state {STATE} --json"
+
+    def _run_command(self):
+        return f"{self._command('run')} --transport hci:{ADAPTER.removeprefix('hci')}"
+
+    async def refuse(self):
+        """Runs to its end, which is to come at once; what it said."""
+        return await asyncio.to_thread(self._machine.run, self._run_command(), EXIT_TRANSPORT)
+
+    async def start(self):
+        """Runs until it advertises."""
+        self._machine.run(f"{self._run_command()} >/dev/null 2>{LOG} & echo $! >/run/latch.pid")
+        await self.says("advertising")
+
+    async def says(self, message):
+        wanted = f'"message":"{message}"'
+        ended = "! kill -0 $(cat /run/latch.pid) 2>/dev/null"
+
+        def ask():
+            self._machine.until(f"grep -q '{wanted}' {LOG} || {ended}", f"latch says {message}")
+            log = self._machine.run(f"cat {LOG}")
+            if wanted not in log:
+                raise StepFailed(f"latch ended before it said {message}: {log}")
+
+        await asyncio.to_thread(ask)
+
+    def status(self):
+        return json.loads(self._machine.run(self._command("status")).splitlines()[-1])["result"]
+
+    async def open_window(self, credential):
+        """Opens an enrolment window; its setup code."""
+        self._machine.run(f"{self._command('enroll')} --credential {credential} >{WINDOW} 2>&1 &")
+        await asyncio.to_thread(self._machine.until, f"grep -q setup_code {WINDOW}", "latch opens its window")
+        return json.loads(self._machine.run(f"head -n 1 {WINDOW}"))["setup_code"]
+
+    async def stop(self):
+        self._machine.run(self._command("stop"))
+        await self._ended()
+
+    async def kill(self):
+        self._machine.run("kill -KILL $(cat /run/latch.pid)")
+        await self._ended()
+
+    async def _ended(self):
+        await asyncio.to_thread(self._machine.until, "! kill -0 $(cat /run/latch.pid) 2>/dev/null", "latch ends")
+
+
+def flags(machine):
+    """What the kernel says of the adapter."""
+    return machine.run(f"hciconfig {ADAPTER}")
+
+
+async def take_from_bluetoothd(suite, host, inside):
+    path = f"/org/bluez/{ADAPTER}"
+    with suite.step("bluetoothd holds the adapter: ours leaves it to it, and says how it is handed over") as figure:
+        host.machine.add_adapter(1)
+        await host.power(ADAPTER)
+        said = await inside.refuse()
+        check("bluetoothd holds the adapter" in said, f"latch said {said}")
+        check(host.get(path, bluez.ADAPTER, "Powered") is True, "bluetoothd lost its adapter")
+        figure.is_(f"exit status {EXIT_TRANSPORT}")
+
+    with suite.step("bluetoothd hands it over, by powering it off: ours takes it and advertises"):
+        await host.power(ADAPTER, on=False)
+        await inside.start()
+        await host.until(lambda: bluez.ADAPTER not in host.objects.get(path, {}), "bluetoothd has the adapter no more")
+
+
+async def be_visited(suite, host, inside):
+    visitor = Visitor(host, "hci0")
+    with suite.step("bluetoothd hears it on another adapter, connects, discovers, reads challenges") as figure:
+        device = await visitor.find(LOCK_SERVICE)
+        await visitor.connect()
+        first, second = await visitor.read(CHALLENGE), await visitor.read(CHALLENGE)
+        check_equal((len(first), len(second)), (8, 8), "the challenges' octets")
+        check(first[:6] != second[:6], "a challenge was handed out twice")
+        await visitor.disconnect()
+        figure.is_(device["Address"])
+
+
+async def be_opened(suite, inside, key):
+    with suite.step("our key, out here, enrols at it by setup code and unlocks it by one signed packet"):
+        code = await inside.open_window("anna")
+        await asyncio.to_thread(key.ask, "enroll", "-", text=code + "\n")
+        answer = await asyncio.to_thread(key.ask, "unlock", "--wait", str(int(DEADLINE_SECONDS)))
+        check_equal(answer.result, {"outcome": "done"}, "what became of the command")
+        check_equal(inside.status()["bolt"], "unlocked", "the bolt")
+
+
+async def give_back(suite, host, inside):
+    path = f"/org/bluez/{ADAPTER}"
+    with suite.step("ours ends: bluetoothd has the adapter back, and brings it up"):
+        await inside.stop()
+        await host.until(lambda: bluez.ADAPTER in host.objects.get(path, {}), "bluetoothd has the adapter")
+        await host.power(ADAPTER)
+
+
+async def take_what_nobody_uses(suite, host, inside):
+    machine = host.machine
+    with suite.step("the adapter is up and nobody uses it: ours brings it down and takes it"):
+        await host.stop()
+        machine.run(f"hciconfig {ADAPTER} up")
+        check("UP" in flags(machine), "the adapter is not up")
+        await inside.start()
+
+    with suite.step("SIGKILL: the adapter is free, and can be brought up"):
+        await inside.kill()
+        machine.run(f"hciconfig {ADAPTER} down")
+        machine.run(f"hciconfig {ADAPTER} up")
+        check("UP" in flags(machine), "the adapter is not up")
+
+
+async def run(suite, host, latch, radio):
+    inside = Inside(latch.program, host.machine)
+    await take_from_bluetoothd(suite, host, inside)
+    await be_visited(suite, host, inside)
+    with latch.key(radio.transport) as key:
+        await be_opened(suite, inside, key)
+        await asyncio.to_thread(key.stop)
+    await give_back(suite, host, inside)
+    await take_what_nobody_uses(suite, host, inside)
