@@ -1,6 +1,7 @@
 import BluetoothCore
 import CoreBluetoothEssentials
 import DaemonControl
+import FoundationEssentials
 
 /// Why a command makes no sense.
 struct Refusal: Error {
@@ -32,6 +33,9 @@ struct Arguments {
     func octets(_ name: String) throws(Refusal) -> [UInt8] { try needed(name, "hexadecimal octets", Self.octets) }
     func uuid(_ name: String) throws(Refusal) -> BluetoothUUID { try needed(name, "a UUID", Self.uuid) }
     func handle(_ name: String) throws(Refusal) -> AttributeHandle { try needed(name, "a handle", Self.handle) }
+    func peer(_ name: String) throws(Refusal) -> PeerIdentifier {
+        try needed(name, "an identifier") { $0.string.flatMap { UUID(uuidString: $0) }.map { PeerIdentifier($0) } }
+    }
     func list(_ name: String) throws(Refusal) -> [JSONValue] { try needed(name, "a list") { $0.array } }
 
     func flag(_ name: String) throws(Refusal) -> Bool { try optional(name, "true or false") { $0.bool } ?? false }

@@ -25,8 +25,16 @@ extension JSONObject {
         switch error {
         case let error as CBATTError: self = ["att": JSONValue(error.errorCode)]
         case let error as CBError: self = ["cb": JSONValue(error.errorCode)]
+        case HostError.pairing(.refusedByPeer(let reason)): self.init("refusedByPeer", reason)
+        case HostError.pairing(.peerViolation(let reason)): self.init("peerViolation", reason)
+        case HostError.pairing(.cancelled(let reason)): self.init("cancelled", reason)
+        case HostError.pairing(let error): self = ["pairing": .string("\(error)")]
         default: self = ["host": .string("\(error)")]
         }
+    }
+
+    private init(_ name: String, _ reason: PairingFailedReason) {
+        self = ["pairing": .string(name), "reason": JSONValue(reason.rawValue)]
     }
 
     init(_ link: LinkInfo) {

@@ -1,4 +1,6 @@
+import BluetoothHost
 import HCITransport
+import SecurityManager
 
 /// What the command line says.
 struct PeerOptions {
@@ -12,6 +14,8 @@ struct PeerOptions {
     let deviceName: String
     let mtu: Int
     let capture: String?
+    let pairing: PairingRules
+    let ioCapability: IOCapability?
 
     init(_ arguments: [String]) throws {
         var values: [String: String] = [:]
@@ -34,9 +38,13 @@ struct PeerOptions {
         }
         self.mtu = mtu
         capture = values["--capture"]
+        pairing = try values["--pairing"].map { try PairingMethods.rules($0) } ?? .refused
+        ioCapability = try values["--io"].map { try PairingMethods.capability($0) }
     }
 
-    private static let known: Set = ["--transport", "--database", "--restore", "--name", "--mtu", "--capture"]
+    private static let known: Set = [
+        "--transport", "--database", "--restore", "--name", "--mtu", "--capture", "--pairing", "--io",
+    ]
 
     /// Core 5.4, Vol 3, Part F, 3.2.8 (Exchanging MTU Size), and the longest value with its opcode and offset.
     private static let mtuOctets = 23...517

@@ -37,7 +37,8 @@ final class PeerRuntime {
         let controller = ControllerConnection(
             .success(try openStream()), name: "\(address)", canReopen: address.canReopen, loop: loop,
             reopenedBy: openStream)
-        let configuration = HostConfiguration(deviceName: options.deviceName, mtu: options.mtu)
+        let configuration = HostConfiguration(
+            deviceName: options.deviceName, mtu: options.mtu, pairing: options.pairing)
         host = Host(
             configuration: configuration, snapshot: try store.load(), store: store, random: OperatingSystemRandom(),
             makeKeyPair: P256KeyPair.generate)
@@ -55,6 +56,7 @@ final class PeerRuntime {
                 PeripheralSide(bluetooth, host, voice, restoreIdentifier: options.restoreIdentifier),
                 ProcedureSide(host),
                 SecuritySide(host),
+                AgentSide(host, voice, options.ioCapability),
             ])
     }
 

@@ -18,11 +18,8 @@ final class ProcedureSide: Side {
     var commands: [String: Command] {
         [
             "procedure": { [unowned self] (arguments, reply) throws(Refusal) in
-                guard let identifier = UUID(uuidString: try arguments.text("peripheral")) else {
-                    throw Refusal("`peripheral` is no identifier")
-                }
-                let procedure = try ClientProcedure(arguments)
-                let token = host.perform(registered(), PeerIdentifier(identifier), procedure)
+                let peer = try arguments.peer("peripheral")
+                let token = host.perform(registered(), peer, try ClientProcedure(arguments))
                 running[token] = reply
             }
         ]

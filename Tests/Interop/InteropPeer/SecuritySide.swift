@@ -17,10 +17,7 @@ final class SecuritySide: Side {
                 reply.done(["address": .string("\(host.identity.address.address)")])
             },
             "link": { [unowned self] (arguments, reply) throws(Refusal) in
-                guard let identifier = UUID(uuidString: try arguments.text("peer")) else {
-                    throw Refusal("`peer` is no identifier")
-                }
-                let link = host.link(of: PeerIdentifier(identifier))
+                let link = host.link(of: try arguments.peer("peer"))
                 reply.done(["link": link.map { .object(JSONObject($0)) } ?? .null])
             },
             "bonds": { [unowned self] (_, reply) throws(Refusal) in

@@ -18,8 +18,8 @@ from cryptography.hazmat.primitives.cmac import CMAC
 from support.processes import DEADLINE_SECONDS
 from support.steps import StepFailed
 
-# Half of what these suites do is to be refused, which Bumble warns of.
-logging.getLogger("bumble").setLevel(logging.ERROR)
+# Half of what these suites do is to be refused, which Bumble complains of.
+logging.getLogger("bumble").setLevel(logging.CRITICAL)
 
 KEYS = (
     PairingDelegate.KeyDistribution.DISTRIBUTE_ENCRYPTION_KEY
@@ -105,14 +105,15 @@ class Host:
         """As our side writes it."""
         return self.device.random_address.to_string(False) + "/random"
 
-    def set_pairing(self, delegate, **options):
-        options.setdefault("mitm", True)
+    def set_pairing(self, user, secure_connections=True, out_of_band=None):
+        """How the next pairings are done. `out_of_band` is a `PairingConfig.OobConfig`."""
         self.device.pairing_config_factory = lambda connection: PairingConfig(
-            sc=options.pop("sc", True),
+            sc=secure_connections,
+            mitm=True,
             bonding=True,
-            delegate=delegate,
+            delegate=user,
             identity_address_type=PairingConfig.AddressType.RANDOM,
-            **options,
+            oob=out_of_band,
         )
 
     # As central.
@@ -182,6 +183,9 @@ class Link:
         self.client = Peer(connection).gatt_client
         self.ended = asyncio.get_running_loop().create_future()
         connection.on("disconnection", self._end)
+        # Bumble's keys, once it has kept them.
+        self.paired = asyncio.get_running_loop().create_future()
+        connection.on("pairing", lambda keys: self.paired.done() or self.paired.set_result(keys))
         self.updates = asyncio.Queue()
         self.confirms = True
         self.client.on_att_handle_value_notification = self._updated

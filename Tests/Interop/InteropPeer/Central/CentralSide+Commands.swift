@@ -115,8 +115,13 @@ extension CentralSide {
                 reply.done()
             },
             "pair": { [unowned self] (arguments, reply) throws(Refusal) in
-                try peripheral(arguments).pair(
-                    try PairingMethods.request(arguments), credential: try arguments.text("credential"))
+                let peripheral = try peripheral(arguments)
+                if arguments["method"] == nil {
+                    peripheral.pair()
+                } else {
+                    peripheral.pair(
+                        try PairingMethods.request(arguments), credential: try arguments.text("credential"))
+                }
                 reply.done()
             },
             "enterPasskey": { [unowned self] (arguments, reply) throws(Refusal) in

@@ -133,6 +133,14 @@ extension CentralSide: CBPeripheralLinkDelegate {
 
     func peripheralDidRequestPasskey(_ peripheral: CBPeripheral) { tell("passkeyRequested", peripheral, [:], nil) }
 
+    func peripheral(_ peripheral: CBPeripheral, displayPasskey passkey: UInt32) {
+        tell("displayPasskey", peripheral, ["passkey": JSONValue(passkey)], nil)
+    }
+
+    func peripheral(_ peripheral: CBPeripheral, compareNumericValue value: UInt32) {
+        tell("compareNumbers", peripheral, ["number": JSONValue(value)], nil)
+    }
+
     func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {
         switch result {
         case .success(let bond): tell("paired", peripheral, ["bond": .string("\(bond)")], nil)

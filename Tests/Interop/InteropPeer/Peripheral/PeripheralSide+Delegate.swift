@@ -134,6 +134,14 @@ extension PeripheralSide: CBPeripheralManagerLinkDelegate {
     ) { voice.event("passkey", ["central": meet(central), "passkey": JSONValue(passkey)]) }
 
     func peripheralManager(
+        _ peripheral: CBPeripheralManager, passkeyRequestedFor central: CBCentral, link: LinkInfo
+    ) { voice.event("centralPasskeyRequested", ["central": meet(central)]) }
+
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, compareNumericValue value: UInt32, with central: CBCentral, link: LinkInfo
+    ) { voice.event("centralCompareNumbers", ["central": meet(central), "number": JSONValue(value)]) }
+
+    func peripheralManager(
         _ peripheral: CBPeripheralManager, central: CBCentral, didPair result: Result<BondID, HostError>,
         link: LinkInfo
     ) {
