@@ -36,7 +36,6 @@ struct Arguments {
     func peer(_ name: String) throws(Refusal) -> PeerIdentifier {
         try needed(name, "an identifier") { $0.string.flatMap { UUID(uuidString: $0) }.map { PeerIdentifier($0) } }
     }
-    func list(_ name: String) throws(Refusal) -> [JSONValue] { try needed(name, "a list") { $0.array } }
 
     func flag(_ name: String) throws(Refusal) -> Bool { try optional(name, "true or false") { $0.bool } ?? false }
     func optionalNumber(_ name: String) throws(Refusal) -> Int64? { try optional(name, "a number") { $0.number } }

@@ -11,7 +11,7 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import host
-from bumble import att, gatt
+from bumble import gatt
 from bumble.pairing import PairingDelegate
 from host import error, le
 from support.interop_peer import InteropPeer
@@ -83,7 +83,10 @@ GUARDED = {
         )
     ],
 }
-EXTRA = {"uuid": "FFC0", "characteristics": [{"uuid": "FFC1", "properties": ["read"], "permissions": ["readable"], "constant": b"x"}]}
+EXTRA = {
+    "uuid": "FFC0",
+    "characteristics": [{"uuid": "FFC1", "properties": ["read"], "permissions": ["readable"], "constant": b"x"}],
+}
 
 # Opcodes, Core 5.4, Vol 3, Part F, 3.4.8 (Attribute PDU response summary).
 FIND_INFORMATION, FIND_BY_TYPE_VALUE, READ_BY_TYPE = 0x04, 0x06, 0x08
@@ -142,7 +145,11 @@ async def expect(link, request, response):
 def described(service):
     """What a tree says of a service: its type, and of each characteristic type, properties and descriptors."""
     return service.uuid.to_hex_str("-"), [
-        (one.uuid.to_hex_str("-"), int(one.properties), [descriptor.type.to_hex_str("-") for descriptor in one.descriptors])
+        (
+            one.uuid.to_hex_str("-"),
+            int(one.properties),
+            [descriptor.type.to_hex_str("-") for descriptor in one.descriptors],
+        )
         for one in service.characteristics
     ]
 
@@ -151,7 +158,9 @@ async def discover(suite, server, link):
     client = link.client
     with suite.step("discover all primary services") as figure:
         services = await host.within(client.discover_services(), "services")
-        check_equal([one.uuid.to_hex_str() for one in services], ["1800", "1801", "FFF0", "FFD0"], "the primary services")
+        check_equal(
+            [one.uuid.to_hex_str() for one in services], ["1800", "1801", "FFF0", "FFD0"], "the primary services"
+        )
         figure.is_(", ".join(f"{one.uuid.to_hex_str()} {one.handle}–{one.end_group_handle}" for one in services))
     main = services[2]
     with suite.step("discover primary services by UUID"):
@@ -290,26 +299,53 @@ async def be_refused(suite, server, link):
         ("write a handle that nothing has", write(0xFFF0, b""), (WRITE, 0xFFF0, 0x01)),
         ("read past the end", bytes([READ_BLOB]) + le(first) + le(9), (READ_BLOB, first, 0x07)),
         ("write more than fits", write(server["writeOnly"], bytes(9)), (WRITE, server["writeOnly"], 0x0D)),
-        ("read several, one of them for writing", bytes([READ_MULTIPLE]) + le(first) + le(server["writeOnly"]),
-         (READ_MULTIPLE, server["writeOnly"], 0x02)),
-        ("find in a range that ends before it begins", bytes([FIND_INFORMATION]) + le(9) + le(8),
-         (FIND_INFORMATION, 9, 0x01)),
+        (
+            "read several, one of them for writing",
+            bytes([READ_MULTIPLE]) + le(first) + le(server["writeOnly"]),
+            (READ_MULTIPLE, server["writeOnly"], 0x02),
+        ),
+        (
+            "find in a range that ends before it begins",
+            bytes([FIND_INFORMATION]) + le(9) + le(8),
+            (FIND_INFORMATION, 9, 0x01),
+        ),
         ("find from handle 0", bytes([FIND_INFORMATION]) + le(0) + le(8), (FIND_INFORMATION, 0, 0x01)),
-        ("find where nothing is", bytes([FIND_INFORMATION]) + le(0xFFF0) + le(0xFFFF),
-         (FIND_INFORMATION, 0xFFF0, 0x0A)),
-        ("find a service that is not", bytes([FIND_BY_TYPE_VALUE]) + le(1) + le(0xFFFF) + le(0x2800) + le(0xABCD),
-         (FIND_BY_TYPE_VALUE, 1, 0x0A)),
-        ("read by a UUID that is not", bytes([READ_BY_TYPE]) + le(1) + le(0xFFFF) + le(0xABCD),
-         (READ_BY_TYPE, 1, 0x0A)),
-        ("read by the UUID of what is for writing", bytes([READ_BY_TYPE]) + le(1) + le(0xFFFF) + le(0xFFF7),
-         (READ_BY_TYPE, server["writeOnly"], 0x02)),
-        ("group by what is no group", bytes([READ_BY_GROUP_TYPE]) + le(1) + le(0xFFFF) + le(0x2803),
-         (READ_BY_GROUP_TYPE, 1, 0x10)),
+        (
+            "find where nothing is",
+            bytes([FIND_INFORMATION]) + le(0xFFF0) + le(0xFFFF),
+            (FIND_INFORMATION, 0xFFF0, 0x0A),
+        ),
+        (
+            "find a service that is not",
+            bytes([FIND_BY_TYPE_VALUE]) + le(1) + le(0xFFFF) + le(0x2800) + le(0xABCD),
+            (FIND_BY_TYPE_VALUE, 1, 0x0A),
+        ),
+        (
+            "read by a UUID that is not",
+            bytes([READ_BY_TYPE]) + le(1) + le(0xFFFF) + le(0xABCD),
+            (READ_BY_TYPE, 1, 0x0A),
+        ),
+        (
+            "read by the UUID of what is for writing",
+            bytes([READ_BY_TYPE]) + le(1) + le(0xFFFF) + le(0xFFF7),
+            (READ_BY_TYPE, server["writeOnly"], 0x02),
+        ),
+        (
+            "group by what is no group",
+            bytes([READ_BY_GROUP_TYPE]) + le(1) + le(0xFFFF) + le(0x2803),
+            (READ_BY_GROUP_TYPE, 1, 0x10),
+        ),
         ("a request cut short", bytes([READ, 1]), (READ, 0, 0x04)),
-        ("a configuration that the properties forbid", write(server["notifying"] + 1, b"\x02\x00"),
-         (WRITE, server["notifying"] + 1, 0x13)),
-        ("a configuration of one octet", write(server["notifying"] + 1, b"\x01"),
-         (WRITE, server["notifying"] + 1, 0x0D)),
+        (
+            "a configuration that the properties forbid",
+            write(server["notifying"] + 1, b"\x02\x00"),
+            (WRITE, server["notifying"] + 1, 0x13),
+        ),
+        (
+            "a configuration of one octet",
+            write(server["notifying"] + 1, b"\x01"),
+            (WRITE, server["notifying"] + 1, 0x0D),
+        ),
     ] + [
         (f"{verb} {name}", pdu, (pdu[0], handle, code))
         for name, code in (("encrypted", 0x05), ("authenticated", 0x05), ("secure", 0x05), ("authorised", 0x08))

@@ -45,7 +45,7 @@ def cmac(key, message):
 
 
 class User(PairingDelegate):
-    """Whoever stands before Bumble: sees `shown`, types what `types` comes to, says of two numbers what `compares` does."""
+    """Whoever stands before Bumble: sees `shown`, types what `types` comes to, says of numbers what `compares` does."""
 
     def __init__(self, capability, types=None, compares=None, accepts=True):
         super().__init__(capability, KEYS, KEYS)

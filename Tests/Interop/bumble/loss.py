@@ -165,7 +165,9 @@ async def peripheral(suite, rig):
     bumble.set_pairing(host.User(PairingDelegate.KEYBOARD_INPUT_ONLY, types=passkey))
     await ours.acall("setPairingWindow", method="passkeyDisplay", credential="client")
     link = await bumble.connect(await bumble.find(UUID))
-    with suite.step("pair, subscribe, lose the link: the client that is back gets the newest value and each indication"):
+    with suite.step(
+        "pair, subscribe, lose the link: the client that is back gets the newest value and each indication"
+    ):
         await host.within(link.connection.pair(), "pairing")
         await ours.aevent("centralPaired")
         await link.ask(b"\x12" + le(at + 1) + b"\x01\x00")

@@ -17,7 +17,7 @@ from bumble.gatt import Characteristic, Service
 from bumble.hci import HCI_Error
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.smp import OobContext, OobLegacyContext, OobSharedData
-from ours import Remote
+from support.ours import Remote
 from support.interop_peer import InteropPeer
 from support.radios import RootCanal, VirtualRadio
 from support.steps import StepFailed, Suite, check, check_equal
@@ -25,19 +25,24 @@ from support.steps import StepFailed, Suite, check, check_equal
 SERVICE = "FFF0"
 UUID = host.UUID.from_16_bits(0xFFF0)
 # Core 5.4, Vol 3, Part H, 3.5.5 (Pairing Failed)
-OUT_OF_BAND_NOT_AVAILABLE, AUTHENTICATION_REQUIREMENTS, CONFIRM_VALUE_FAILED = 0x02, 0x03, 0x04
+AUTHENTICATION_REQUIREMENTS, CONFIRM_VALUE_FAILED, PAIRING_NOT_SUPPORTED = 0x03, 0x04, 0x05
 UNSPECIFIED_REASON, REPEATED_ATTEMPTS, NUMERIC_COMPARISON_FAILED = 0x08, 0x09, 0x0C
-PASSKEY_ENTRY_FAILED, PAIRING_NOT_SUPPORTED = 0x01, 0x05
+# Core 5.4, Vol 1, Part F, 1.3 (List of error codes)
 PIN_OR_KEY_MISSING = 0x06
+# Core 5.4, Vol 3, Part F, 3.4.1.1 (ATT_ERROR_RSP)
 INSUFFICIENT_AUTHENTICATION, INSUFFICIENT_ENCRYPTION = 0x05, 0x0F
 
-Capability = PairingDelegate.IoCapability
+# What Bumble's user has.
+NOTHING = PairingDelegate.NO_OUTPUT_NO_INPUT
+COMPARES = PairingDelegate.DISPLAY_OUTPUT_AND_YES_NO_INPUT
+TYPES = PairingDelegate.KEYBOARD_INPUT_ONLY
+SHOWS = PairingDelegate.DISPLAY_OUTPUT_ONLY
 # What Bumble can do, and the method that it leads to with our keyboard and display; its part of it in words.
 METHODS = [
-    (Capability.NO_OUTPUT_NO_INPUT, "justWorks", "nobody looks"),
-    (Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT, "numericComparison", "both compare"),
-    (Capability.KEYBOARD_INPUT_ONLY, "passkeyEntry", "Bumble's user types"),
-    (Capability.DISPLAY_OUTPUT_ONLY, "passkeyEntry", "our user types"),
+    (NOTHING, "justWorks", "nobody looks"),
+    (COMPARES, "numericComparison", "both compare"),
+    (TYPES, "passkeyEntry", "Bumble's user types"),
+    (SHOWS, "passkeyEntry", "our user types"),
 ]
 
 
@@ -88,7 +93,7 @@ class Table:
         """What our user does in a pairing by this method that nobody spoils."""
         if model == "numericComparison":
             await self.compare(user)
-        elif model == "passkeyEntry" and user.io_capability == Capability.DISPLAY_OUTPUT_ONLY:
+        elif model == "passkeyEntry" and user.io_capability == SHOWS:
             await self.type(user)
 
 
@@ -132,7 +137,7 @@ async def stranger(radio):
 
 async def our_peripheral(suite, ours, radio):
     table = Table(ours)
-    open_handle, guarded = await publish(ours)
+    guarded = await publish(ours)
     for capability, model, how in METHODS:
         async with stranger(radio) as bumble:
             with suite.step(f"our peripheral, {model}, {how}: pair, come back with the LTK"):
@@ -147,13 +152,23 @@ async def our_peripheral(suite, ours, radio):
                 await come_back(bumble, guarded, is_authenticated=model != "justWorks")
 
     failures = [
-        ("our user does not consent", Capability.NO_OUTPUT_NO_INPUT, {}, PAIRING_NOT_SUPPORTED),
-        ("our user says that the numbers differ", Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT, {}, NUMERIC_COMPARISON_FAILED),
+        ("our user does not consent", NOTHING, {}, PAIRING_NOT_SUPPORTED),
+        (
+            "our user says that the numbers differ",
+            COMPARES,
+            {},
+            NUMERIC_COMPARISON_FAILED,
+        ),
         # So Bumble calls it.
-        ("Bumble's user says that the numbers differ", Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT, {"equal": False}, CONFIRM_VALUE_FAILED),
-        ("Bumble's user types another passkey", Capability.KEYBOARD_INPUT_ONLY, {"off_by": 1}, CONFIRM_VALUE_FAILED),
-        ("our user types another passkey", Capability.DISPLAY_OUTPUT_ONLY, {}, CONFIRM_VALUE_FAILED),
-        ("our user types none", Capability.DISPLAY_OUTPUT_ONLY, {}, UNSPECIFIED_REASON),
+        (
+            "Bumble's user says that the numbers differ",
+            COMPARES,
+            {"equal": False},
+            CONFIRM_VALUE_FAILED,
+        ),
+        ("Bumble's user types another passkey", TYPES, {"off_by": 1}, CONFIRM_VALUE_FAILED),
+        ("our user types another passkey", SHOWS, {}, CONFIRM_VALUE_FAILED),
+        ("our user types none", SHOWS, {}, UNSPECIFIED_REASON),
     ]
     for title, capability, options, reason in failures:
         async with stranger(radio) as bumble, bumble.connected(UUID) as link:
@@ -173,13 +188,15 @@ async def our_peripheral(suite, ours, radio):
                 figure.is_(await table.ended())
                 check_equal(await bonds_with(ours, bumble), [], "the bonds")
                 if title == "Bumble's user types another passkey":
-                    check_equal(await refusal(link.connection.pair()), REPEATED_ATTEMPTS, "the reason, tried again at once")
+                    check_equal(
+                        await refusal(link.connection.pair()), REPEATED_ATTEMPTS, "the reason, tried again at once"
+                    )
 
     async with stranger(radio) as bumble:
         with suite.step("our peripheral, out of band by a window, without data from Bumble"):
             ours.forget()
             offer = await ours.acall("setPairingWindow", method="outOfBand", credential="by code")
-            bumble.set_pairing(host.User(Capability.NO_OUTPUT_NO_INPUT), out_of_band=read(offer, gives=False))
+            bumble.set_pairing(host.User(NOTHING), out_of_band=read(offer, gives=False))
             async with bumble.connected(UUID) as link:
                 await host.within(link.connection.pair(), "pairing")
                 bond = (await ours.aevent("centralPaired"))["bond"]
@@ -188,9 +205,7 @@ async def our_peripheral(suite, ours, radio):
             await come_back(bumble, guarded)
     async with stranger(radio) as bumble:
         with suite.step("our peripheral, out of band by what it offers to everybody"):
-            bumble.set_pairing(
-                host.User(Capability.NO_OUTPUT_NO_INPUT), out_of_band=read(await ours.acall("offered"), gives=False)
-            )
+            bumble.set_pairing(host.User(NOTHING), out_of_band=read(await ours.acall("offered"), gives=False))
             async with bumble.connected(UUID) as link:
                 paired = asyncio.ensure_future(link.connection.pair())
                 await table.consent("outOfBand")
@@ -198,8 +213,8 @@ async def our_peripheral(suite, ours, radio):
                 await check_bond(ours, bumble, await table.ended(), "outOfBand")
             await come_back(bumble, guarded)
     for method, capability in (
-        ("numericComparison", Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT),
-        ("passkeyEntry", Capability.DISPLAY_OUTPUT_ONLY),
+        ("numericComparison", COMPARES),
+        ("passkeyEntry", SHOWS),
     ):
         async with stranger(radio) as bumble:
             with suite.step(f"our peripheral, {method} by a window that allows nothing else"):
@@ -223,7 +238,7 @@ async def our_peripheral(suite, ours, radio):
 
     async with stranger(radio) as bumble, bumble.connected(UUID) as link:
         with suite.step("our peripheral, legacy pairing: refused, for want of Secure Connections"):
-            bumble.set_pairing(table.user(Capability.NO_OUTPUT_NO_INPUT), secure_connections=False)
+            bumble.set_pairing(table.user(NOTHING), secure_connections=False)
             reason = await refusal(link.connection.pair())
             check_equal(reason, AUTHENTICATION_REQUIREMENTS, "the reason")
 
@@ -233,7 +248,7 @@ async def our_peripheral(suite, ours, radio):
 async def lose_bonds(suite, ours, radio, table, guarded):
     """A bond that only one side has, when Bumble is the central; and our Security Request."""
     async with stranger(radio) as bumble:
-        user = table.user(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+        user = table.user(COMPARES)
         bumble.set_pairing(user)
         with suite.step("our peripheral asks for security: Bumble pairs, and encrypts when it is back"):
             ours.forget()
@@ -278,7 +293,7 @@ async def lose_bonds(suite, ours, radio, table, guarded):
 
 
 async def pair_again(ours, bumble, table):
-    user = table.user(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+    user = table.user(COMPARES)
     bumble.set_pairing(user)
     async with bumble.connected(UUID) as link:
         paired = asyncio.ensure_future(link.connection.pair())
@@ -296,8 +311,8 @@ async def forget_bonds(bumble):
 
 
 async def publish(ours):
+    """A value for each of two levels, and their handles."""
     characteristics = [
-        {"uuid": "FFF1", "name": "open", "properties": ["read"], "access": {"read": "open"}, "value": b"open"},
         {"uuid": "FFF2", "name": "level2", "properties": ["read"], "access": {"read": "encrypted"}, "value": b"2"},
         {
             "uuid": "FFF3",
@@ -311,7 +326,7 @@ async def publish(ours):
     handles = (await ours.aevent("added", error=None))["handles"]
     await ours.acall("advertise", services=[SERVICE])
     await ours.aevent("advertising", error=None)
-    return handles["open"], (handles["level2"], handles["level4"])
+    return handles["level2"], handles["level4"]
 
 
 async def come_back(bumble, guarded, is_authenticated=True):
@@ -358,12 +373,27 @@ async def our_central(suite, ours, radio):
                 await link.end()
 
     failures = [
-        ("Bumble's user does not accept", Capability.NO_OUTPUT_NO_INPUT, {}, f"refusedByPeer {PAIRING_NOT_SUPPORTED}"),
-        ("our user says that the numbers differ", Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT, {}, f"cancelled {NUMERIC_COMPARISON_FAILED}"),
-        ("Bumble's user says that the numbers differ", Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT, {"equal": False}, f"refusedByPeer {CONFIRM_VALUE_FAILED}"),
-        ("Bumble's user types another passkey", Capability.KEYBOARD_INPUT_ONLY, {"off_by": 1}, f"refusedByPeer {CONFIRM_VALUE_FAILED}"),
-        ("our user types another passkey", Capability.DISPLAY_OUTPUT_ONLY, {}, f"refusedByPeer {CONFIRM_VALUE_FAILED}"),
-        ("our user types none", Capability.DISPLAY_OUTPUT_ONLY, {}, f"cancelled {UNSPECIFIED_REASON}"),
+        ("Bumble's user does not accept", NOTHING, {}, f"refusedByPeer {PAIRING_NOT_SUPPORTED}"),
+        (
+            "our user says that the numbers differ",
+            COMPARES,
+            {},
+            f"cancelled {NUMERIC_COMPARISON_FAILED}",
+        ),
+        (
+            "Bumble's user says that the numbers differ",
+            COMPARES,
+            {"equal": False},
+            f"refusedByPeer {CONFIRM_VALUE_FAILED}",
+        ),
+        (
+            "Bumble's user types another passkey",
+            TYPES,
+            {"off_by": 1},
+            f"refusedByPeer {CONFIRM_VALUE_FAILED}",
+        ),
+        ("our user types another passkey", SHOWS, {}, f"refusedByPeer {CONFIRM_VALUE_FAILED}"),
+        ("our user types none", SHOWS, {}, f"cancelled {UNSPECIFIED_REASON}"),
     ]
     for title, capability, options, reason in failures:
         async with stranger(radio) as bumble:
@@ -395,7 +425,7 @@ async def our_central(suite, ours, radio):
         with suite.step("our central, out of band by what it was given, with nothing to give"):
             context = OobContext()
             config = PairingConfig.OobConfig(our_context=context, peer_data=None, legacy_context=None)
-            remote, link = await meet(ours, bumble, host.User(Capability.NO_OUTPUT_NO_INPUT), out_of_band=config)
+            remote, link = await meet(ours, bumble, host.User(NOTHING), out_of_band=config)
             data = context.share()
             await remote.call(
                 "pair",
@@ -412,7 +442,7 @@ async def our_central(suite, ours, radio):
             await link.end()
 
     async with stranger(radio) as bumble:
-        user = table.user(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+        user = table.user(COMPARES)
         with suite.step("Bumble's peripheral asks for security: our central pairs, and encrypts when it is back"):
             remote, link = await meet(ours, bumble, user)
             link.connection.request_pairing()
@@ -425,7 +455,7 @@ async def our_central(suite, ours, radio):
             await remote.disconnect()
             await link.end()
             await forget_bonds(bumble)
-            user = table.user(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+            user = table.user(COMPARES)
             bumble.set_pairing(user)
             link = await return_to(ours, remote, bumble, None)
             await remote.call("encrypt")
@@ -442,7 +472,7 @@ async def our_central(suite, ours, radio):
             # A link in the name of a bond that is gone goes too.
             check_equal((await remote.event("disconnected"))["error"], {"cb": 5}, "why the link ended")
             await link.end()
-            user = table.user(Capability.DISPLAY_OUTPUT_AND_YES_NO_INPUT)
+            user = table.user(COMPARES)
             bumble.set_pairing(user)
             link = await return_to(ours, remote, bumble, None)
             service = next(one for one in await remote.services() if one["uuid"] == SERVICE)
@@ -495,7 +525,7 @@ async def check_secured(remote, bond, is_authenticated=True):
 
 async def legacy(suite, ours, radio):
     table = Table(ours)
-    _, guarded = await publish(ours)
+    guarded = await publish(ours)
     for capability, model, how in METHODS:
         if model == "numericComparison":
             continue
@@ -531,11 +561,11 @@ TEMPORARY_KEY = bytes(range(16))
 async def legacy_out_of_band(suite, ours, radio):
     """With a temporary key that both were given; least significant octet first at Bumble."""
     table = Table(ours)
-    _, guarded = await publish(ours)
+    guarded = await publish(ours)
     config = PairingConfig.OobConfig(
         our_context=None, peer_data=None, legacy_context=OobLegacyContext(tk=TEMPORARY_KEY[::-1])
     )
-    user = host.User(Capability.NO_OUTPUT_NO_INPUT)
+    user = host.User(NOTHING)
     async with stranger(radio) as bumble:
         with suite.step("our peripheral, legacy out of band: pair, come back with EDIV, Rand and LTK"):
             bumble.set_pairing(user, secure_connections=False, out_of_band=config)
@@ -572,13 +602,13 @@ async def fall_silent(suite, ours, radio):
         await asyncio.get_running_loop().create_future()
 
     async with stranger(radio) as initiator, stranger(radio) as responder:
-        with suite.step("a user of Bumble's never types, in either role: the pairing times out, and no other begins") as figure:
-            initiator.set_pairing(host.User(Capability.KEYBOARD_INPUT_ONLY, types=never))
+        with suite.step("a user of Bumble's never types, in either role: the pairing times out") as figure:
+            initiator.set_pairing(host.User(TYPES, types=never))
             link = await initiator.connect(await initiator.find(UUID))
             central = (await ours.aevent("centralConnected"))["central"]
             pairing = asyncio.ensure_future(link.connection.pair())
             await ours.acall("answerPairing", peer=(await ours.aevent("agentConsent"))["peer"], consent=True)
-            remote, other = await meet(ours, responder, host.User(Capability.KEYBOARD_INPUT_ONLY, types=never))
+            remote, other = await meet(ours, responder, host.User(TYPES, types=never))
             await remote.call("pair")
             ended = [await ours.aevent("agentEnded", peer=peer) for peer in (central, remote.identifier)]
             check_equal([spoken(one["error"]) for one in ended], ["timedOut"] * 2, "the ends")

@@ -76,7 +76,11 @@ class Server:
             for number, (name, permissions, value) in enumerate(
                 [
                     ("encrypted", Permissions.READ_REQUIRES_ENCRYPTION | Permissions.WRITE_REQUIRES_ENCRYPTION, b"e"),
-                    ("authorised", Permissions.READ_REQUIRES_AUTHORIZATION | Permissions.WRITE_REQUIRES_AUTHORIZATION, b""),
+                    (
+                        "authorised",
+                        Permissions.READ_REQUIRES_AUTHORIZATION | Permissions.WRITE_REQUIRES_AUTHORIZATION,
+                        b"",
+                    ),
                     ("own", READABLE | WRITEABLE, refusing(0x81)),
                     ("locked", READABLE | WRITEABLE, refusing(0x03)),
                     ("full", READABLE | WRITEABLE, refusing(0x11)),
@@ -147,7 +151,9 @@ async def discover(suite, server, remote, _):
         ranges = [(one["first"], one["last"]) for one in by_uuid["services"]]
         check_equal(ranges, [(server.main.handle, server.main.end_group_handle)], "the services FFF0")
         figure.is_(", ".join(uuid for uuid, _ in found))
-    with suite.step("discover characteristics, all and by UUID, and descriptors: the same attributes, the same objects"):
+    with suite.step(
+        "discover characteristics, all and by UUID, and descriptors: the same attributes, the same objects"
+    ):
         characteristics = await remote.characteristics(main)
         everything = ["read", "write"]
         check_equal(
@@ -173,7 +179,9 @@ async def discover(suite, server, remote, _):
         found = [(one["first"], one["last"], one["uuid"]) for one in database["services"]]
         expected = [(one.handle, one.end_group_handle, one.uuid.to_hex_str("-")) for one in server.server.services]
         check_equal(found, sorted(expected), "the services with their ranges")
-        computed = host.cmac(bytes(16), b"".join(map(GenericAttributeProfileService.get_attribute_data, server.server.attributes)))[::-1]
+        computed = host.cmac(
+            bytes(16), b"".join(map(GenericAttributeProfileService.get_attribute_data, server.server.attributes))
+        )[::-1]
         check_equal(database["hash"], computed.hex().upper(), "the Database Hash")
 
 
