@@ -30,7 +30,10 @@ package struct ControllerConfiguration: Sendable {
     /// Total_Num_LE_ACL_Data_Packets, at least 1.
     package var aclDataPacketCount: UInt8
     package var acceptListSize: UInt8
+    package var resolvingListSize: UInt8
     package var maximumLinks: Int
+    /// Num_HCI_Command_Packets: how many commands may be on their way to the controller.
+    package var commandCredits: UInt8
     package var generation: ControllerGeneration
     /// Num_Supported_Advertising_Sets
     package var advertisingSetCount: UInt8
@@ -39,14 +42,17 @@ package struct ControllerConfiguration: Sendable {
 
     package init(
         publicAddress: RadioAddress? = nil, aclDataPacketLength: UInt16 = 27, aclDataPacketCount: UInt8 = 20,
-        acceptListSize: UInt8 = 16, maximumLinks: Int = 16, generation: ControllerGeneration = .core54,
+        acceptListSize: UInt8 = 16, resolvingListSize: UInt8 = 16, maximumLinks: Int = 64, commandCredits: UInt8 = 4,
+        generation: ControllerGeneration = .core54,
         advertisingSetCount: UInt8 = 4, advertisingDataLength: UInt16 = 1650
     ) {
         self.publicAddress = publicAddress
         self.aclDataPacketLength = max(aclDataPacketLength, 27)
         self.aclDataPacketCount = max(aclDataPacketCount, 1)
         self.acceptListSize = acceptListSize
+        self.resolvingListSize = resolvingListSize
         self.maximumLinks = maximumLinks
+        self.commandCredits = max(commandCredits, 1)
         self.generation = generation
         self.advertisingSetCount = advertisingSetCount
         // Core 5.4, Vol 4, Part E, 7.8.57 (LE Read Maximum Advertising Data Length command): the range.

@@ -56,6 +56,16 @@ package struct VirtualRadio: Sendable {
     /// Hardware Error, as controllers that reset themselves do.
     package mutating func power(_ controller: ControllerID, on: Bool) { air.setPower(controller, on: on) }
 
+    /// Hardware Error, out of nothing.
+    package mutating func failHardware(_ controller: ControllerID, code: UInt8) {
+        air.failHardware(of: controller, code: code)
+    }
+
+    /// Octets that are no packet, on their way to the host.
+    package mutating func injectOctets(_ octets: [UInt8], to controller: ControllerID) {
+        air.injectOctets(octets, to: controller)
+    }
+
     /// Takes a controller away for good; its peers see the supervision timeout.
     package mutating func unplug(_ controller: ControllerID) { air.removeController(controller) }
 }

@@ -25,7 +25,7 @@ private struct Ranged: Sendable {
 private let advertisingRanges: [Ranged] = [
     Ranged(advertisingParameters(interval: 0x1F), 0x12), Ranged(advertisingParameters(interval: 0x4001), 0x12),
     Ranged(advertisingParameters(type: 5), 0x12), Ranged(advertisingParameters(filterPolicy: 4), 0x12),
-    Ranged(advertisingParameters(ownType: 2), 0x11), Ranged(advertisingParameters(ownType: 4), 0x12),
+    Ranged(advertisingParameters(ownType: 2), 0x00), Ranged(advertisingParameters(ownType: 4), 0x12),
     Ranged(Array(advertisingParameters().prefix(13)) + [0, 0], 0x12),
     Ranged(Array(advertisingParameters().prefix(13)) + [8, 0], 0x12),
     Ranged(octets("2100 2000") + Array(advertisingParameters().dropFirst(4)), 0x12),

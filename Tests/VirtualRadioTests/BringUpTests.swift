@@ -15,7 +15,7 @@ struct BringUpTests {
             (0x1009, "01 00 00 41 4C 02"),
             (0x1005, "1B00 00 1400 0000"),
             (0x2002, "1B00 14"),
-            (0x2003, "2F 51 00 00 00 00 00 00"),
+            (0x2003, "6F 51 00 00 00 00 00 00"),
             (0x2007, "00"),
             (0x200F, "10"),
             (0x201C, "FF FF FF FF FF 03 00 00"),
@@ -35,7 +35,8 @@ struct BringUpTests {
     func supportedCommands() {
         let octets: [Int: UInt8] = [
             0: 0x20, 2: 0x80, 5: 0xC0, 14: 0b1011_1000, 15: 0b0010_0010, 25: 0b1111_0111, 26: 0xFF, 27: 0xFF,
-            28: 0b0000_1111, 33: 0b1111_0000, 34: 0b0000_0001, 35: 0b0111_1000, 36: 0b1111_1110, 37: 0b1110_0011,
+            28: 0b0000_1111, 33: 0b1111_0000, 34: 0b1111_1001, 35: 0b0111_1111, 36: 0b1111_1110, 37: 0b1110_0011,
+            39: 0b0000_0100,
         ]
         var world = World()
         let a = world.radio.addController()
@@ -48,9 +49,9 @@ struct BringUpTests {
         arguments: [
             (
                 ControllerGeneration.core40, "06", "01 00",
-                [0x2020, 0x2021, 0x2022, 0x2023, 0x2024, 0x202F, 0x2036, 0x2041, 0x2043]
+                [0x2020, 0x2021, 0x2027, 0x2022, 0x2023, 0x2024, 0x202F, 0x2036, 0x2041, 0x2043]
             ),
-            (.core42, "08", "2F 00", [0x2030, 0x2031, 0x2032, 0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
+            (.core42, "08", "6F 00", [0x204E, 0x2030, 0x2031, 0x2032, 0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
         ])
     func olderGenerations(generation: ControllerGeneration, version: String, features: String, unknown: [UInt16]) {
         var world = World()
@@ -64,7 +65,7 @@ struct BringUpTests {
         #expect(supported.dropFirst(36).prefix(2).allSatisfy { $0 == 0 })
     }
 
-    @Test("4.5 (Command error handling): a command that nobody knows", arguments: [0x2027, 0xFC01, 0x0000, 0x0401])
+    @Test("4.5 (Command error handling): a command that nobody knows", arguments: [0x2034, 0xFC01, 0x0000, 0x0401])
     func unknownCommand(opcode: UInt16) {
         var world = World()
         let a = world.radio.addController()

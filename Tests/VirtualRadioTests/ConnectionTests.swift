@@ -32,12 +32,12 @@ private let ranges: [Ranged] = [
     // 100 ms is not larger than 1 x 50 ms x 2.
     Ranged(createConnection(lock, interval: 40, timeout: 10), 0x12),
     Ranged(createConnection(lock, interval: 40, timeout: 11), 0),
-    Ranged(createConnection(lock, ownType: 2), 0x11), Ranged(createConnection(lock, ownType: 4), 0x12),
+    Ranged(createConnection(lock, ownType: 2), 0x00), Ranged(createConnection(lock, ownType: 4), 0x12),
     Ranged(changed(0, "0300"), 0x12),
     Ranged(changed(2, "1100"), 0x12),
     Ranged(changed(4, "02"), 0x12),
     Ranged(changed(5, "04"), 0x12),
-    Ranged(changed(5, "02"), 0x11),
+    Ranged(changed(5, "02"), 0x00),
     Ranged(changed(21, "0200 0100"), 0x12),
 ]
 

@@ -168,7 +168,7 @@ struct ServerTests {
         client.send([0, 1, 9, 0x10, 0, 1])
         client.send([3, 0x0C, 0])
         #expect(client.packet() == complete(0x0C03))
-        #expect(client.packet()?.hasPrefix("040E0A01091000") == true)
+        #expect(client.packet()?.hasPrefix("040E0A04091000") == true)
         #expect(client.packet() == complete(0x0C03))
     }
 
@@ -209,6 +209,24 @@ struct ServerTests {
         #expect(b.command(Opcode.readRSSI, [1, 0]) == complete(Opcode.readRSSI, 0, "0100 B5"))
         #expect(control.ask("unplug C0:00:00:00:00:01") == "ok")
         #expect(a.isClosed)
+    }
+
+    @Test func `faults by the control socket: Hardware Error, garbage, and the same controller plugged in again`()
+        throws
+    {
+        let service = try Service()
+        defer { service.stop() }
+        let control = try service.client("control")
+        let a = try service.client()
+        let address = try #require(a.command(Opcode.readBDADDR))
+        #expect(control.ask("hardware-error 1 66") == "ok")
+        #expect(a.packet() == "04100142")
+        #expect(control.ask("garbage 1 04FF01AA") == "ok")
+        #expect(a.packet() == "04FF01AA")
+        #expect(control.ask("replug 1") == "ok")
+        #expect(a.isClosed)
+        #expect(try service.client().command(Opcode.readBDADDR) == address)
+        #expect(try service.client().command(Opcode.readBDADDR) != address)
     }
 
     @Test func `a line without an end is refused`() throws {
@@ -318,6 +336,9 @@ struct TextAndStreamTests {
     }
 
     @Test(arguments: [
+        ("replug 1", ControlCommand.replug(.ordinal(ControllerID(ordinal: 1)))),
+        ("hardware-error 1 255", .hardwareError(.ordinal(ControllerID(ordinal: 1)), code: 255)),
+        ("garbage 1 00fF", .garbage(.ordinal(ControllerID(ordinal: 1)), [0, 0xFF])),
         ("list", ControlCommand.list), ("  help ", .help),
         (
             "distance 1 C0:00:00:00:00:01 2.5",
@@ -335,7 +356,8 @@ struct TextAndStreamTests {
     @Test(arguments: [
         "distance 1 2 -1", "distance 1 2 nan", "distance 1 2 inf", "distance 1 2 1000001", "loss 1 2 101", "power 1 up",
         "cut 0 1", "cut -1 1", "cut C0:00:00:00:00 1", "cut C0:00:00:00:00:0G 1", "cut C0:00:00:00:00:+1 1", "seed -1",
-        "list 1", "unplug", "capture 1",
+        "list 1", "unplug", "capture 1", "replug", "hardware-error 1 256", "hardware-error 1", "garbage 1 0",
+        "garbage 1 0G",
     ])
     func refusedLines(line: String) {
         #expect(throws: ControlError.self) { try ControlCommand(line) }

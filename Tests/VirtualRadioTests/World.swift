@@ -116,12 +116,17 @@ func octets(_ text: String) -> [UInt8] {
 
 func packed(_ text: String) -> String { hex(octets(text)) }
 
+/// Num_HCI_Command_Packets, as controllers have it by default.
+let credits: UInt8 = 4
+
 func complete(_ opcode: UInt16, _ status: UInt8 = 0, _ returns: String = "") -> String {
     let rest = packed(returns)
-    return "040E" + hex([UInt8(4 + rest.count / 2), 1]) + hex(UInt64(opcode), 2) + hex([status]) + rest
+    return "040E" + hex([UInt8(4 + rest.count / 2), credits]) + hex(UInt64(opcode), 2) + hex([status]) + rest
 }
 
-func status(_ opcode: UInt16, _ status: UInt8 = 0) -> String { "040F04" + hex([status, 1]) + hex(UInt64(opcode), 2) }
+func status(_ opcode: UInt16, _ status: UInt8 = 0) -> String {
+    "040F04" + hex([status, credits]) + hex(UInt64(opcode), 2)
+}
 
 func disconnected(_ handle: UInt16, _ reason: UInt8) -> String { "04050400" + hex(UInt64(handle), 2) + hex([reason]) }
 

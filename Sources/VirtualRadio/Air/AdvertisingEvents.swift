@@ -5,11 +5,11 @@ extension Air {
         /// The advertiser's index.
         let from: Int
         let address: RadioAddress
+        /// TargetA, of a directed one.
+        let target: RadioAddress?
         let advertiser: AdvertisingSet
 
         var isAnonymous: Bool { advertiser.properties.contains(.anonymous) }
-        /// The address as receivers can tell it.
-        var visibleAddress: RadioAddress? { isAnonymous ? nil : address }
     }
 
     /// Core 5.4, Vol 6, Part B, 4.4.2 (Advertising state)
@@ -19,8 +19,8 @@ extension Air {
         else { return }
         let set = controllers[index].host.advertisers[slot]
         if let until = run.until, now >= until { return endAdvertising(slot, of: index, .advertisingTimeout) }
-        guard let address = controllers[index].address(of: set) else { return }
-        let emission = Emission(from: index, address: address, advertiser: set)
+        guard let address = address(of: set, index) else { return }
+        let emission = Emission(from: index, address: address, target: target(of: set, index), advertiser: set)
         for listener in controllers.indices where listener != index && controllers[listener].isPowered {
             guard controllers[listener].host.scanning.run != nil else { continue }
             reportAdvertising(emission, to: listener)
@@ -64,41 +64,55 @@ extension Air {
         guard let run = controllers[scanner].host.scanning.run, run.isScanning(at: now),
             understands(scanner, properties),
             hears(since: run.since, parameters.intervalNanoseconds, parameters.windowNanoseconds),
-            let ownAddress = controllers[scanner].ownAddress(parameters.ownAddressType),
-            !parameters.usesAcceptList || controllers[scanner].host.acceptList.contains(emission.visibleAddress),
-            !properties.isDirected || emission.advertiser.parameters.peer == ownAddress
+            let peer = identify(emission.address, by: scanner)
         else { return }
+        let advertiser = emission.isAnonymous ? nil : peer
+        let random = controllers[scanner].host.randomAddress
+        guard !parameters.usesAcceptList || controllers[scanner].host.acceptList.contains(advertiser?.address),
+            let ownAddress = ownAddress(
+                of: scanner, parameters.ownAddressType, random: random, toward: peer.address)
+        else { return }
+        var target: PeerAddress?
+        if let heard = emission.target {
+            target = ownPeerAddress(heard, ownAddress, of: scanner)
+            guard target != nil else { return }
+        }
         let path = path(emission.from, scanner)
-        guard path.isReachable, !random.happens(path.lossFraction) else { return }
+        guard path.isReachable, !self.random.happens(path.lossFraction) else { return }
         var report = AdvertisingReport(
-            properties: properties, advertiser: emission.visibleAddress.map(PeerAddress.init),
-            target: properties.isDirected ? emission.advertiser.parameters.peer : nil,
+            properties: properties, advertiser: advertiser, target: target,
             secondaryPHY: emission.advertiser.parameters.secondaryPHY,
-            identifier: emission.advertiser.parameters.identifier,
-            dataIdentifier: emission.advertiser.dataIdentifier,
+            identifier: emission.advertiser.parameters.identifier, dataIdentifier: emission.advertiser.dataIdentifier,
             data: properties.carriesData ? emission.advertiser.data.octets : [], rssi: path.rssi)
-        deliver(report, emission, to: scanner)
+        deliver(report, to: scanner)
 
-        guard parameters.isActive, properties.isScannable,
+        guard parameters.isActive, properties.isScannable, let heard = identify(ownAddress, by: emission.from),
             !emission.advertiser.parameters.filtersScanners
-                || controllers[emission.from].host.acceptList.contains(ownAddress),
-            !random.happens(path.lossFraction)
+                || controllers[emission.from].host.acceptList.contains(heard.address),
+            !self.random.happens(path.lossFraction)
         else { return }
         if emission.advertiser.parameters.notifiesOfScanRequests, let handle = emission.advertiser.handle {
-            controllers[emission.from].scanRequestReceived(
-                handle: handle, from: PeerAddress(address: ownAddress), at: now)
+            controllers[emission.from].scanRequestReceived(handle: handle, from: heard, at: now)
         }
         report.isScanResponse = true
         report.data = emission.advertiser.scanResponse.octets
-        deliver(report, emission, to: scanner)
+        deliver(report, to: scanner)
     }
 
-    private mutating func deliver(_ report: AdvertisingReport, _ emission: Emission, to scanner: Int) {
+    /// TargetA as the receiver's host is told of it, if that is meant.
+    private func ownPeerAddress(_ target: RadioAddress, _ own: RadioAddress, of index: Int) -> PeerAddress? {
+        let host = controllers[index].host
+        if target == own || target == host.randomAddress { return PeerAddress(address: target) }
+        guard host.resolvingList.isOwn(target) else { return nil }
+        return PeerAddress(address: host.randomAddress ?? controllers[index].publicAddress, isResolved: true)
+    }
+
+    private mutating func deliver(_ report: AdvertisingReport, to scanner: Int) {
         // A host that does not read misses reports, and then has not seen them.
         guard !controllers[scanner].outbox.isFull else { return }
         let dataInfo = UInt32(report.identifier) << 16 | UInt32(report.dataIdentifier)
         let key = Scanning.Report(
-            address: emission.visibleAddress, properties: report.properties, isScanResponse: report.isScanResponse,
+            address: report.advertiser?.address, properties: report.properties, isScanResponse: report.isScanResponse,
             dataInfo: report.properties.isLegacy ? nil : dataInfo)
         guard controllers[scanner].host.scanning.run?.admits(key, at: now) == true else { return }
         controllers[scanner].report(report, at: now)
@@ -116,24 +130,37 @@ extension Air {
         let parameters = emission.advertiser.parameters
         let properties = parameters.properties
         guard properties.isConnectable, understands(initiator, properties),
-            let ownAddress = controllers[initiator].ownAddress(pending.ownAddressType),
-            pending.peer.map({ $0 == emission.address })
-                ?? controllers[initiator].host.acceptList.contains(emission.address),
-            !properties.isDirected || parameters.peer == ownAddress,
+            let peer = identify(emission.address, by: initiator),
+            pending.peer.map({ $0 == peer.address || $0 == emission.address })
+                ?? controllers[initiator].host.acceptList.contains(peer.address)
+        else { return false }
+        let random = controllers[initiator].host.randomAddress
+        guard
+            let ownAddress = ownAddress(
+                of: initiator, pending.ownAddressType, random: random, toward: peer.address),
+            let heard = identify(ownAddress, by: emission.from),
+            emission.target.map({ ownPeerAddress($0, ownAddress, of: initiator) != nil }) != false,
+            !properties.isDirected || parameters.peer == heard.address || parameters.peer == ownAddress,
             !parameters.filtersInitiators || properties.isDirected
-                || controllers[emission.from].host.acceptList.contains(ownAddress),
+                || controllers[emission.from].host.acceptList.contains(heard.address),
             hears(since: pending.since, pending.intervalNanoseconds, pending.windowNanoseconds),
-            !isConnected(initiator, to: emission.address), hasRoomForLink(emission.from)
+            !isConnected(initiator, to: peer.address), hasRoomForLink(emission.from)
         else { return false }
         let path = path(emission.from, initiator)
-        guard path.isReachable, !random.happens(path.lossFraction) else { return false }
+        guard path.isReachable, !self.random.happens(path.lossFraction) else { return false }
         // The advertiser may miss the CONNECT_IND: then only the initiator believes in a connection.
-        let isHeard = !random.happens(path.lossFraction)
+        let isHeard = !self.random.happens(path.lossFraction)
         controllers[initiator].host.pendingConnection = nil
         if isHeard { controllers[emission.from].host.advertisers[slot].run = nil }
         let phy = properties.isLegacy ? .le1M : parameters.secondaryPHY
         let link = addLink(
-            (initiator, ownAddress), (emission.from, emission.address), isHeardByPeripheral: isHeard,
+            LinkEnd(
+                index: initiator, address: ownAddress,
+                isGenerated: isGenerated(ownAddress, pending.ownAddressType, of: initiator), peer: peer),
+            LinkEnd(
+                index: emission.from, address: emission.address,
+                isGenerated: isGenerated(emission.address, parameters.ownAddressType, of: emission.from), peer: heard),
+            isHeardByPeripheral: isHeard,
             phy == .le2M ? pending.parametersOn2M ?? pending.parameters : pending.parameters, phy, path)
         if isHeard, let handle = emission.advertiser.handle {
             controllers[emission.from].advertisingSetTerminated(
@@ -142,6 +169,11 @@ extension Air {
         }
         wake(link.slot)
         return isHeard
+    }
+
+    /// Whether it is the controller that made this address, and not its host.
+    private func isGenerated(_ address: RadioAddress, _ type: OwnAddressType, of index: Int) -> Bool {
+        type.isResolvable && controllers[index].host.resolvingList.entries.contains { $0.local.address == address }
     }
 
     /// Only a receiver that its host drives by extended commands takes in extended PDUs.

@@ -99,6 +99,18 @@ package struct Air: Sendable {
         settle()
     }
 
+    /// The controller tells its host that it has failed; what that does about it is up to it.
+    mutating func failHardware(of controller: ControllerID, code: UInt8) {
+        guard let index = index(of: controller), controllers[index].isPowered else { return }
+        controllers[index].hardwareError(code, at: now)
+    }
+
+    /// These octets reach the host between two packets, as noise on a serial line would.
+    mutating func injectOctets(_ octets: [UInt8], to controller: ControllerID) {
+        guard let index = index(of: controller) else { return }
+        controllers[index].outbox.garbage(octets, at: now)
+    }
+
     mutating func setPower(_ controller: ControllerID, on: Bool) {
         guard let index = index(of: controller), controllers[index].isPowered != on else { return }
         controllers[index].isPowered = on

@@ -60,7 +60,11 @@ extension Air {
     private static let durationUnitNanoseconds: UInt64 = 10_000_000
 
     private func checkReady(_ set: AdvertisingSet, of index: Int) throws(Status) {
-        guard controllers[index].address(of: set) != nil else { throw .invalidParameters }
+        guard
+            hasOwnAddress(
+                of: index, set.parameters.ownAddressType, random: controllers[index].randomAddress(of: set),
+                toward: set.parameters.peer)
+        else { throw .invalidParameters }
         guard !set.properties.isConnectable || hasRoomForLink(index) else { throw .connectionLimitExceeded }
         guard !set.data.isPartial, !set.scanResponse.isPartial else { throw .commandDisallowed }
         guard !set.properties.isLegacy else { return }
@@ -107,7 +111,8 @@ extension Air {
         filter: Scanning.DuplicateFilter, durationNanoseconds duration: UInt64 = 0,
         periodNanoseconds period: UInt64 = 0, of index: Int
     ) throws(Status) {
-        guard controllers[index].ownAddress(controllers[index].host.scanning.parameters.ownAddressType) != nil else {
+        let host = controllers[index].host
+        guard !host.scanning.parameters.ownAddressType.isRandom || host.randomAddress != nil else {
             throw .invalidParameters
         }
         let epoch = uniqueNumber()
@@ -134,7 +139,8 @@ extension Air {
         let window = parameters.u16(2)
         guard controllers[index].host.pendingConnection == nil else { throw .commandDisallowed }
         guard Controller.areScanTimes(interval: interval, window: window) else { throw .invalidParameters }
-        let peer = try initiatingPeer(filterPolicy: parameters.u8(4), type: parameters.u8(5), parameters.u48(6))
+        let peer = try initiatingPeer(
+            controllers[index].capabilities, filterPolicy: parameters.u8(4), type: parameters.u8(5), parameters.u48(6))
         let ownAddressType = try controllers[index].ownAddressType(parameters.u8(12))
         try initiate(
             interval: interval, window: window, peer: peer, ownAddressType,
@@ -145,7 +151,8 @@ extension Air {
     mutating func extendedCreateConnection(_ parameters: borrowing CommandParameters, of index: Int) throws(Status) {
         guard controllers[index].host.pendingConnection == nil else { throw .commandDisallowed }
         let ownAddressType = try controllers[index].ownAddressType(parameters.u8(1))
-        let peer = try initiatingPeer(filterPolicy: parameters.u8(0), type: parameters.u8(2), parameters.u48(3))
+        let peer = try initiatingPeer(
+            controllers[index].capabilities, filterPolicy: parameters.u8(0), type: parameters.u8(2), parameters.u48(3))
         let phys = parameters.u8(9)
         // The Coded PHY is none of ours, and without the LE 1M PHY nothing is heard on the primary channels.
         guard phys & 0b001 != 0 else { throw phys & 0b100 != 0 ? .unsupportedParameterValue : .invalidParameters }
@@ -161,19 +168,23 @@ extension Air {
     }
 
     /// Peer_Address, or nil for whoever is on the accept list.
-    private func initiatingPeer(filterPolicy: UInt8, type: UInt8, _ value: UInt64) throws(Status) -> RadioAddress? {
+    private func initiatingPeer(
+        _ capabilities: Capabilities, filterPolicy: UInt8, type: UInt8, _ value: UInt64
+    ) throws(Status) -> RadioAddress? {
         guard filterPolicy <= 1, type <= 3 else { throw .invalidParameters }
         guard filterPolicy == 0 else { return nil }
         // Identity addresses (2 and 3) ask for a resolving list.
-        guard type <= 1 else { throw .unsupportedParameterValue }
-        return RadioAddress(isRandom: type == 1, value: value)
+        guard type <= 1 || capabilities.leFeatures.contains(.privacy) else { throw .unsupportedParameterValue }
+        return RadioAddress(isRandom: type & 1 == 1, value: value)
     }
 
     private mutating func initiate(
         interval: UInt16, window: UInt16, peer: RadioAddress?, _ ownAddressType: OwnAddressType,
         _ parameters: ConnectionParameters, on2M: ConnectionParameters?, of index: Int
     ) throws(Status) {
-        guard controllers[index].ownAddress(ownAddressType) != nil else { throw .invalidParameters }
+        guard
+            hasOwnAddress(of: index, ownAddressType, random: controllers[index].host.randomAddress, toward: peer)
+        else { throw .invalidParameters }
         guard hasRoomForLink(index) else { throw .connectionLimitExceeded }
         if let peer, isConnected(index, to: peer) { throw .connectionAlreadyExists }
         controllers[index].host.pendingConnection = PendingConnection(
@@ -193,10 +204,12 @@ extension Air {
         controllers[index].connections.count < controllers[index].configuration.maximumLinks
     }
 
-    /// Whether this controller has a connection with a device of that address.
+    /// Whether this controller has a connection with a device of that address, identity or not.
     func isConnected(_ index: Int, to peer: RadioAddress) -> Bool {
         controllers[index].connections.contains { connection in
-            slot(of: connection.link).map { links[$0][connection.role.other].address == peer } ?? false
+            slot(of: connection.link).map {
+                links[$0][connection.role].peer == peer || links[$0][connection.role.other].address == peer
+            } ?? false
         }
     }
 }

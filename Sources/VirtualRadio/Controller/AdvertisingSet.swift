@@ -55,8 +55,13 @@ struct AdvertisingEventProperties: OptionSet, Hashable, Sendable {
 enum OwnAddressType: UInt8, Sendable {
     case publicDevice = 0
     case random = 1
+    /// As the resolving list has it, or else the public one.
+    case resolvableOrPublic = 2
+    /// As the resolving list has it, or else the random one.
+    case resolvableOrRandom = 3
 
-    var isRandom: Bool { self == .random }
+    var isRandom: Bool { self == .random || self == .resolvableOrRandom }
+    var isResolvable: Bool { self == .resolvableOrPublic || self == .resolvableOrRandom }
 }
 
 /// The PHYs, as commands and events number them.

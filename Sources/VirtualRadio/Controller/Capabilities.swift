@@ -14,14 +14,14 @@ package enum ControllerGeneration: String, CaseIterable, Sendable {
                 version: 0x08,
                 leFeatures: [
                     .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
-                    .dataPacketLengthExtension,
+                    .dataPacketLengthExtension, .privacy,
                 ])
         case .core54:
             Capabilities(
                 version: 0x0D,
                 leFeatures: [
                     .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
-                    .dataPacketLengthExtension, .phy2M, .extendedAdvertising, .channelSelectionAlgorithm2,
+                    .dataPacketLengthExtension, .privacy, .phy2M, .extendedAdvertising, .channelSelectionAlgorithm2,
                 ])
         }
     }
@@ -65,11 +65,12 @@ struct LEFeatures: OptionSet, Hashable, Sendable {
     static let extendedRejectIndication = Self(rawValue: 1 << 2)
     static let peripheralInitiatedFeatures = Self(rawValue: 1 << 3)
     static let dataPacketLengthExtension = Self(rawValue: 1 << 5)
+    static let privacy = Self(rawValue: 1 << 6)
     static let phy2M = Self(rawValue: 1 << 8)
     static let extendedAdvertising = Self(rawValue: 1 << 12)
     static let channelSelectionAlgorithm2 = Self(rawValue: 1 << 14)
 
-    /// Table 4.4: what controllers tell one another. Extended advertising is no matter of a link.
+    /// Table 4.4: what controllers tell one another. Privacy and extended advertising are no matter of a link.
     static let validBetweenControllers: Self = [
         .encryption, .connectionParametersRequest, .extendedRejectIndication, .peripheralInitiatedFeatures,
         .dataPacketLengthExtension, .phy2M, .channelSelectionAlgorithm2,

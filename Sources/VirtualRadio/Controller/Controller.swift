@@ -43,13 +43,9 @@ struct Controller: Sendable {
         return names
     }
 
-    /// The address that a command's Own_Address_Type chooses; nil when it is the random one and none was set.
-    func ownAddress(_ type: OwnAddressType) -> RadioAddress? { type.isRandom ? host.randomAddress : publicAddress }
-
-    /// As `ownAddress`, for an advertiser: those of extended commands have random addresses of their own.
-    func address(of advertiser: AdvertisingSet) -> RadioAddress? {
-        guard advertiser.parameters.ownAddressType.isRandom else { return publicAddress }
-        return advertiser.handle == nil ? host.randomAddress : advertiser.randomAddress
+    /// The random address of an advertiser: those of extended commands have their own.
+    func randomAddress(of advertiser: AdvertisingSet) -> RadioAddress? {
+        advertiser.handle == nil ? host.randomAddress : advertiser.randomAddress
     }
 
     mutating func setRandomAddress(_ address: RadioAddress) {
@@ -100,9 +96,15 @@ struct HostSettings: Sendable {
     var phyPreferences = PHYPreferences.any
     /// Core 5.4, Vol 4, Part E, 7.8.19 (LE Set Host Channel Classification command)
     var channelMap = allChannels
+    var resolvingList = ResolvingList()
     /// Core 5.4, Vol 4, Part E, 7.8.35 (LE Write Suggested Default Data Length command)
     var suggestedMaxTxOctets = DataLength.minimumOctets
     var suggestedMaxTxTime = DataLength.microseconds(octets: DataLength.minimumOctets)
+
+    /// Whether it advertises, scans or initiates.
+    var isOnTheAir: Bool {
+        scanning.run != nil || pendingConnection != nil || advertisers.contains { $0.run != nil }
+    }
 
     var legacyAdvertiser: AdvertisingSet {
         _read { yield advertisers[0] }

@@ -1,8 +1,10 @@
 /// A peer as a host is told of it.
 struct PeerAddress: Hashable, Sendable {
     let address: RadioAddress
+    /// An identity address, where another was heard.
+    var isResolved = false
 
-    var typeOctet: UInt8 { address.isRandom ? 1 : 0 }
+    var typeOctet: UInt8 { (isResolved ? 2 : 0) + (address.isRandom ? 1 : 0) }
 }
 
 /// What a scanner has heard.
@@ -11,8 +13,8 @@ struct AdvertisingReport: Sendable {
     var isScanResponse = false
     /// nil: anonymous.
     let advertiser: PeerAddress?
-    /// Whom it is directed at, as the advertiser names it.
-    let target: RadioAddress?
+    /// Whom it is directed at: the scanner, by one of its addresses.
+    let target: PeerAddress?
     let secondaryPHY: PHY
     /// Advertising_SID
     let identifier: UInt8
@@ -78,7 +80,7 @@ extension Controller {
                 $0.i8(report.properties.contains(.includesTxPower) ? Capabilities.txPowerDBm : noTxPower)
                 $0.i8(report.rssi)
                 $0.u16(0)
-                if let target = report.target { $0.address(PeerAddress(address: target)) } else { $0.zeros(7) }
+                if let target = report.target { $0.address(target) } else { $0.zeros(7) }
                 $0.u8(UInt8(truncatingIfNeeded: end - start))
                 $0.bytes(report.data[start..<end])
             }
@@ -119,7 +121,8 @@ extension Controller {
     /// Core 5.4, Vol 4, Part E, 7.7.65.10 (LE Enhanced Connection Complete event), or to a host that does not listen to
     /// that one, 7.7.65.1 (LE Connection Complete event)
     mutating func connectionComplete(
-        handle: UInt16, role: Role, peer: PeerAddress, _ parameters: ConnectionParameters, at now: UInt64
+        handle: UInt16, role: Role, _ end: LinkEnd, peer: RadioAddress, _ parameters: ConnectionParameters,
+        at now: UInt64
     ) {
         // 50 ppm; told to the peripheral only.
         let clockAccuracy: UInt8 = role == .peripheral ? 0x05 : 0x00
@@ -128,9 +131,12 @@ extension Controller {
             $0.u8(Status.success.rawValue)
             $0.u16(handle)
             $0.u8(role.rawValue)
-            $0.address(peer)
-            // Local and peer resolvable private address: none.
-            if isEnhanced { $0.zeros(12) }
+            $0.address(isEnhanced ? end.peer : PeerAddress(address: peer))
+            if isEnhanced {
+                // Local and peer resolvable private address.
+                $0.u48(end.isGenerated ? end.address.value : 0)
+                $0.u48(end.peer.isResolved ? peer.value : 0)
+            }
             $0.u16(parameters.interval)
             $0.u16(parameters.latency)
             $0.u16(parameters.supervisionTimeout)

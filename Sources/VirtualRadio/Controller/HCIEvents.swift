@@ -5,7 +5,7 @@ extension Controller {
         _ opcode: UInt16, _ status: Status, at now: UInt64, _ returns: (inout OctetWriter) -> Void = { _ in }
     ) {
         outbox.event(.commandComplete, at: now) {
-            $0.u8(Self.numHCICommandPackets)
+            $0.u8(configuration.commandCredits)
             $0.u16(opcode)
             $0.u8(status.rawValue)
             returns(&$0)
@@ -16,17 +16,17 @@ extension Controller {
     mutating func commandStatus(_ opcode: UInt16, _ status: Status, at now: UInt64) {
         outbox.event(.commandStatus, at: now) {
             $0.u8(status.rawValue)
-            $0.u8(Self.numHCICommandPackets)
+            $0.u8(configuration.commandCredits)
             $0.u16(opcode)
         }
     }
 
-    private static var numHCICommandPackets: UInt8 { 1 }
-
     /// Core 5.4, Vol 4, Part E, 7.7.16 (Hardware Error event)
-    mutating func hardwareError(_ code: HardwareCode, at now: UInt64) {
+    mutating func hardwareError(_ code: HardwareCode, at now: UInt64) { hardwareError(code.rawValue, at: now) }
+
+    mutating func hardwareError(_ code: UInt8, at now: UInt64) {
         guard isUnmasked(bit: 15) else { return }
-        outbox.event(.hardwareError, at: now) { $0.u8(code.rawValue) }
+        outbox.event(.hardwareError, at: now) { $0.u8(code) }
     }
 
     /// Core 5.4, Vol 4, Part E, 7.7.19 (Number Of Completed Packets event), which no mask stops.

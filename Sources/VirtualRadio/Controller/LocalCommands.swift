@@ -25,6 +25,14 @@ extension Controller {
         case Opcode.leRemoveDeviceFromFilterAcceptList:
             let address = try Self.listedAddress(parameters)
             try changeAcceptList { $0.removeAll { $0 == address } }
+        case Opcode.leAddDeviceToResolvingList: try addToResolvingList(parameters)
+        case Opcode.leRemoveDeviceFromResolvingList: try removeFromResolvingList(parameters)
+        case Opcode.leClearResolvingList: try clearResolvingList()
+        case Opcode.leReadPeerResolvableAddress: try readPeerResolvableAddress(parameters, &returns)
+        case Opcode.leReadLocalResolvableAddress: try readLocalResolvableAddress(parameters, &returns)
+        case Opcode.leSetAddressResolutionEnable: try setAddressResolutionEnable(parameters)
+        case Opcode.leSetResolvablePrivateAddressTimeout: try setResolvablePrivateAddressTimeout(parameters)
+        case Opcode.leSetPrivacyMode: try setPrivacyMode(parameters)
         case Opcode.leWriteSuggestedDefaultDataLength:
             (host.suggestedMaxTxOctets, host.suggestedMaxTxTime) = try Self.dataLength(parameters, at: 0)
         default: inform(opcode, &returns)
@@ -54,6 +62,7 @@ extension Controller {
         case Opcode.leReadLocalSupportedFeatures: returns.u64(capabilities.leFeatures.rawValue)
         case Opcode.leReadAdvertisingChannelTxPower: returns.i8(Capabilities.txPowerDBm)
         case Opcode.leReadFilterAcceptListSize: returns.u8(configuration.acceptListSize)
+        case Opcode.leReadResolvingListSize: returns.u8(configuration.resolvingListSize)
         case Opcode.leReadMaximumAdvertisingDataLength: returns.u16(configuration.advertisingDataLength)
         case Opcode.leReadNumberOfSupportedAdvertisingSets: returns.u8(configuration.advertisingSetCount)
         case Opcode.leReadSupportedStates: returns.u64(Capabilities.leStates)

@@ -53,10 +53,10 @@ extension Controller {
         window >= 0x0004 && window <= interval
     }
 
-    /// Own_Address_Type: 0x02 and 0x03 ask for a resolving list, which this controller has not.
+    /// Own_Address_Type: 0x02 and 0x03 ask for a resolving list.
     func ownAddressType(_ octet: UInt8) throws(Status) -> OwnAddressType {
-        guard octet <= 3 else { throw .invalidParameters }
-        guard let type = OwnAddressType(rawValue: octet) else { throw .unsupportedParameterValue }
+        guard let type = OwnAddressType(rawValue: octet) else { throw .invalidParameters }
+        guard !type.isResolvable || capabilities.leFeatures.contains(.privacy) else { throw .unsupportedParameterValue }
         return type
     }
 

@@ -119,6 +119,14 @@ struct CommandDescription: Sendable {
         Self(Opcode.leReadSuggestedDefaultDataLength, 0, bit: (33, 7), .dataPacketLengthExtension),
         Self(Opcode.leWriteSuggestedDefaultDataLength, 4, bit: (34, 0), .dataPacketLengthExtension),
         Self(Opcode.leReadMaximumDataLength, 0, bit: (35, 3), .dataPacketLengthExtension),
+        Self(Opcode.leAddDeviceToResolvingList, 39, bit: (34, 3), .privacy),
+        Self(Opcode.leRemoveDeviceFromResolvingList, 7, bit: (34, 4), .privacy),
+        Self(Opcode.leClearResolvingList, 0, bit: (34, 5), .privacy),
+        Self(Opcode.leReadResolvingListSize, 0, bit: (34, 6), .privacy),
+        Self(Opcode.leReadPeerResolvableAddress, 7, bit: (34, 7), .privacy),
+        Self(Opcode.leReadLocalResolvableAddress, 7, bit: (35, 0), .privacy),
+        Self(Opcode.leSetAddressResolutionEnable, 1, bit: (35, 1), .privacy),
+        Self(Opcode.leSetResolvablePrivateAddressTimeout, 2, bit: (35, 2), .privacy),
         Self(Opcode.leReadPHY, 2, .completeWithHandle, bit: (35, 4), .phy2M),
         Self(Opcode.leSetDefaultPHY, 3, bit: (35, 5), .phy2M),
         Self(Opcode.leSetPHY, 7, .status, bit: (35, 6), .phy2M),
@@ -144,6 +152,8 @@ struct CommandDescription: Sendable {
         Self(
             Opcode.leExtendedCreateConnection, .masked(head: 10, mask: 9, each: 16), .status, bit: (37, 7),
             .extendedAdvertising, .extended),
+        // It came with Core 5.0, as the LE 2M PHY did.
+        Self(Opcode.leSetPrivacyMode, 8, bit: (39, 2), [.privacy, .phy2M]),
     ]
 
     private static let byOpcode = Dictionary(uniqueKeysWithValues: all.map { ($0.opcode, $0) })
@@ -203,6 +213,14 @@ enum Opcode {
     static let leReadSuggestedDefaultDataLength: UInt16 = 0x2023
     static let leWriteSuggestedDefaultDataLength: UInt16 = 0x2024
     static let leReadMaximumDataLength: UInt16 = 0x202F
+    static let leAddDeviceToResolvingList: UInt16 = 0x2027
+    static let leRemoveDeviceFromResolvingList: UInt16 = 0x2028
+    static let leClearResolvingList: UInt16 = 0x2029
+    static let leReadResolvingListSize: UInt16 = 0x202A
+    static let leReadPeerResolvableAddress: UInt16 = 0x202B
+    static let leReadLocalResolvableAddress: UInt16 = 0x202C
+    static let leSetAddressResolutionEnable: UInt16 = 0x202D
+    static let leSetResolvablePrivateAddressTimeout: UInt16 = 0x202E
     static let leReadPHY: UInt16 = 0x2030
     static let leSetDefaultPHY: UInt16 = 0x2031
     static let leSetPHY: UInt16 = 0x2032
@@ -218,4 +236,5 @@ enum Opcode {
     static let leSetExtendedScanParameters: UInt16 = 0x2041
     static let leSetExtendedScanEnable: UInt16 = 0x2042
     static let leExtendedCreateConnection: UInt16 = 0x2043
+    static let leSetPrivacyMode: UInt16 = 0x204E
 }

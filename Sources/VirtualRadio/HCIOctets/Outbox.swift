@@ -38,6 +38,12 @@ struct Outbox: Sendable {
         marks.append(Mark(end: writer.octets.count, instant: instant))
     }
 
+    /// What no controller says: a fault on the line.
+    mutating func garbage(_ octets: [UInt8], at instant: UInt64) {
+        writer.bytes(octets)
+        marks.append(Mark(end: writer.octets.count, instant: instant))
+    }
+
     mutating func clear() {
         writer.removeAll()
         marks.removeAll(keepingCapacity: true)

@@ -17,6 +17,9 @@ package struct RadioAddress: Hashable, Sendable, CustomStringConvertible {
     /// Core 5.4, Vol 6, Part B, 1.3.2.1 (Static Device Address)
     var isStatic: Bool { isRandom && value >> 46 == 0b11 }
 
+    /// Core 5.4, Vol 6, Part B, 1.3.2.2 (Private Device Address): a resolvable one
+    var isResolvable: Bool { isRandom && value >> 46 == 0b01 }
+
     /// `C0:11:22:33:44:55`
     package var description: String {
         var text = ""

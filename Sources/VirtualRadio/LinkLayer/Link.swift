@@ -88,6 +88,8 @@ struct LinkSide: Sendable {
     let controller: ControllerID
     /// The address that it used to connect.
     let address: RadioAddress
+    /// The other side as this one knows it: its identity, if its address could be resolved.
+    let peer: RadioAddress
     var handle: UInt16
     /// False once this side has given the connection up, which the other finds out by its silence.
     var isAlive: Bool
@@ -113,11 +115,13 @@ struct LinkSide: Sendable {
     var silence: Silence?
 
     init(
-        controller: ControllerID, address: RadioAddress, handle: UInt16, isAlive: Bool, wantedTxOctets: UInt16,
+        controller: ControllerID, address: RadioAddress, peer: RadioAddress, handle: UInt16, isAlive: Bool,
+        wantedTxOctets: UInt16,
         phy: PHY, phyPreferences: PHYPreferences
     ) {
         self.controller = controller
         self.address = address
+        self.peer = peer
         self.handle = handle
         self.isAlive = isAlive
         self.wantedTxOctets = wantedTxOctets

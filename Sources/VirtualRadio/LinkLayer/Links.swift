@@ -1,16 +1,28 @@
+/// One end of a link to be.
+struct LinkEnd: Sendable {
+    /// Of its controller.
+    let index: Int
+    /// What it uses on the air, and whether the controller has made that itself.
+    let address: RadioAddress
+    let isGenerated: Bool
+    /// The other end as this one knows it.
+    let peer: PeerAddress
+}
+
 /// How links come, live and go.
 extension Air {
     /// Core 5.4, Vol 6, Part B, 4.5 (Connection state)
     mutating func addLink(
-        _ central: (index: Int, address: RadioAddress), _ peripheral: (index: Int, address: RadioAddress),
-        isHeardByPeripheral: Bool, _ parameters: ConnectionParameters, _ phy: PHY, _ path: Path
+        _ central: LinkEnd, _ peripheral: LinkEnd, isHeardByPeripheral: Bool, _ parameters: ConnectionParameters,
+        _ phy: PHY, _ path: Path
     ) -> LinkID {
         // The first connection event: 1.25 ms and the transmit window after CONNECT_IND.
         let first = now + 2_500_000
         let id = LinkID(slot: links.firstIndex { $0.number == 0 } ?? links.count, number: uniqueNumber())
-        func side(_ end: (index: Int, address: RadioAddress), _ handle: UInt16, isAlive: Bool) -> LinkSide {
+        func side(_ end: LinkEnd, _ handle: UInt16, isAlive: Bool) -> LinkSide {
             LinkSide(
-                controller: controllers[end.index].id, address: end.address, handle: handle, isAlive: isAlive,
+                controller: controllers[end.index].id, address: end.address, peer: end.peer.address, handle: handle,
+                isAlive: isAlive,
                 wantedTxOctets: controllers[end.index].host.initialMaxTxOctets, phy: phy,
                 phyPreferences: controllers[end.index].host.phyPreferences)
         }
@@ -27,21 +39,21 @@ extension Air {
         let isSecondAlgorithm = [central.index, peripheral.index].allSatisfy {
             controllers[$0].capabilities.leFeatures.contains(.channelSelectionAlgorithm2)
         }
-        func announce(_ index: Int, _ handle: UInt16, _ role: Role, peer: RadioAddress) {
-            controllers[index].connectionComplete(
-                handle: handle, role: role, peer: PeerAddress(address: peer), parameters, at: now)
-            controllers[index].channelSelectionAlgorithm(handle: handle, isSecond: isSecondAlgorithm, at: now)
+        func announce(_ end: LinkEnd, _ handle: UInt16, _ role: Role, peer: RadioAddress) {
+            controllers[end.index].connectionComplete(
+                handle: handle, role: role, end, peer: peer, parameters, at: now)
+            controllers[end.index].channelSelectionAlgorithm(handle: handle, isSecond: isSecondAlgorithm, at: now)
         }
         let suggester = [Role.central, .peripheral].first { links[id.slot][$0].wantsLongerData }
         if let suggester, isHeardByPeripheral {
             links[id.slot][suggester].enqueueControl(.lengthRequest(txOctets: links[id.slot][suggester].wantedTxOctets))
         }
-        announce(central.index, centralHandle, .central, peer: peripheral.address)
+        announce(central, centralHandle, .central, peer: peripheral.address)
         guard isHeardByPeripheral else {
             beginSilence(id.slot, .central)
             return id
         }
-        announce(peripheral.index, peripheralHandle, .peripheral, peer: central.address)
+        announce(peripheral, peripheralHandle, .peripheral, peer: central.address)
         return id
     }
 

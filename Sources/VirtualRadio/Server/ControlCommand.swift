@@ -8,6 +8,10 @@ enum ControlCommand: Equatable, Sendable {
     case join(RadioName, RadioName)
     case power(RadioName, isOn: Bool)
     case unplug(RadioName)
+    /// As unplug, but the next host to connect gets a controller of the same public address.
+    case replug(RadioName)
+    case hardwareError(RadioName, code: UInt8)
+    case garbage(RadioName, [UInt8])
     case capture(RadioName, path: String)
     case captureAll(directory: String)
     case seed(UInt64)
@@ -15,8 +19,8 @@ enum ControlCommand: Equatable, Sendable {
     static let maximumLineOctets = 1024
 
     static let summary =
-        "list; distance A B METRES; loss A B PERCENT; cut A B; join A B; power A off|on; unplug A; capture A PATH; "
-        + "capture all DIRECTORY; seed N; help. A and B are ordinals, or addresses such as C0:00:00:00:00:01, which "
+        "list; distance A B METRES; loss A B PERCENT; cut A B; join A B; power A off|on; unplug A; replug A; "
+        + "hardware-error A CODE; garbage A HEX; capture A PATH; capture all DIRECTORY; seed N; help. A and B are ordinals, or addresses such as C0:00:00:00:00:01, which "
         + "still hold when a host comes back"
 
     init(_ line: String) throws(ControlError) {
@@ -42,6 +46,11 @@ enum ControlCommand: Equatable, Sendable {
             guard rest[1] == "on" || rest[1] == "off" else { throw ControlError("power is on or off, not \(rest[1])") }
             self = .power(try Self.name(rest[0]), isOn: rest[1] == "on")
         case ("unplug", 1): self = .unplug(try Self.name(rest[0]))
+        case ("replug", 1): self = .replug(try Self.name(rest[0]))
+        case ("hardware-error", 2):
+            guard let code = UInt8(rest[1]) else { throw ControlError("\(rest[1]) is no hardware code") }
+            self = .hardwareError(try Self.name(rest[0]), code: code)
+        case ("garbage", 2): self = .garbage(try Self.name(rest[0]), try Self.octets(rest[1]))
         case ("capture", 2...):
             let path = rest.dropFirst().joined(separator: " ")
             self = rest[0] == "all" ? .captureAll(directory: path) : .capture(try Self.name(rest[0]), path: path)
@@ -49,7 +58,7 @@ enum ControlCommand: Equatable, Sendable {
             guard let seed = UInt64(rest[0]) else { throw ControlError("\(rest[0]) is no seed") }
             self = .seed(seed)
         case ("help", _), ("list", _), ("distance", _), ("loss", _), ("cut", _), ("join", _), ("power", _),
-            ("unplug", _), ("capture", _), ("seed", _):
+            ("unplug", _), ("replug", _), ("hardware-error", _), ("garbage", _), ("capture", _), ("seed", _):
             throw ControlError("\(verb) with \(rest.count) operands; try help")
         default: throw ControlError("\(verb) is no command; try help")
         }
@@ -69,6 +78,14 @@ enum ControlCommand: Equatable, Sendable {
         return .ordinal(ControllerID(ordinal: ordinal))
     }
 
+    private static func octets(_ word: Substring) throws(ControlError) -> [UInt8] {
+        let digits = word.utf8.compactMap { Character(UnicodeScalar($0)).hexDigitValue.map { UInt8($0) } }
+        guard !word.isEmpty, digits.count == word.utf8.count, digits.count.isMultiple(of: 2) else {
+            throw ControlError("\(word) is no octets in hexadecimal")
+        }
+        return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
+    }
+
     private static func number(_ word: Substring, in range: ClosedRange<Double>, _ unit: String)
         throws(ControlError) -> Double
     {
@@ -86,7 +103,7 @@ struct ControlError: Error, Equatable {
 }
 
 extension Air {
-    /// Does what a line asks, but for captures, which are files; the rest of the "ok" line.
+    /// Does what a line asks, but for captures, which are files, and for replugging, which is sockets; the rest of the "ok" line.
     mutating func perform(_ command: ControlCommand) throws(ControlError) -> String {
         switch command {
         case .help: return ControlCommand.summary
@@ -105,8 +122,10 @@ extension Air {
             setCut(a, b, false)
         case .power(let name, let isOn): setPower(try controller(name), on: isOn)
         case .unplug(let name): removeController(try controller(name))
+        case .hardwareError(let name, let code): failHardware(of: try controller(name), code: code)
+        case .garbage(let name, let octets): injectOctets(octets, to: try controller(name))
         case .seed(let seed): random = RandomSource(seed: seed)
-        case .capture, .captureAll: throw ControlError("captures are the server's")
+        case .replug, .capture, .captureAll: throw ControlError("that is the server's")
         }
         return ""
     }

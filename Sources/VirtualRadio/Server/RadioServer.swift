@@ -58,6 +58,8 @@ package struct RadioServer: ~Copyable {
     var hosts: [Host] = []
     var controls: [Peer] = []
     var captureDirectory: String?
+    /// Public addresses of controllers that are to come back, the first to the next host.
+    private var returning: [RadioAddress] = []
     private let hostListener: UnixListener
     private let controlListener: UnixListener?
     private let epoll: FileDescriptor
@@ -69,6 +71,7 @@ package struct RadioServer: ~Copyable {
     private var isStopping = false
 
     static let maximumControls = 64
+    static let maximumReturning = 64
 
     /// What epoll says is ready: the fixed ones, and then every connection by a number of its own.
     private enum Token {
@@ -159,7 +162,9 @@ package struct RadioServer: ~Copyable {
     private mutating func acceptHosts() throws(RadioServerError) {
         while let connection = hostListener.accept() {
             let peer = try admit(connection)
-            let host = Host(peer: peer, controller: air.addController(configuration.controller))
+            var controller = configuration.controller
+            if !returning.isEmpty { controller.publicAddress = returning.removeFirst() }
+            let host = Host(peer: peer, controller: air.addController(controller))
             hosts.append(host)
             if let directory = captureDirectory {
                 do { try startCapture(of: host, in: directory) } catch { report(error.description) }
@@ -341,7 +346,14 @@ package struct RadioServer: ~Copyable {
             let controller = try air.controller(name)
             hosts.removeAll { $0.controller == controller }
             air.removeController(controller)
-        case .help, .list, .distance, .loss, .cut, .join, .power, .seed: return try air.perform(command)
+        case .replug(let name):
+            let controller = try air.controller(name)
+            guard returning.count < Self.maximumReturning else { throw ControlError("too many are to come back") }
+            if let index = air.index(of: controller) { returning.append(air.controllers[index].publicAddress) }
+            hosts.removeAll { $0.controller == controller }
+            air.removeController(controller)
+        case .help, .list, .distance, .loss, .cut, .join, .power, .seed, .hardwareError, .garbage:
+            return try air.perform(command)
         }
         return ""
     }
