@@ -14,101 +14,31 @@ import host
 from bumble import gatt
 from bumble.pairing import PairingDelegate
 from host import error, le
+from pdus import (
+    EXECUTE,
+    FIND_BY_TYPE_VALUE,
+    FIND_INFORMATION,
+    INDICATION,
+    NOTIFICATION,
+    PREPARE,
+    READ,
+    READ_BLOB,
+    READ_BY_GROUP_TYPE,
+    READ_BY_TYPE,
+    READ_MULTIPLE,
+    READ_MULTIPLE_VARIABLE,
+    WRITE,
+    execute,
+    prepare,
+    read,
+    write,
+)
 from support.interop_peer import InteropPeer
 from support.radios import RootCanal, VirtualRadio
 from support.steps import Suite, check_equal
+from trees import EXTRA, GUARDED, INNER, LONG, LONG_UUID, MAIN, SERVICE
 
 Properties = gatt.Characteristic.Properties
-
-LONG = bytes(number * 7 % 256 for number in range(512))
-LONG_UUID = "0F0E0D0C-0B0A-0908-0706-050403020100"
-SERVICE = host.UUID.from_16_bits(0xFFF0)
-INNER = {
-    "uuid": "FFE0",
-    "secondary": True,
-    "characteristics": [{"uuid": "FFE1", "properties": ["read"], "permissions": ["readable"], "constant": b"inner"}],
-}
-MAIN = {
-    "uuid": "FFF0",
-    "includes": ["FFE0"],
-    "characteristics": [
-        {
-            "uuid": "FFF1",
-            "name": "open",
-            "properties": ["read", "write", "writeWithoutResponse"],
-            "permissions": ["readable", "writeable"],
-            "value": b"\x01\x02\x03",
-            "descriptors": [{"uuid": "2901", "text": "Open"}, {"uuid": "2904", "value": bytes(7)}],
-        },
-        {
-            "uuid": "FFF2",
-            "name": "long",
-            "properties": ["read", "write"],
-            "permissions": ["readable", "writeable"],
-            "value": LONG,
-        },
-        {"uuid": "FFF3", "name": "notifying", "properties": ["notify"], "permissions": []},
-        {"uuid": "FFF4", "name": "indicating", "properties": ["indicate"], "permissions": []},
-        {"uuid": "FFF5", "name": "first", "properties": ["read"], "permissions": ["readable"], "constant": b"one"},
-        {"uuid": "FFF5", "name": "second", "properties": ["read"], "permissions": ["readable"], "constant": b"two"},
-        {
-            "uuid": LONG_UUID,
-            "name": "scripted",
-            "properties": ["read", "write"],
-            "permissions": ["readable", "writeable"],
-            "answers": "script",
-        },
-        {"uuid": "FFF6", "name": "readOnly", "properties": ["read"], "permissions": ["readable"], "value": b"r"},
-        {"uuid": "FFF7", "name": "writeOnly", "properties": ["write"], "permissions": ["writeable"], "maximum": 8},
-    ],
-}
-GUARDED = {
-    "uuid": "FFD0",
-    "characteristics": [
-        {
-            "uuid": f"FFD{number}",
-            "name": name,
-            "properties": ["read", "write", "notify"],
-            "access": {"read": level, "writeRequest": level, "subscribe": level, **more},
-            "value": name.encode(),
-        }
-        for number, (name, level, more) in enumerate(
-            [
-                ("encrypted", "encrypted", {}),
-                ("authenticated", "encryptedAuthenticated", {}),
-                ("secure", "encryptedSecureConnections", {}),
-                ("authorised", "open", {"requiresAuthorization": True}),
-            ],
-            1,
-        )
-    ],
-}
-EXTRA = {
-    "uuid": "FFC0",
-    "characteristics": [{"uuid": "FFC1", "properties": ["read"], "permissions": ["readable"], "constant": b"x"}],
-}
-
-# Opcodes, Core 5.4, Vol 3, Part F, 3.4.8 (Attribute PDU response summary).
-FIND_INFORMATION, FIND_BY_TYPE_VALUE, READ_BY_TYPE = 0x04, 0x06, 0x08
-READ, READ_BLOB, READ_MULTIPLE, READ_BY_GROUP_TYPE = 0x0A, 0x0C, 0x0E, 0x10
-WRITE, PREPARE, EXECUTE, READ_MULTIPLE_VARIABLE = 0x12, 0x16, 0x18, 0x20
-NOTIFICATION, INDICATION, CONFIRMATION = 0x1B, 0x1D, 0x1E
-
-
-def read(handle):
-    return bytes([READ]) + le(handle)
-
-
-def write(handle, value):
-    return bytes([WRITE]) + le(handle) + value
-
-
-def prepare(handle, offset, value):
-    return bytes([PREPARE]) + le(handle) + le(offset) + value
-
-
-def execute(flags):
-    return bytes([EXECUTE, flags])
 
 
 class Server:
