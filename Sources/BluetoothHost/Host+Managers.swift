@@ -59,6 +59,7 @@ extension Host {
         for link in links.values {
             consider(link.endpoint.deadline)
             consider(link.logical.deadline)
+            consider(link.negotiation.deadline)
             consider(link.pairing.deadline)
         }
         return earliest

@@ -141,10 +141,13 @@ package struct HostConfiguration: Sendable {
     package var supervisionTimeout: UInt16
     /// What becomes of pairings that no window and no request pins to a method.
     package var pairing: PairingRules
+    /// What this side asks of its centrals, a while after they have connected; nil for nothing.
+    package var preferredConnection: PreferredConnection?
 
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
-        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused
+        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,
+        preferredConnection: PreferredConnection? = nil
     ) {
         self.deviceName = deviceName
         self.mtu = mtu
@@ -153,6 +156,7 @@ package struct HostConfiguration: Sendable {
         self.connectionInterval = connectionInterval
         self.supervisionTimeout = supervisionTimeout
         self.pairing = pairing
+        self.preferredConnection = preferredConnection
     }
 }
 

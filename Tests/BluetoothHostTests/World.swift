@@ -79,6 +79,8 @@ final class Node {
     private(set) var handles: [UInt16] = []
     /// A controller's packets that the host never gets.
     var withholds: ([UInt8]) -> Bool = { _ in false }
+    /// What a controller's packets are when they reach the host.
+    var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     var configuration: HostConfiguration
 
     init(name: String, radio world: World, seed: UInt64, store: MemoryHostStore = MemoryHostStore()) {
@@ -125,7 +127,7 @@ final class Node {
 
     /// Feeds what the controller has for us. False when it had nothing.
     func takePackets() -> Bool {
-        let packets = world.radio.drain(controller).filter { !withholds($0) }
+        let packets = world.radio.drain(controller).filter { !withholds($0) }.map(rewrites)
         guard !packets.isEmpty else { return false }
         // LE Connection Complete, and its enhanced version.
         for packet in packets

@@ -16,7 +16,9 @@ enum CommandPurpose {
     case ignored
 }
 
-enum LinkCommand { case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, readRSSI }
+enum LinkCommand {
+    case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, connectionParametersRequest, readRSSI
+}
 
 /// What a PDU was sent for, where its completion matters.
 enum SendPurpose {

@@ -135,7 +135,8 @@ extension Host {
         case .remoteConnectionParameterRequest(let event): answer(event)
         // Asked for by no command of ours.
         case .scanTimeout, .scanRequestReceived: break
-        case .connectionUpdateComplete, .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete,
+        case .connectionUpdateComplete(let event): connectionUpdated(event)
+        case .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete,
             .channelSelectionAlgorithm, .unknown:
             break
         }
@@ -242,6 +243,7 @@ extension Host {
         switch command {
         case .readRSSI: rssiAnswered(completion, link)
         case .connectionUpdate: connectionUpdateAnswered(link)
+        case .connectionParametersRequest: negotiate(link) { $0.linkLayerAnswered(status) }
         // Refused for a link that has gone, or is going: its Disconnection Complete tells.
         case .disconnect, .longTermKeyReply: break
         case .enableEncryption:

@@ -139,7 +139,7 @@ extension Host {
             switch output {
             case .signal(let payload): send(payload, on: .leSignalling, link)
             case .updateConnection(let parameters): updateConnection(link, parameters)
-            case .updateFinished: break
+            case .updateFinished: negotiate(link) { $0.l2capFinished(now: now) }
             case .opened(let number): opened(number, link)
             case .received(let number, let sdu):
                 let id = HostChannelID(link: link.id, number: number.rawValue)

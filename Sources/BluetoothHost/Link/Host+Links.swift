@@ -70,7 +70,10 @@ extension Host {
         nextLinkNumber += 1
         let link = Link(
             id: id, handle: handle, role: role, ownAddress: own, address: address, peer: peer, mtu: configuration.mtu,
-            pairing: makePairingMachine(role, own: own, peer: address))
+            pairing: makePairingMachine(role, own: own, peer: address),
+            negotiation: ConnectionParameterNegotiation(
+                connectedAt: now,
+                usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)))
         links[id] = link
         linksByHandle[handle] = id
         controller.acl?.addLink(handle)
@@ -93,6 +96,7 @@ extension Host {
             if !isStranger { exchangeMTU(link) }
         case .peripheral:
             armPairing(link)
+            preferConfiguredConnection(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }
         }
     }
@@ -166,6 +170,7 @@ extension Host {
         withEndpoint(link) { $0.timerFired(now: now, outputs: &$1) }
         pairing(link, .timerFired)
         withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
+        negotiate(link) { $0.timerFired(now: now) }
     }
 }
 

@@ -27,6 +27,7 @@ final class Link {
     var recombiner: Recombiner
     var endpoint: GATTEndpoint
     var logical: LELogicalLink
+    var negotiation: ConnectionParameterNegotiation
     /// Of the channels that an app was told of, or asked for.
     var channelOwners: [ChannelNumber: ChannelOwner] = [:]
     var pairing: PairingMachine
@@ -64,9 +65,9 @@ final class Link {
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, ownAddress: DeviceAddress, address: DeviceAddress,
-        peer: PeerIdentifier, mtu: Int,
-        pairing: PairingMachine
+        peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, negotiation: ConnectionParameterNegotiation
     ) {
+        self.negotiation = negotiation
         self.pairing = pairing
         self.id = id
         self.handle = handle

@@ -13,7 +13,6 @@ public let CBL2CAPPSMCharacteristicString = "ABDD3056-28FA-441D-A470-55A75A52553
 ///
 /// Apple's two streams do not exist without Foundation: here the channel itself is read and written. As with Apple's, only
 /// the octets and their order count, not how they were cut; and a channel that nobody holds is closed.
-/// (The CoreBluetooth product adds Apple's streams to it.)
 ///
 /// Every method may be called from any thread and returns at once.
 public final class CBL2CAPChannel: Hashable, Sendable {

@@ -109,4 +109,11 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         guard core.isPoweredOn("unpublishL2CAPChannel") else { return }
         core.unpublishChannel(PSM)
     }
+
+    /// Asks a connected central for a link that is quick to answer or cheap to keep. The central decides; it is asked at the
+    /// earliest 5 s after it connected, and 30 s after it was last asked.
+    public func setDesiredConnectionLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
+        guard core.isPoweredOn("setDesiredConnectionLatency") else { return }
+        core.setDesiredLatency(latency, for: central)
+    }
 }

@@ -166,3 +166,29 @@ extension PeripheralCore {
         tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
     }
 }
+
+// MARK: Links
+
+extension PeripheralCore {
+    func setDesiredLatency(_ latency: CBPeripheralManagerConnectionLatency, for central: CBCentral) {
+        submit { host, _ in
+            guard let link = central.state.withLock({ $0.link }) else { return }
+            host.preferConnection(PreferredConnection(latency), on: link.link)
+        }
+    }
+}
+
+extension PreferredConnection {
+    /// Within what Apple asks of accessories: 15 ms at least between the bounds of the interval, at most 2 s between two events
+    /// that the peripheral listens to, and a timeout of 2 s to 6 s that is longer than three times that.
+    init(_ latency: CBPeripheralManagerConnectionLatency) {
+        switch latency {
+        // 15 ms to 30 ms.
+        case .low: self.init(interval: 12...24, latency: 0, timeout: 200)
+        // 60 ms to 100 ms.
+        case .medium: self.init(interval: 48...80, latency: 0, timeout: 400)
+        // 200 ms to 400 ms, of which three may be slept through.
+        case .high: self.init(interval: 160...320, latency: 3, timeout: 600)
+        }
+    }
+}

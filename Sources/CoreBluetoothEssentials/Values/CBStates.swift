@@ -45,3 +45,13 @@ public enum CBCharacteristicWriteType: Int, Sendable {
     /// Nothing is said.
     case withoutResponse = 1
 }
+
+/// How quick a link is to answer: see ``CBPeripheralManager/setDesiredConnectionLatency(_:for:)``.
+public enum CBPeripheralManagerConnectionLatency: Int, Sendable {
+    /// An answer before power.
+    case low = 0
+    /// Between both.
+    case medium = 1
+    /// Power before an answer.
+    case high = 2
+}

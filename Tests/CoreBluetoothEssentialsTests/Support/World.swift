@@ -54,6 +54,8 @@ final class Machine {
     private var seed: UInt64
     private var controller: ControllerID
     private var kept = KeptHostFacts()
+    /// Every packet that left.
+    private(set) var sent: [[UInt8]] = []
     private var store = MemoryHostStore()
     private let coordinator = MemoryTransactionCoordinator()
 
@@ -120,7 +122,9 @@ final class Machine {
             do { try coordinator.commit(host.participants) } catch { return }
             host.releaseActs { act in
                 switch act {
-                case .packet(let packet): world.radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
+                case .packet(let packet):
+                    sent.append(packet.withUnsafeBytes { Array($0) })
+                    world.radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
                 // No controller of these tests fails.
                 case .controllerFailed: break
                 case .call(let call): call()

@@ -1,0 +1,69 @@
+import BluetoothCore
+import HCI
+import L2CAP
+
+/// What a peripheral would like its link to be: quick to answer, or cheap to keep.
+package struct PreferredConnection: Equatable, Sendable {
+    /// Units of 1.25 ms.
+    package var interval: ClosedRange<UInt16>
+    /// Connection events that the peripheral may skip.
+    package var latency: UInt16
+    /// Supervision timeout in units of 10 ms.
+    package var timeout: UInt16
+
+    package init(interval: ClosedRange<UInt16>, latency: UInt16, timeout: UInt16) {
+        self.interval = interval
+        self.latency = latency
+        self.timeout = timeout
+    }
+
+    fileprivate var parameters: ConnectionParameters {
+        ConnectionParameters(
+            intervalMin: interval.lowerBound, intervalMax: interval.upperBound, latency: latency, timeout: timeout)
+    }
+}
+
+// MARK: As peripheral
+
+extension Host {
+    /// Asks the central of a link for other connection parameters, when it may be asked next. False when they are out of
+    /// range, or this side is not the link's peripheral: a central decides by itself.
+    ///
+    /// Core 5.4, Vol 3, Part C, 9.3.9 (Connection Parameter Update procedure)
+    @discardableResult
+    package func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
+        guard let link = links[link], link.role == .peripheral, preferred.parameters.isValid else { return false }
+        negotiate(link) { $0.want(preferred.parameters, now: now) }
+        return true
+    }
+
+    /// What the operator prefers for every link.
+    func preferConfiguredConnection(_ link: Link) {
+        guard let preferred = configuration.preferredConnection else { return }
+        preferConnection(preferred, on: link.id)
+    }
+
+    /// Runs `body` on a link's negotiation, then what it wants.
+    func negotiate(
+        _ link: Link, _ body: (inout ConnectionParameterNegotiation) -> ConnectionParameterNegotiation.Output?
+    ) {
+        guard !link.isDisconnecting else { return }
+        switch body(&link.negotiation) {
+        case .askLinkLayer(let parameters):
+            submit(
+                HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)),
+                for: .link(link.id, .connectionParametersRequest))
+        case .askL2CAP(let parameters):
+            withLogicalLink(link) { logical, outputs in
+                // Nothing waits, and what is asked for was checked: it cannot be refused here.
+                try? logical.requestUpdate(parameters, now: now, into: &outputs)
+            }
+        case nil: return
+        }
+    }
+
+    func connectionUpdated(_ event: HCILEConnectionUpdateComplete) {
+        guard let link = link(at: event.handle) else { return }
+        negotiate(link) { $0.linkLayerCompleted(event.status, now: now) }
+    }
+}
