@@ -49,11 +49,13 @@ final class PeerRuntime {
         let bluetooth = CBHost(
             driver.executor, wallClockSeconds: { Int64(time(nil)) },
             misuse: { try? Descriptor.write($0 + "\n", to: STDERR_FILENO) })
+        let channels = ChannelSide(voice)
         commands = CommandTable(
             voice: voice,
             sides: [
-                CentralSide(bluetooth, voice, restoreIdentifier: options.restoreIdentifier),
-                PeripheralSide(bluetooth, host, voice, restoreIdentifier: options.restoreIdentifier),
+                CentralSide(bluetooth, voice, channels, restoreIdentifier: options.restoreIdentifier),
+                PeripheralSide(bluetooth, host, voice, channels, restoreIdentifier: options.restoreIdentifier),
+                channels,
                 ProcedureSide(host),
                 SecuritySide(host),
                 AgentSide(host, voice, options.ioCapability),

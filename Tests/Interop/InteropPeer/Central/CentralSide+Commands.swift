@@ -110,6 +110,11 @@ extension CentralSide {
                     "canSendWithoutResponse": .bool(peripheral.canSendWriteWithoutResponse),
                 ])
             },
+            "openChannel": { [unowned self] (arguments, reply) throws(Refusal) in
+                try peripheral(arguments).openL2CAPChannel(
+                    CBL2CAPPSM(truncatingIfNeeded: try arguments.number("psm")))
+                reply.done()
+            },
             "encrypt": { [unowned self] (arguments, reply) throws(Refusal) in
                 try peripheral(arguments).encrypt()
                 reply.done()

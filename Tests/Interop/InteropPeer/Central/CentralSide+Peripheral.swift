@@ -71,6 +71,12 @@ extension CentralSide: CBPeripheralLinkDelegate {
         )
     }
 
+    // MARK: Channels
+
+    func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+        channels.opened(channel, error)
+    }
+
     // MARK: Values
 
     func peripheral(

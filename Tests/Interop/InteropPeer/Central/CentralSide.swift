@@ -6,12 +6,14 @@ import FoundationEssentials
 /// A central manager and the peripherals that it has met.
 final class CentralSide: Side {
     let voice: Voice
+    let channels: ChannelSide
     private(set) var manager: CBCentralManager?
     private var peripherals: [String: CBPeripheral] = [:]
     var attributes = AttributeTable()
 
-    init(_ bluetooth: CBHost, _ voice: Voice, restoreIdentifier: String?) {
+    init(_ bluetooth: CBHost, _ voice: Voice, _ channels: ChannelSide, restoreIdentifier: String?) {
         self.voice = voice
+        self.channels = channels
         manager = CBCentralManager(
             delegate: self, delivery: .inline,
             options: restoreIdentifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, host: bluetooth)

@@ -21,6 +21,14 @@ extension PeripheralSide {
                 manager?.removeAllServices()
                 reply.done()
             },
+            "publishChannel": { [unowned self] (arguments, reply) throws(Refusal) in
+                manager?.publishL2CAPChannel(withEncryption: try arguments.flag("encrypted"))
+                reply.done()
+            },
+            "unpublishChannel": { [unowned self] (arguments, reply) throws(Refusal) in
+                manager?.unpublishL2CAPChannel(CBL2CAPPSM(truncatingIfNeeded: try arguments.number("psm")))
+                reply.done()
+            },
             "advertise": { [unowned self] (arguments, reply) throws(Refusal) in
                 var data: [String: Any] = [:]
                 if let name = try arguments.optionalText("name") { data[CBAdvertisementDataLocalNameKey] = name }
@@ -85,6 +93,14 @@ extension PeripheralSide {
         [
             "disconnect": { [unowned self] (arguments, reply) throws(Refusal) in
                 manager?.disconnect(try central(try arguments.text("central")))
+                reply.done()
+            },
+            "setDesiredLatency": { [unowned self] (arguments, reply) throws(Refusal) in
+                let number = Int(truncatingIfNeeded: try arguments.number("latency"))
+                guard let latency = CBPeripheralManagerConnectionLatency(rawValue: number) else {
+                    throw Refusal("`latency` is 0, 1 or 2")
+                }
+                manager?.setDesiredConnectionLatency(latency, for: try central(try arguments.text("central")))
                 reply.done()
             },
             "central": { [unowned self] (arguments, reply) throws(Refusal) in

@@ -35,6 +35,20 @@ extension PeripheralSide: CBPeripheralManagerLinkDelegate {
             ["service": JSONValue(service.uuid), "handles": .object(handles), "error": JSONValue(error: error)])
     }
 
+    // MARK: Channels
+
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didPublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) { voice.event("channelPublished", ["psm": JSONValue(PSM), "error": JSONValue(error: error)]) }
+
+    func peripheralManager(
+        _ peripheral: CBPeripheralManager, didUnpublishL2CAPChannel PSM: CBL2CAPPSM, error: (any Error)?
+    ) { voice.event("channelUnpublished", ["psm": JSONValue(PSM), "error": JSONValue(error: error)]) }
+
+    func peripheralManager(_ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?) {
+        channels.opened(channel, error)
+    }
+
     // MARK: Subscriptions
 
     func peripheralManager(

@@ -6,6 +6,7 @@ import FoundationEssentials
 /// A peripheral manager, what it publishes and who reads and writes it.
 final class PeripheralSide: Side {
     let voice: Voice
+    let channels: ChannelSide
     let host: Host
     private(set) var manager: CBPeripheralManager?
     var tree = LocalTree()
@@ -14,8 +15,9 @@ final class PeripheralSide: Side {
     private var waiting: [Int64: [CBATTRequest]] = [:]
     private var nextRequest: Int64 = 1
 
-    init(_ bluetooth: CBHost, _ host: Host, _ voice: Voice, restoreIdentifier: String?) {
+    init(_ bluetooth: CBHost, _ host: Host, _ voice: Voice, _ channels: ChannelSide, restoreIdentifier: String?) {
         self.voice = voice
+        self.channels = channels
         self.host = host
         manager = CBPeripheralManager(
             delegate: self, delivery: .inline,
