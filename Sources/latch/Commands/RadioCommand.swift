@@ -17,6 +17,9 @@ enum RadioCommand {
             .choice(
                 "core", ControllerGeneration.allCases.map(\.rawValue),
                 "The Core version of the controllers, 5.4 by default. Before 5.0 there is legacy advertising alone."),
+            .value("accept-list", "N", "How many addresses a controller's filter accept list takes: 16 by default."),
+            .value("resolving-list", "N", "How many peers a controller's resolving list takes: 16 by default."),
+            .value("credits", "N", "How many commands a controller takes at a time: 4 by default."),
             .value("seed", "N", "Seeds what is random in the air: 1 by default."),
             .value("capture", "DIR", "Write each controller's traffic there, as btsnoop."),
         ],
@@ -30,6 +33,10 @@ enum RadioCommand {
         air.seed = try arguments.integer("seed", in: 0...UInt64.max) ?? 1
         var controller = ControllerConfiguration()
         controller.generation = arguments["core"].flatMap(ControllerGeneration.init) ?? .core54
+        controller.acceptListSize = try arguments.integer("accept-list", in: 1...UInt8.max) ?? controller.acceptListSize
+        controller.resolvingListSize =
+            try arguments.integer("resolving-list", in: 1...UInt8.max) ?? controller.resolvingListSize
+        controller.commandCredits = try arguments.integer("credits", in: 1...UInt8.max) ?? controller.commandCredits
         let configuration = RadioServer.Configuration(
             socketPath: try arguments.required("socket"), controlPath: try arguments.required("control"), air: air,
             controller: controller, captureDirectory: arguments["capture"])
