@@ -27,10 +27,15 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("stored-tree", fuzzStoredTree),
         FuzzTarget("bolt-journal", fuzzBoltJournal),
         FuzzTarget("virtual-radio", fuzzVirtualRadio),
+        FuzzTarget("radio-control", fuzzRadioControl),
+        FuzzTarget("transport-address", fuzzTransportAddress),
+        FuzzTarget("h4-resynchroniser", fuzzH4Resynchroniser),
     ]
 
     /// The input is a sequence of events.
     private static let machines: [FuzzTarget] = [
+        FuzzTarget("hci-stream", fuzzHCIStream),
+        FuzzTarget("recovery", fuzzRecovery),
         FuzzTarget("command-queue", fuzzCommandQueue),
         FuzzTarget("acl-send-queue", fuzzACLSendQueue),
         FuzzTarget("le-signalling", fuzzLESignalling),
@@ -38,6 +43,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("att-bearer", fuzzATTBearer),
         FuzzTarget("gatt-endpoint", fuzzGATTEndpoint),
         FuzzTarget("pairing", fuzzPairing),
+        FuzzTarget("pairing-negotiated", fuzzNegotiatedPairing),
         FuzzTarget("lock-machine", fuzzLockMachine),
         FuzzTarget("key-machine", fuzzKeyMachine),
         FuzzTarget("host", fuzzHost),

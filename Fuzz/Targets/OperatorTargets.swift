@@ -94,3 +94,20 @@ private func packets(_ file: [UInt8], cutEvery size: Int) -> [CapturePacket]? {
         require(kept <= 65_536 + 5 + 0xFFFF + 65_536, "a controller's outbox has no bound")
     }
 }
+
+/// Lines of the radio's control socket, with two hosts that hear what comes of them.
+@Sendable func fuzzRadioControl(_ octets: [UInt8]) {
+    var radio = VirtualRadio(configuration: AirConfiguration(pacing: .immediate))
+    let controllers = [radio.addController(), radio.addController()]
+    let advertise: [[UInt8]] = [[1, 3, 0x0C, 0], [1, 0x0A, 0x20, 1, 1]]
+    for packet in advertise { radio.send(packet, from: controllers[0]) }
+    for line in octets.split(separator: 0x0A, maxSplits: 63) {
+        let answer = radio.perform(controlLine: String(decoding: line, as: UTF8.self))
+        require(answer?.contains("\n") != true, "an answer is more than a line")
+        radio.advance(toNanoseconds: radio.now + 10_000_000)
+    }
+    for controller in controllers {
+        let kept = radio.drain(controller).reduce(0) { $0 + $1.count }
+        require(kept <= 65_536 + 5 + 0xFFFF + 65_536, "a controller's outbox has no bound")
+    }
+}

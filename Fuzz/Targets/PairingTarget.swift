@@ -6,9 +6,59 @@ import SecurityManager
 /// hosts and users who do anything at any time.
 @Sendable func fuzzPairing(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
-    guard let world = PairingWorld(method: input.octet()) else { return }
+    guard let policies = pinnedPolicies(input.octet()), let world = PairingWorld(policies) else { return }
     while let event = input.nextEvent() { world.happen(event, &input) }
     world.finish()
+}
+
+/// The same where both sides' capabilities choose the model, Just Works and legacy pairing among them.
+@Sendable func fuzzNegotiatedPairing(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    guard let world = PairingWorld((negotiatedPolicy(&input), negotiatedPolicy(&input))) else { return }
+    while let event = input.nextEvent() { world.happen(event, &input) }
+    world.finish()
+}
+
+private let initiatorAddress = DeviceAddress(kind: .public, bits: 0xA1)
+private let responderAddress = DeviceAddress(kind: .public, bits: 0xB2)
+
+private func pinnedPolicies(_ choice: UInt8) -> (PairingPolicy, PairingPolicy)? {
+    let offer = OutOfBandOffer(random: Secret([UInt8](repeating: 7, count: 16)))
+    guard let key = PairingSide.keyPair(5)?.publicKey else { return nil }
+    let methods: (PairingMethod, PairingMethod) =
+        switch choice & 3 {
+        case 0: (.numericComparison, .numericComparison)
+        case 1: (.passkeyInput, .passkeyDisplay)
+        case 2: (.passkeyDisplay, .passkeyInput)
+        default:
+            (
+                .outOfBand(offered: nil, received: offer.data(address: responderAddress, publicKey: key)),
+                .outOfBand(offered: offer, received: nil)
+            )
+        }
+    let required: KeyDistribution = choice & 4 == 0 ? [] : [.idKey, .signKey]
+    return (
+        PairingPolicy(method: methods.0, requiredPeerKeys: required),
+        PairingPolicy(method: methods.1, requiredPeerKeys: required)
+    )
+}
+
+private func negotiatedPolicy(_ input: inout FuzzInput) -> PairingPolicy {
+    let (choice, keys) = (input.octet(), input.octet())
+    let capabilities: [IOCapability] = [
+        .displayOnly, .displayYesNo, .keyboardOnly, .noInputNoOutput, .keyboardDisplay,
+    ]
+    let temporaryKey = keys & 0x40 == 0 ? nil : Secret([UInt8](repeating: 9, count: 16))
+    let legacy = LegacyPairing(
+        minimumKeyOctets: keys & 0x0F, temporaryKey: temporaryKey, isAlone: keys & 0x80 != 0)
+    var policy = PairingPolicy(
+        choice: .negotiated(
+            PairingCapabilities(
+                ioCapability: capabilities[Int(choice & 7) % capabilities.count],
+                minimumLevel: choice & 8 == 0 ? 2 : 3, asksConsent: choice & 0x10 != 0)),
+        legacy: choice & 0x20 == 0 ? nil : legacy, renewsUnnamedBonds: choice & 0x40 != 0)
+    if choice & 0x80 != 0 { policy.maximumKeyOctets = max(LegacyPairing.keyOctetsMinimum, keys & 0x1F) }
+    return policy
 }
 
 private final class PairingSide {
@@ -42,26 +92,8 @@ private final class PairingWorld {
     private var now = Instant(nanoseconds: 0)
     private var isTampered = false
 
-    init?(method choice: UInt8) {
-        let (a, b) = (DeviceAddress(kind: .public, bits: 0xA1), DeviceAddress(kind: .public, bits: 0xB2))
-        let offer = OutOfBandOffer(random: Secret([UInt8](repeating: 7, count: 16)))
-        guard let key = PairingSide.keyPair(5)?.publicKey else { return nil }
-        let methods: (PairingMethod, PairingMethod) =
-            switch choice & 3 {
-            case 0: (.numericComparison, .numericComparison)
-            case 1: (.passkeyInput, .passkeyDisplay)
-            case 2: (.passkeyDisplay, .passkeyInput)
-            default:
-                (
-                    .outOfBand(offered: nil, received: offer.data(address: b, publicKey: key)),
-                    .outOfBand(offered: offer, received: nil)
-                )
-            }
-        let required: KeyDistribution = choice & 4 == 0 ? [] : [.idKey, .signKey]
-        let policies = (
-            PairingPolicy(method: methods.0, requiredPeerKeys: required),
-            PairingPolicy(method: methods.1, requiredPeerKeys: required)
-        )
+    init?(_ policies: (PairingPolicy, PairingPolicy)) {
+        let (a, b) = (initiatorAddress, responderAddress)
         guard let initiator = PairingSide(role: .initiator, scalar: 3, own: a, peer: b, policies.0),
             let responder = PairingSide(role: .responder, scalar: 5, own: b, peer: a, policies.1)
         else { return nil }
@@ -97,7 +129,7 @@ private final class PairingWorld {
             feed(side, .timerFired)
         case 13: feed(side, side.machine.role == .initiator ? .begin(side.parameters) : .arm(side.parameters))
         case 14: feed(side, input.bool() ? .disarm(refusing: .pairingNotSupported) : .disconnected)
-        default: feed(side, .requestSecurity([.bonding, .mitm]))
+        default: feed(side, event & 0x10 == 0 ? .requestSecurity([.bonding, .mitm]) : .consented(input.bool()))
         }
     }
 
@@ -126,7 +158,7 @@ private final class PairingWorld {
             case .completed(let bond):
                 ends += 1
                 side.completed = bond
-                require(bond.isAuthenticated && bond.keySize == 16, "a bond is weaker than its policy")
+                require(isStrongEnough(bond, side.parameters.policy), "a bond is weaker than its policy")
             case .failed: ends += 1
             case .persist, .requestConsent, .requestPasskey, .confirmNumeric, .securityRequested, .refused: break
             }
@@ -134,6 +166,16 @@ private final class PairingWorld {
         require(ends <= 1, "a pairing ended twice")
         require(!side.machine.isPairing || side.machine.deadline != nil, "a pairing has no end in sight")
         require(side.book.bonds.count <= 2, "bonds pile up")
+    }
+
+    private func isStrongEnough(_ bond: Bond, _ policy: PairingPolicy) -> Bool {
+        let hasModel =
+            switch policy.choice {
+            case .pinned(let method): bond.model == method.model
+            case .negotiated(let capabilities): bond.isAuthenticated || capabilities.minimumLevel <= 2
+            }
+        guard let legacy = policy.legacy else { return hasModel && bond.secureConnections && bond.keySize == 16 }
+        return hasModel && bond.keySize >= legacy.minimumKeyOctets
     }
 
     func finish() {

@@ -43,6 +43,11 @@ package struct H4Resynchroniser: Sendable {
         return [0x0E, 4, allowance, 0x03, 0x0C, 0]
     }
 
+    /// Octets dropped that are not the answer's.
+    package var strayOctets: Int { discardedOctets - Self.answerOctets }
+
+    private static let answerOctets = 7
+
     /// H4 indicator, event code, length, Num_HCI_Command_Packets, opcode, status.
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.14 (Command Complete event); 7.3.2 (Reset command)

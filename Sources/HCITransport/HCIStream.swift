@@ -160,7 +160,7 @@ package final class HCIStream {
         guard case .seeking(let seeker) = reading, let answer = seeker.answer(now: now()) else { return }
         reading = .inStep
         capture?.record(.event, answer.span.bytes, direction: .received)
-        body(.inStep(discardedOctets: seeker.discardedOctets))
+        body(.inStep(discardedOctets: seeker.strayOctets))
         body(.packet(.event, answer.span.bytes))
     }
 

@@ -66,6 +66,12 @@ package struct VirtualRadio: Sendable {
         air.injectOctets(octets, to: controller)
     }
 
+    /// Does what a line of the control socket asks, captures aside; the rest of the answer, or nil for what is refused.
+    package mutating func perform(controlLine line: String) -> String? {
+        guard let command = try? ControlCommand(line) else { return nil }
+        return try? air.perform(command)
+    }
+
     /// Takes a controller away for good; its peers see the supervision timeout.
     package mutating func unplug(_ controller: ControllerID) { air.removeController(controller) }
 }

@@ -88,7 +88,7 @@ struct FramingErrorTests {
         #expect(!line.isInStep)
         line.falls(silentFor: 1)
         #expect(line.isInStep)
-        #expect(line.discarded == [talk[3].count + answer.count])
+        #expect(line.discarded == [talk[3].count])
         try line.says(talk[1] + talk[2])
         #expect(line.packets == [talk[0], answer, talk[1], talk[2]])
     }
