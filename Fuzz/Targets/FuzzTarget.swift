@@ -27,6 +27,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("stored-tree", fuzzStoredTree),
         FuzzTarget("bolt-journal", fuzzBoltJournal),
         FuzzTarget("virtual-radio", fuzzVirtualRadio),
+        FuzzTarget("advertisement-assembler", fuzzAdvertisementAssembler),
         FuzzTarget("radio-control", fuzzRadioControl),
         FuzzTarget("transport-address", fuzzTransportAddress),
         FuzzTarget("h4-resynchroniser", fuzzH4Resynchroniser),
@@ -36,6 +37,8 @@ package struct FuzzTarget: Sendable {
     private static let machines: [FuzzTarget] = [
         FuzzTarget("hci-stream", fuzzHCIStream),
         FuzzTarget("recovery", fuzzRecovery),
+        FuzzTarget("bring-up", fuzzBringUp),
+        FuzzTarget("gap-machines", fuzzGAPMachines),
         FuzzTarget("command-queue", fuzzCommandQueue),
         FuzzTarget("acl-send-queue", fuzzACLSendQueue),
         FuzzTarget("le-signalling", fuzzLESignalling),

@@ -1,0 +1,302 @@
+import BluetoothCore
+import BluetoothHost
+import HCI
+
+/// GAP's machines before a controller that refuses what the specification lets it refuse, and whatever else it likes:
+/// none of them asks for what is not allowed, and left alone each gets what is wanted.
+@Sendable func fuzzGAPMachines(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var world = GAPWorld(sets: Int(input.octet() & 3) + 1, acceptListCapacity: Int(input.octet() & 3) + 1)
+    while let event = input.nextEvent() { world.happen(event, &input) }
+    world.finish()
+}
+
+/// What a controller knows of one advertising set.
+private struct ModelSet {
+    var exists = false
+    var isEnabled = false
+}
+
+private struct GAPWorld {
+    private static let roundsMaximum = 400
+
+    private var sets: AdvertisingSets<UInt8>
+    private var scanner = Scanner()
+    private var initiator: Initiator
+    private var now = Instant(nanoseconds: 0)
+
+    private let setCount: Int
+    private let acceptListCapacity: Int
+    private var modelSets: [UInt8: ModelSet] = [:]
+    private var setCommands: [UInt8: Advertiser.Action] = [:]
+    private var wishes: Set<UInt8> = []
+    private var hasRefusedSet = false
+    private var isScanning = false
+    private var scanCommand: Scanner.Action?
+    private var acceptList: Set<DeviceAddress> = []
+    private var isConnecting = false
+    private var isCancelled = false
+    private var connectCommand: Initiator.Action?
+
+    init(sets count: Int, acceptListCapacity: Int) {
+        setCount = count
+        self.acceptListCapacity = acceptListCapacity
+        sets = AdvertisingSets(count: count)
+        initiator = Initiator(acceptListCapacity: acceptListCapacity)
+    }
+
+    // MARK: What happens
+
+    mutating func happen(_ event: UInt8, _ input: inout FuzzInput) {
+        switch event & 15 {
+        case 0, 1: wish(input.octet(), input.octet(), dataOctets: Int(input.octet()) * 4)
+        case 2:
+            let choice = input.octet()
+            scanner.wanted =
+                choice & 1 == 0
+                ? nil
+                : Scanner.Parameters(
+                    reportsDuplicates: choice & 2 != 0, isActive: choice & 4 != 0, generation: Int(choice >> 3))
+        case 3:
+            initiator.want(
+                input.chunk().prefix(12).reduce(into: []) { list, octet in
+                    let peer = Self.peer(octet)
+                    if !list.contains(peer) { list.append(peer) }
+                })
+        case 4: sets.isHeld = input.bool()
+        case 5: scanner.isHeld = input.bool()
+        case 6: initiator.isHeld = input.bool()
+        case 7: sets.ownAddress = Self.peer(input.octet())
+        case 8: answer(input.octet(), HCIErrorCode(rawValue: input.octet()))
+        case 9, 10: answer(event >> 4, .success)
+        case 11: connectionMade(event >> 4)
+        case 12:
+            sets.retry()
+            scanner.retry()
+            initiator.retry()
+        case 13:
+            let peer = Self.peer(input.octet())
+            initiator.heard(peer, at: input.bool() ? peer : Self.peer(input.octet()), now: now)
+        case 14:
+            now = now.advanced(byMilliseconds: input.milliseconds())
+            initiator.timerFired(now: now)
+            if event & 0x80 != 0 { initiator.rotate() }
+        default: reset()
+        }
+        ask()
+    }
+
+    private static func peer(_ octet: UInt8) -> DeviceAddress {
+        DeviceAddress(kind: .random, bits: 0xC0DE_0000_0000 | UInt64(octet & 15))
+    }
+
+    private mutating func wish(_ owners: UInt8, _ kinds: UInt8, dataOctets: Int) {
+        var made: [AdvertisingSets<UInt8>.Wish] = []
+        wishes = []
+        for owner in UInt8(0)..<6 where owners & 1 << owner != 0 {
+            let isExtended = kinds & 1 << owner != 0
+            let data = [UInt8](repeating: owner, count: isExtended ? dataOctets : min(dataOctets, 31))
+            made.append(
+                .init(
+                    owner: owner,
+                    payload: .init(
+                        pdus: isExtended ? .extended : .legacy, data: data, scanResponse: isExtended ? [] : data)))
+            wishes.insert(owner)
+        }
+        sets.want(made)
+    }
+
+    private mutating func connectionMade(_ choice: UInt8) {
+        let handles = modelSets.keys.filter { modelSets[$0]?.isEnabled == true }.sorted()
+        if choice & 1 == 0, isConnecting || isCancelled {
+            isConnecting = false
+            isCancelled = false
+            initiator.connectionComplete()
+        } else if let handle = handles.first, setCommands[handle] == nil {
+            modelSets[handle]?.isEnabled = false
+            _ = sets.stopped(LEAdvertisingHandle(rawValue: handle))
+        }
+    }
+
+    private mutating func reset() {
+        sets.reset(count: setCount)
+        scanner.reset()
+        initiator.reset(acceptListCapacity: acceptListCapacity)
+        self = {
+            var fresh = GAPWorld(sets: setCount, acceptListCapacity: acceptListCapacity)
+            (fresh.sets, fresh.scanner, fresh.initiator) = (sets, scanner, initiator)
+            fresh.now = now
+            return fresh
+        }()
+    }
+
+    // MARK: The controller
+
+    /// Takes every command that there is, and checks that it may be given now.
+    private mutating func ask() {
+        while let (handle, action) = sets.next() {
+            require(setCommands[handle.rawValue] == nil, "two commands of one set at once")
+            check(action, modelSets[handle.rawValue] ?? ModelSet())
+            setCommands[handle.rawValue] = action
+        }
+        if let action = scanner.next() {
+            require(scanCommand == nil, "two scan commands at once")
+            if case .setParameters = action { require(!isScanning, "a running scan gets new parameters") }
+            require(action != .disable || isScanning, "a scan that does not run is ended")
+            scanCommand = action
+        }
+        if let action = initiator.next() {
+            require(connectCommand == nil, "two connection commands at once")
+            check(action)
+            connectCommand = action
+        }
+    }
+
+    private func check(_ action: Advertiser.Action, _ set: ModelSet) {
+        switch action {
+        case .setParameters: require(!set.isEnabled, "parameters of a set on the air change")
+        case .setAddress: require(set.exists && !set.isEnabled, "the address of a set on the air changes")
+        case .setData(let piece):
+            require(set.exists, "data for no set")
+            require(!set.isEnabled || piece.operation == .complete, "pieces of data for a set on the air")
+        case .setScanResponse: require(set.exists, "data for no set")
+        case .enable: require(set.exists && !set.isEnabled, "a set is put on the air twice")
+        case .disable: require(set.isEnabled, "a set that is off the air is taken off it")
+        case .remove: require(set.exists && !set.isEnabled, "a set on the air is removed")
+        }
+    }
+
+    private func check(_ action: Initiator.Action) {
+        switch action {
+        case .addToAcceptList(let address):
+            require(!isConnecting, "the list changes while it is used")
+            require(acceptList.count < acceptListCapacity && !acceptList.contains(address), "the list has no room")
+        case .removeFromAcceptList(let address):
+            require(!isConnecting && acceptList.contains(address), "nobody is removed from the list")
+        case .connect: require(!isConnecting && !isCancelled, "two attempts at once")
+        case .connectByAcceptList:
+            require(!isConnecting && !isCancelled, "two attempts at once")
+            require(!acceptList.isEmpty, "an attempt for nobody")
+        case .cancel: break
+        }
+    }
+
+    private mutating func answer(_ choice: UInt8, _ status: HCIErrorCode) {
+        switch choice & 3 {
+        case 0: answerScan(status)
+        case 1: answerConnection(status)
+        default:
+            let waiting = setCommands.keys.sorted()
+            guard !waiting.isEmpty else { return }
+            answerSet(waiting[Int(choice >> 2) % waiting.count], status)
+        }
+    }
+
+    private mutating func answerSet(_ handle: UInt8, _ status: HCIErrorCode) {
+        guard let action = setCommands.removeValue(forKey: handle) else { return }
+        var set = modelSets[handle] ?? ModelSet()
+        if status == .success {
+            switch action {
+            case .setParameters: set.exists = true
+            case .enable: set.isEnabled = true
+            case .disable: set.isEnabled = false
+            case .remove: set = ModelSet()
+            case .setAddress, .setData, .setScanResponse: break
+            }
+        }
+        if status == .memoryCapacityExceeded { hasRefusedSet = true }
+        modelSets[handle] = set
+        sets.completed(LEAdvertisingHandle(rawValue: handle), status)
+    }
+
+    private mutating func answerScan(_ status: HCIErrorCode) {
+        guard let action = scanCommand else { return }
+        scanCommand = nil
+        if status == .success {
+            switch action {
+            case .enable: isScanning = true
+            case .disable: isScanning = false
+            case .setParameters: break
+            }
+        }
+        scanner.completed(status)
+    }
+
+    private mutating func answerConnection(_ status: HCIErrorCode) {
+        guard let action = connectCommand else { return }
+        connectCommand = nil
+        var status = status
+        switch action {
+        case .addToAcceptList(let address): if status == .success { acceptList.insert(address) }
+        case .removeFromAcceptList(let address): if status == .success { acceptList.remove(address) }
+        case .connect, .connectByAcceptList: isConnecting = status == .success
+        case .cancel:
+            // Not a matter of liking: what stands is cancelled, what does not is refused.
+            status = isConnecting ? .success : .commandDisallowed
+            isCancelled = isConnecting
+            isConnecting = false
+        }
+        initiator.completed(status)
+    }
+
+    /// Left alone with a controller that does as it is told, everything is as it is wanted.
+    mutating func finish() {
+        if let deadline = initiator.deadline {
+            now = max(now, deadline)
+            initiator.timerFired(now: now)
+        }
+        sets.retry()
+        scanner.retry()
+        initiator.retry()
+        ask()
+        var rounds = 0
+        while !setCommands.isEmpty || scanCommand != nil || connectCommand != nil || isCancelled {
+            rounds += 1
+            require(rounds < Self.roundsMaximum, "GAP never comes to rest")
+            for handle in setCommands.keys.sorted() { answerSet(handle, .success) }
+            answerScan(.success)
+            answerConnection(.success)
+            if isCancelled {
+                isCancelled = false
+                initiator.connectionComplete()
+            }
+            ask()
+        }
+        require(isScanning == (scanner.wanted != nil && !scanner.isHeld), "a scan is not as it is wanted")
+        require(isConnecting == (!initiator.wanted.isEmpty && !initiator.isHeld), "no attempt, or one too many")
+        guard !hasRefusedSet else { return }
+        let onAir = modelSets.values.count { $0.isEnabled }
+        require(onAir == (sets.isHeld ? 0 : min(wishes.count, setCount)), "sets are not on the air as they are wanted")
+    }
+}
+
+/// The pieces of strangers' long advertisements: what is made of them is bounded, however they come.
+@Sendable func fuzzAdvertisementAssembler(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var assembler = AdvertisementAssembler()
+    while !input.isAtEnd {
+        guard case .le(.extendedAdvertisingReport(let event))? = try? HCIEvent(exactly: input.chunk()) else { continue }
+        for report in event.reports {
+            guard let heard = assembler.receive(report) else { continue }
+            require(
+                heard.data.count <= AdvertisementAssembler.advertisementMaximumOctets, "an advertisement has no bound")
+        }
+    }
+}
+
+/// The answers to the commands of the bring-up, one after the other: it ends, and an adapter that is up has buffers.
+@Sendable func fuzzBringUp(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var bringUp = BringUp()
+    for _ in 0...BringUp.Step.allCases.count {
+        let status = HCIErrorCode(rawValue: input.octet())
+        switch bringUp.completed(status, input.chunk()) {
+        case .next(let step): require(step == bringUp.step, "it asks for one thing and waits for another")
+        case .ready(let facts):
+            require(facts.aclDataPacketLength > 0 && facts.aclDataPacketCount > 0, "an adapter without buffers is up")
+            return
+        case .unsupported(let step, _): return require(step == bringUp.step, "another step was refused")
+        }
+    }
+    require(false, "a bring-up has no end")
+}
