@@ -113,7 +113,8 @@ let package = Package(
             name: "FuzzTargets",
             dependencies: [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DaemonControl", "Drills", "GATT", "HCI",
-                "HCITransport", "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol", "SecurityManager", "VirtualRadio",
+                "HCITransport", "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol", "SecurityManager",
+                "VirtualRadio",
             ],
             path: "Fuzz/Targets", swiftSettings: swift),
 

@@ -65,6 +65,22 @@ final class Bench {
         #expect(waits { FileManager.default.fileExists(atPath: path("air")) })
     }
 
+    /// A socket in the controllers' place, for a test that is the controller.
+    func listen() throws -> Int32 {
+        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let octets = Array(path("air").utf8)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
+        let bound = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(bound == 0 && Glibc.listen(listener, 1) == 0)
+        return listener
+    }
+
     /// Every controller is gone.
     func unplug() { radio = nil }
 

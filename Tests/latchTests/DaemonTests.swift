@@ -77,17 +77,7 @@ struct DaemonTests {
     @Test("a controller's stream that ends in the middle of a packet is said, and opened again")
     func truncatedStream() throws {
         let bench = try Bench(withRadio: false)
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(bench.path("air").utf8)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        #expect(bound == 0 && listen(listener, 1) == 0)
+        let listener = try bench.listen()
         let daemon = try Daemon(bench.arguments("peripheral", "lock", logLevel: "warning"))
         for _ in 0..<2 {
             let connection = accept(listener, nil, nil)
@@ -105,6 +95,36 @@ struct DaemonTests {
         #expect(
             complaint.split(separator: "\n").count { $0.contains("in the middle of a packet") } == 2, "\(complaint)")
         close(third)
+        close(listener)
+    }
+
+    @Test("octets that are no HCI: the daemon says so, resets, and goes on behind the answer")
+    func outOfStep() throws {
+        let bench = try Bench(withRadio: false)
+        let listener = try bench.listen()
+        let daemon = try Daemon(bench.arguments("central", "lock", logLevel: "warning"))
+        let connection = accept(listener, nil, nil)
+        func heard() -> [UInt8] {
+            var command = [UInt8](repeating: 0, count: 4)
+            #expect(recv(connection, &command, 4, Int32(MSG_WAITALL)) == 4)
+            return command
+        }
+        #expect(heard() == [1, 3, 0x0C, 0])
+        #expect(write(connection, [0x99, 4, 0x0E] as [UInt8], 3) == 3)
+        #expect(heard() == [1, 3, 0x0C, 0])
+        // Octets that were under way, and the answer.
+        #expect(write(connection, [7, 8, 9, 4, 0x0E, 4, 1, 3, 0x0C, 0] as [UInt8], 10) == 10)
+        // HCI_Read_Local_Version_Information: the bring-up goes on.
+        #expect(heard() == [1, 1, 0x10, 0])
+        #expect(daemon.end() == 0)
+        let complaint = daemon.complaint
+        #expect(complaint.contains("controller_failed"))
+        #expect(complaint.contains("transport=unix:"))
+        #expect(complaint.contains("packet indicator 0x99"))
+        #expect(complaint.contains("remedy=reset reset_ms=0"), "\(complaint)")
+        #expect(complaint.contains("controller_resynchronised"))
+        #expect(complaint.contains("discarded_octets=3"), "\(complaint)")
+        close(connection)
         close(listener)
     }
 
