@@ -128,6 +128,11 @@ extension ATTBearer {
     /// What became of an indication.
     package enum IndicationOutcome: Hashable, Sendable { case send, queued, queueFull, closed }
 
+    /// Whether ``indicate(_:token:now:)`` would find its queue full.
+    package var isIndicationQueueFull: Bool {
+        (slots?.waitingIndications.count ?? 0) >= ATTBound.indicationQueueCapacityCount
+    }
+
     /// Takes the slot of our indication, or a place in the queue for it.
     package mutating func indicate(_ pdu: [UInt8], token: Token, now: Instant) -> IndicationOutcome {
         guard slots != nil else { return .closed }
@@ -135,7 +140,7 @@ extension ATTBearer {
             slots?.indication = (token, Transaction(.handleValueIndication, now))
             return .send
         }
-        guard (slots?.waitingIndications.count ?? 0) < ATTBound.indicationQueueCapacityCount else { return .queueFull }
+        guard !isIndicationQueueFull else { return .queueFull }
         slots?.waitingIndications.append(Indication(token: token, pdu: pdu))
         return .queued
     }

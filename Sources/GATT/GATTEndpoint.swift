@@ -22,6 +22,8 @@ package struct GATTEndpoint: Sendable {
 
     /// Octets of the largest PDU, either way.
     package var mtu: Int { bearer.mtu }
+    /// Whether ``indicate(_:_:token:now:security:server:outputs:)`` would find its queue full.
+    package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
     /// When ``timerFired(now:outputs:)`` wants to be called.
     package var deadline: Instant? { bearer.deadline }
 

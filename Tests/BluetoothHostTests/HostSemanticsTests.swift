@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import GATT
 import HCI
@@ -47,6 +48,35 @@ import Testing
         scene.world.run(forMilliseconds: 10_000)
         #expect(app.answers.count == tokens.count)
         #expect(tokens.allSatisfy { app.answers[$0] == 1 })
+    }
+
+    @Test("An indication that updateValue takes arrives; one that finds the queue full is refused, and room is told of")
+    func indicationsInOrder() throws {
+        let (scene, app, door) = try ready()
+        let door2 = try #require(scene.peripheral)
+        let published = try #require(scene.published)
+        let characteristic = try #require(published.characteristics.last)
+        let configuration = try #require(characteristic.configuration)
+        scene.key.call {
+            _ = $0.setNotify(app.manager, door, value: characteristic.value, ccc: configuration, kind: .indicate)
+        }
+        #expect(scene.world.run(forMilliseconds: 5_000) { door2.subscriptions[characteristic.value] == true })
+        var next: UInt8 = 0
+        for round in 1...3 {
+            scene.lock.call { host in
+                while next < 200,
+                    host.updateValue(door2.manager, characteristic.value, [next], to: nil, keepForAbsent: true)
+                {
+                    next += 1
+                }
+            }
+            // One on its way and a queue of them.
+            if round == 1 { #expect(next == 1 + UInt8(ATTBound.indicationQueueCapacityCount)) }
+            #expect(scene.world.run(forMilliseconds: 20_000) { door2.readyCalls >= round })
+        }
+        let taken = Array(0..<next)
+        #expect(scene.world.run(forMilliseconds: 20_000) { app.updates.count == taken.count })
+        #expect(app.updates.map(\.value) == taken.map { [$0] })
     }
 
     enum Ending: CaseIterable { case cancelled, peerLost, controllerFailed, transportClosed, reopened }

@@ -1,4 +1,5 @@
 import BluetoothCore
+import GATT
 import HCI
 import L2CAP
 import SecurityManager
@@ -154,7 +155,9 @@ extension Host {
 
     /// Tells apps that were refused an update that there is room again, be it that the link in their way has gone.
     func announceRoom() {
-        guard controller.roomIsAwaited, links.values.allSatisfy({ controller.hasRoom(for: $0.handle) }) else { return }
+        guard controller.roomIsAwaited,
+            links.values.allSatisfy({ controller.hasRoom(for: $0.handle) && !$0.endpoint.isIndicationQueueFull })
+        else { return }
         controller.roomIsAwaited = false
         for delegate in managers.peripherals { delegate.readyToUpdate() }
     }

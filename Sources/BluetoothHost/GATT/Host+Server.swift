@@ -100,7 +100,8 @@ extension Host {
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
         let chosen = linksInOrder.filter { recipients?.contains($0.id) ?? true }
-        guard chosen.allSatisfy({ controller.hasRoom(for: $0.handle) }) else {
+        guard chosen.allSatisfy({ controller.hasRoom(for: $0.handle) && !isIndicationAwaitingRoom(handle, on: $0) })
+        else {
             controller.roomIsAwaited = true
             return false
         }
@@ -115,6 +116,10 @@ extension Host {
             }
         }
         return true
+    }
+
+    private func isIndicationAwaitingRoom(_ handle: AttributeHandle, on link: Link) -> Bool {
+        link.endpoint.isIndicationQueueFull && link.endpoint.subscription(to: handle, server: server) == .indication
     }
 
     /// As the client wants it on this link; `token` comes back when an indication has ended.
@@ -183,6 +188,7 @@ extension Host {
     }
 
     func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
+        defer { announceRoom() }
         guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token) else { return }
         link.updatesUnderWay.remove(sequence)
         guard confirmed else { return }
