@@ -225,11 +225,17 @@ struct ChannelScenarioTests {
         for _ in 0..<5 {
             fill()
             let before = scene.world.now
+            let sent = scene.key.sent.count
             guard case .success(.value) = try scene.scene.perform(.read(readable)) else {
                 Issue.record("no value")
                 return
             }
             #expect(scene.world.now.milliseconds(since: before) < 1_000)
+            // What the read had to wait for is a helping of K-frames and the rest of one that was begun.
+            let packets = scene.key.sent.dropFirst(sent)
+            let request = try #require(packets.firstIndex { $0.count > 9 && $0[0] == 2 && $0[7] == 4 && $0[9] == 0x0A })
+            let ahead = packets[..<request].filter { $0[0] == 2 }.reduce(0) { $0 + $1.count - 5 }
+            #expect(ahead <= 1024 + 251)
             let asked = scene.world.now
             #expect(bystander.request([0x0A, UInt8(readable.rawValue), 0], 1_000)?.first == 0x0B)
             #expect(scene.world.now.milliseconds(since: asked) < 500)
