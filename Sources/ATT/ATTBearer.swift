@@ -69,6 +69,8 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
 
     /// nil once closed: an ATT bearer never opens again.
     private var slots: Slots? = Slots()
+    /// Where the values of arriving PDUs lie.
+    private var values = RecycledOctets()
     /// Octets of the largest PDU, either way.
     package private(set) var mtu = ATTBound.defaultMTUOctets
     /// What this side takes: its Client Rx MTU and its Server Rx MTU.
@@ -88,10 +90,8 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
     /// When the first transaction under way runs out.
     package var deadline: Instant? {
         guard let slots else { return nil }
-        let request = slots.request?.deadline
-        let peerRequest = slots.peerRequest?.deadline
-        let indication = slots.indication?.transaction.deadline
-        return [request, peerRequest, indication].lazy.compactMap { $0 }.min()
+        let requests = Instant.earliest(slots.request?.deadline, slots.peerRequest?.deadline)
+        return Instant.earliest(requests, slots.indication?.transaction.deadline)
     }
 
     /// The transaction that ran out, which ends the bearer.
@@ -167,7 +167,9 @@ extension ATTBearer {
     package mutating func receive(_ bytes: [UInt8], now: Instant) -> Arrival {
         guard slots != nil, let first = bytes.first else { return .ignored }
         let opcode = ATTOpcode(rawValue: first)
-        guard bytes.count <= mtu, let pdu = try? ATTPDU(bytes) else { return receiveMalformed(opcode, now: now) }
+        guard bytes.count <= mtu, let pdu = try? ATTPDU(bytes, values: &values) else {
+            return receiveMalformed(opcode, now: now)
+        }
         switch pdu {
         case .request(let request):
             if slots?.peerRequest != nil { return .failed(.requestOverlap) }

@@ -52,9 +52,20 @@ extension ATTParameters {
     /// The whole PDU.
     package var pdu: [UInt8] {
         var writer = ByteWriter(capacity: 32)
+        encodePDU(into: &writer)
+        return writer.bytes
+    }
+
+    /// Appends the whole PDU.
+    package func encodePDU(into writer: inout ByteWriter) {
         writer.write(Self.opcode.rawValue)
         encode(into: &writer)
-        return writer.bytes
+    }
+}
+
+extension RecycledOctets {
+    package mutating func pdu(_ parameters: some ATTParameters) -> [UInt8] {
+        make { parameters.encodePDU(into: &$0) }
     }
 }
 

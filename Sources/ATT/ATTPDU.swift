@@ -66,6 +66,16 @@ extension ATTPDU {
         try reader.expectEnd()
     }
 
+    /// The same, with the octets of a value in `values`.
+    package init(_ bytes: [UInt8], values: inout RecycledOctets) throws(DecodingError) {
+        var storage = RecycledOctets()
+        swap(&storage, &values)
+        var reader = ByteReader(bytes.span.bytes, recycling: storage)
+        defer { values = reader.takeStorage() }
+        self = try Self(decoding: &reader)
+        try reader.expectEnd()
+    }
+
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         let opcode = ATTOpcode(rawValue: try reader.readUInt8())
         switch opcode {

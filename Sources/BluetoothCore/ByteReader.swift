@@ -5,9 +5,21 @@
 package struct ByteReader: ~Escapable {
     private let span: RawSpan
     private var offset = 0
+    /// Where what is copied lies; nil for storage of its own each time.
+    private var storage: RecycledOctets?
 
     @_lifetime(copy span)
     package init(_ span: RawSpan) { self.span = span }
+
+    /// What is copied lies in `storage`, until ``takeStorage()``.
+    @_lifetime(copy span)
+    package init(_ span: RawSpan, recycling storage: consuming RecycledOctets) {
+        self.span = span
+        self.storage = storage
+    }
+
+    @_lifetime(self: copy self)
+    package mutating func takeStorage() -> RecycledOctets { storage.take() ?? RecycledOctets() }
 
     /// Octets not yet read.
     package var remaining: Int { span.byteCount - offset }
@@ -58,13 +70,13 @@ package struct ByteReader: ~Escapable {
     @_lifetime(self: copy self)
     package mutating func readBytes(_ count: Int) throws(DecodingError) -> [UInt8] {
         let start = try advance(count)
-        return span.extracting(start..<start + count).withUnsafeBytes { Array($0) }
+        return copy(span.extracting(start..<start + count))
     }
 
     /// Every octet that is left, copied.
     @_lifetime(self: copy self)
     package mutating func readRemaining() -> [UInt8] {
-        let rest = span.extracting(offset..<span.byteCount).withUnsafeBytes { Array($0) }
+        let rest = copy(span.extracting(offset..<span.byteCount))
         offset = span.byteCount
         return rest
     }
@@ -83,6 +95,11 @@ package struct ByteReader: ~Escapable {
     /// Refuses octets after the last field of a PDU of fixed length.
     package func expectEnd() throws(DecodingError) {
         guard remaining == 0 else { throw .trailingOctets(count: remaining) }
+    }
+
+    @_lifetime(self: copy self)
+    private mutating func copy(_ octets: RawSpan) -> [UInt8] {
+        storage?.copy(octets) ?? octets.withUnsafeBytes { Array($0) }
     }
 
     @_lifetime(self: copy self)

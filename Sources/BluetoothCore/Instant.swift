@@ -5,6 +5,12 @@ package struct Instant: Hashable, Comparable, Sendable {
 
     package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
+    /// The earlier of two that need not be.
+    package static func earliest(_ a: Self?, _ b: Self?) -> Self? {
+        guard let a, let b else { return a ?? b }
+        return min(a, b)
+    }
+
     /// Saturates at the ends of the clock.
     package func advanced(byMilliseconds milliseconds: UInt64) -> Self {
         let (product, overflow) = milliseconds.multipliedReportingOverflow(by: 1_000_000)

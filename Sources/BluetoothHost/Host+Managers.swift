@@ -48,15 +48,12 @@ extension Host {
     /// When ``timerFired()`` wants to be called.
     package var deadline: Instant? {
         var earliest = timers.deadline
-        func consider(_ instant: Instant?) {
-            guard let instant else { return }
-            earliest = earliest.map { min($0, instant) } ?? instant
-        }
+        func consider(_ instant: Instant?) { earliest = Instant.earliest(earliest, instant) }
         consider(controller.deadline)
         consider(recovery.deadline)
         consider(gapRetryAt)
         consider(initiator.deadline)
-        for link in links.values {
+        for link in linksInOrder {
             consider(link.endpoint.deadline)
             consider(link.logical.deadline)
             consider(link.negotiation.deadline)

@@ -46,6 +46,8 @@ package final class Host {
     var scanGeneration = 0
 
     var links: [LinkID: Link] = [:]
+    /// In the order in which they were made.
+    var linksInOrder: [Link] = []
     var linksByHandle: [ConnectionHandle: LinkID] = [:]
     var nextLinkNumber: UInt64 = 1
 
@@ -73,7 +75,11 @@ package final class Host {
     var gapRetryAt: Instant?
     /// What the next PDU is sent for, where its completion matters.
     var sendPurpose: SendPurpose?
-    var answers: [() -> Void] = []
+    var answers: [OperationAnswer] = []
+    /// Empty lists whose storage is used again, since one is needed for every PDU.
+    var spareAnswers: [OperationAnswer] = []
+    var spareEndpointOutputs: [[GATTOutput]] = []
+    var spareSendOutputs: [ACLSendOutput] = []
     /// Calls of apps that have not returned their token yet.
     var asking = 0
     /// Things a controller did that it should not have.

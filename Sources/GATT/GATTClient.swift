@@ -16,6 +16,7 @@ struct GATTClient: Sendable {
 
     private var state = State.idle
     private var waiting: [Waiting] = []
+    private var pdus = RecycledOctets()
 
     /// False when too many wait already.
     mutating func enqueue(_ operation: GATTClientOperation, token: UInt64) -> Bool {
@@ -64,7 +65,7 @@ struct GATTClient: Sendable {
                 return
             }
             state = .running(token: token, procedure)
-            outputs.append(.send(request.parameters.pdu))
+            outputs.append(.send(pdus.pdu(request.parameters)))
         case .finished(let result):
             state = .idle
             outputs.append(.clientCompleted(token: token, result))

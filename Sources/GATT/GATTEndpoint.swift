@@ -16,6 +16,7 @@ package struct GATTEndpoint: Sendable {
     private var bearer: ATTBearer<GATTIndication>
     private var client = GATTClient()
     private var link = GATTServerLink()
+    private var pdus = RecycledOctets()
 
     /// `maximumMTU` is what this side takes, 23–517.
     package init(maximumMTU: Int = ATTBound.maximumMTUOctets) { bearer = ATTBearer(maximumMTU: maximumMTU) }
@@ -45,7 +46,7 @@ package struct GATTEndpoint: Sendable {
             for part in notification.notifications { outputs.append(.notification(part.handle, part.value)) }
         case .indication(let indication):
             outputs.append(.indication(indication.handle, indication.value))
-            outputs.append(.send(ATTHandleValueConfirmation().pdu))
+            outputs.append(.send(pdus.pdu(ATTHandleValueConfirmation())))
         case .confirmation(.app(let token), let next):
             if let next { outputs.append(.send(next)) }
             outputs.append(.indicationEnded(token: token, confirmed: true))
@@ -95,7 +96,7 @@ extension GATTEndpoint {
         }
         switch operation {
         case .writeWithoutResponse(let handle, let value):
-            let pdu = ATTWriteCommand(handle: handle, value: value).pdu
+            let pdu = pdus.pdu(ATTWriteCommand(handle: handle, value: value))
             finish(token, pdu.count <= bearer.mtu ? .send(pdu) : nil, &outputs)
         case .signedWriteWithoutResponse(let handle, let value):
             let message = ATTSignedWriteCommand(handle: handle, value: value, authenticationSignature: []).pdu
@@ -229,14 +230,15 @@ extension GATTEndpoint {
     }
 
     /// Core 5.4, Vol 3, Part F, 3.4.7.1 (Handle Value Notification), 3.4.7.2 (Handle Value Indication)
-    private func handleValue(_ opcode: ATTOpcode, _ handle: AttributeHandle, _ value: [UInt8]) -> [UInt8] {
-        var pdu: [UInt8] = []
-        pdu.reserveCapacity(min(bearer.mtu, value.count + 3))
-        pdu.append(opcode.rawValue)
-        pdu.append(UInt8(truncatingIfNeeded: handle.rawValue))
-        pdu.append(UInt8(truncatingIfNeeded: handle.rawValue >> 8))
-        pdu.append(contentsOf: value.prefix(bearer.mtu - 3))
-        return pdu
+    private mutating func handleValue(
+        _ opcode: ATTOpcode, _ handle: AttributeHandle, _ value: [UInt8]
+    ) -> [UInt8] {
+        let longest = bearer.mtu - 3
+        return pdus.make {
+            $0.write(opcode.rawValue)
+            $0.write(handle.rawValue)
+            $0.write(value.prefix(longest))
+        }
     }
 
     private mutating func indicate(

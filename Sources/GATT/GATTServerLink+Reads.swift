@@ -13,7 +13,7 @@ extension GATTServerLink {
             return ask(handle, offset: offset ?? 0, .one(opcode), &server, &outputs)
         }
         guard (offset ?? 0) <= value.count else { throw Refusal(code: .invalidOffset, handle: handle) }
-        return .pdu(Self.reading(opcode, value.dropFirst(offset ?? 0), context.mtu))
+        return .pdu(readResponse(opcode, value.dropFirst(offset ?? 0), context.mtu))
     }
 
     /// Core 5.4, Vol 3, Part F, 3.4.4.2 (Read By Type Response). The list ends where the app would have to be asked; the
@@ -92,7 +92,7 @@ extension GATTServerLink {
             let value = value.prefix(min(context.mtu - 4, Self.listedValueOctets))
             return .pdu(ATTReadByTypeResponse(entries: [.init(handle: handle, value: Array(value))]).pdu)
         case (.one(let opcode), .success(let value)):
-            return .pdu(Self.reading(opcode, value.prefix(ATTBound.attributeValueOctets), context.mtu))
+            return .pdu(readResponse(opcode, value.prefix(ATTBound.attributeValueOctets), context.mtu))
         case (.multiple(let handles, let index, let collected), .success(let value)):
             var answer = collected
             answer.append(Array(value.prefix(ATTBound.attributeValueOctets)))
@@ -117,11 +117,11 @@ extension GATTServerLink {
         return .pending
     }
 
-    private static func reading(_ request: ATTOpcode, _ value: ArraySlice<UInt8>, _ mtu: Int) -> [UInt8] {
-        var pdu: [UInt8] = []
-        pdu.reserveCapacity(min(mtu, value.count + 1))
-        pdu.append(request == .readRequest ? ATTReadResponse.opcode.rawValue : ATTReadBlobResponse.opcode.rawValue)
-        pdu.append(contentsOf: value.prefix(mtu - 1))
-        return pdu
+    private mutating func readResponse(_ request: ATTOpcode, _ value: ArraySlice<UInt8>, _ mtu: Int) -> [UInt8] {
+        let opcode = request == .readRequest ? ATTReadResponse.opcode : ATTReadBlobResponse.opcode
+        return pdus.make {
+            $0.write(opcode.rawValue)
+            $0.write(value.prefix(mtu - 1))
+        }
     }
 }

@@ -106,7 +106,7 @@ extension GATTServerLink {
         guard case .write(id, let handle, let opcode) = pending else { return nil }
         pending = nil
         if let error { return .pdu(Self.error(opcode, error, refused ?? handle)) }
-        return .pdu(opcode == .writeRequest ? ATTWriteResponse().pdu : ATTExecuteWriteResponse().pdu)
+        return .pdu(opcode == .writeRequest ? pdus.pdu(ATTWriteResponse()) : ATTExecuteWriteResponse().pdu)
     }
 
     /// Commands are ignored where a request would be refused.

@@ -34,6 +34,8 @@ struct GATTServerLink: Sendable {
     private(set) var awareness = Awareness.aware
     var pending: Pending?
     var prepared = PreparedWrites()
+    /// Where the answers lie that are sent without end.
+    var pdus = RecycledOctets()
     /// CCC values written on this link that may not last.
     private var overlay: [AttributeHandle: ClientCharacteristicConfiguration] = [:]
     private var overlayFeatures: [UInt8]?

@@ -116,7 +116,7 @@ package struct CommandQueue: Sendable {
     package var deadline: Instant? {
         switch state {
         case .running(_, let pending, let starvedUntil):
-            (pending.map(\.deadline) + [starvedUntil].compactMap { $0 }).min()
+            pending.reduce(starvedUntil) { Instant.earliest($0, $1.deadline) }
         case .resetting(let reset): reset.deadline
         case .unresponsive: nil
         }

@@ -58,6 +58,8 @@ package final class EventLoop {
     private let signals: OwnedDescriptor
     private var registered: [UInt64: Registered] = [:]
     private var nextToken = Own.firstFree
+    /// When the timer goes off.
+    private var armed: Instant?
     private var events = [epoll_event](repeating: epoll_event(), count: Int(EventLoop.eventsPerWait))
 
     /// `signals` are blocked in this thread and in those that it starts from now on.
@@ -73,13 +75,16 @@ package final class EventLoop {
         try add(self.signals.rawValue, .readable, Own.signals)
     }
 
-    /// When ``onDeadline`` is to be called, in boot time.
+    /// When ``onDeadline`` is to be called, in boot time. It moves with nearly every packet, and mostly away: the timer is
+    /// left as it is then, and set anew when it has gone off too early.
     package var deadline: Instant? {
-        didSet {
-            guard deadline != oldValue else { return }
-            // 0 would disarm it.
-            _ = latch_timerfd_set(timer.rawValue, deadline.map { max(1, $0.nanoseconds) } ?? 0)
-        }
+        didSet { if let deadline, armed.map({ deadline < $0 }) ?? true { arm(deadline) } }
+    }
+
+    private func arm(_ instant: Instant) {
+        armed = instant
+        // 0 would disarm it.
+        _ = latch_timerfd_set(timer.rawValue, max(1, instant.nanoseconds))
     }
 
     /// Calls `callback` in each iteration in which `descriptor` is ready for something of `interest`, until it is
@@ -144,6 +149,9 @@ package final class EventLoop {
         var expirations: UInt64 = 0
         // A deadline that was set anew in this iteration has made the descriptor unreadable again.
         guard read(timer.rawValue, &expirations, MemoryLayout<UInt64>.size) > 0 else { return }
+        armed = nil
+        guard let due = deadline else { return }
+        guard due <= SystemClock.now() else { return arm(due) }
         deadline = nil
         onDeadline()
     }

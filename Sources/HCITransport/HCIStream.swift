@@ -121,6 +121,8 @@ package final class HCIStream {
             default:
                 budget -= count
                 try take(count, body)
+                // A stream that gave less than it was asked for has no more: the next look at it is the loop's.
+                if transport.framing == .stream, count < buffer.count { return }
             }
         }
     }

@@ -87,7 +87,7 @@ package final class HostDriver {
             }
             if !host.hasWork { controller.flush() }
         } while host.hasWork
-        loop.deadline = [host.deadline, controller.deadline].compactMap { $0 }.min()
+        loop.deadline = Instant.earliest(host.deadline, controller.deadline)
     }
 }
 

@@ -79,6 +79,18 @@ import Testing
         #expect(app.updates.map(\.value) == taken.map { [$0] })
     }
 
+    @Test("A value that fits a PDU is one Write Request; a longer one is prepared")
+    func oneWriteRequest() throws {
+        let (scene, _, _) = try ready()
+        let handle: UInt8 = 3
+        _ = try scene.perform(.write(AttributeHandle(UInt16(handle)), [UInt8](repeating: 7, count: 20)))
+        #expect(scene.key.sent.last?.suffix(23) == [0x12, handle, 0] + [UInt8](repeating: 7, count: 20))
+        let isPrepared = { (packet: [UInt8]) in packet.count > 9 && packet[0] == 0x02 && packet[7...9] == [4, 0, 0x16] }
+        #expect(!scene.key.sent.contains(where: isPrepared))
+        _ = try scene.perform(.write(AttributeHandle(UInt16(handle)), [UInt8](repeating: 7, count: 300)))
+        #expect(scene.key.sent.contains(where: isPrepared))
+    }
+
     enum Ending: CaseIterable { case cancelled, peerLost, controllerFailed, transportClosed, reopened }
 
     @Test("Every procedure ends once, whatever ends the link", arguments: Ending.allCases, [0, 1, 40, 200])

@@ -11,18 +11,22 @@ struct ManagerTable {
 
     private(set) var slots: [ManagerID: Slot] = [:]
     private var byOwner: [RestorationLedger.Owner: ManagerID] = [:]
+    /// In the order of registration.
+    private var ids: [ManagerID] = []
     private var next = 1
 
     mutating func add(_ slot: Slot) -> ManagerID {
         let id = ManagerID(rawValue: next)
         next += 1
         slots[id] = slot
+        ids.append(id)
         byOwner[slot.owner] = id
         return id
     }
 
     mutating func remove(_ id: ManagerID) -> Slot? {
         guard let slot = slots.removeValue(forKey: id) else { return nil }
+        ids.removeAll { $0 == id }
         if byOwner[slot.owner] == id { byOwner[slot.owner] = nil }
         return slot
     }
@@ -35,5 +39,12 @@ struct ManagerTable {
     var centrals: [any CentralRoleDelegate] { inOrder.compactMap(\.central) }
     var peripherals: [any PeripheralRoleDelegate] { inOrder.compactMap(\.peripheral) }
 
-    private var inOrder: [Slot] { slots.sorted { $0.key.rawValue < $1.key.rawValue }.map(\.value) }
+    private var inOrder: [Slot] { ids.compactMap { slots[$0] } }
+
+    /// For what comes with every packet: no list is made of them.
+    func forEachPeripheral(_ body: (any PeripheralRoleDelegate) -> Void) {
+        for id in ids {
+            if let delegate = slots[id]?.peripheral { body(delegate) }
+        }
+    }
 }

@@ -14,7 +14,7 @@ struct TimerTable {
         timers[token] = at.map { ($0, fire) }
     }
 
-    var deadline: Instant? { timers.values.map(\.at).min() }
+    var deadline: Instant? { timers.values.reduce(nil) { Instant.earliest($0, $1.at) } }
 
     /// Removes and returns what is due, the earliest first.
     mutating func takeDue(_ now: Instant) -> [(Instant) -> Void] {

@@ -239,31 +239,42 @@ extension Host {
 
     func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
         guard link.role == .central else { return }
-        for delegate in centralDelegates(of: link.peer) {
-            delegate.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
+        forEachCentralDelegate(of: link.peer) {
+            $0.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
         }
     }
 }
 
 // MARK: What is said after the call has returned
 
+/// How an operation ended, for the manager that asked for it.
+struct OperationAnswer {
+    let manager: ManagerID
+    let token: OperationToken
+    let peer: PeerIdentifier
+    let result: Result<ClientValue, HostError>
+}
+
 extension Host {
     /// An operation's one answer. Never inside the call that asked: the caller does not know its token yet.
     func finish(
         _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier, _ result: Result<ClientValue, HostError>
     ) {
-        answers.append { [unowned self] in
-            managers[manager]?.central?.completed(token, peer: peer, result: result)
-        }
+        answers.append(OperationAnswer(manager: manager, token: token, peer: peer, result: result))
         if asking == 0 { deliverAnswers() }
     }
 
     /// Delivers what was held back while an app was asking.
     func deliverAnswers() {
         while !answers.isEmpty {
-            let due = answers
-            answers = []
-            for answer in due { answer() }
+            var due: [OperationAnswer] = []
+            swap(&due, &answers)
+            swap(&answers, &spareAnswers)
+            for answer in due {
+                managers[answer.manager]?.central?.completed(answer.token, peer: answer.peer, result: answer.result)
+            }
+            due.removeAll(keepingCapacity: true)
+            swap(&due, &spareAnswers)
         }
     }
 }
@@ -288,7 +299,7 @@ extension GATTClientOperation {
         case .readByUUID(let uuid): self = .readByUUID(uuid, AttributeHandle.first...AttributeHandle.last)
         case .readMultiple(let handles): self = .readMultiple(handles)
         case .readMultipleVariable(let handles): self = .readMultipleVariable(handles)
-        case .write(let handle, let value): self = .writeLong(handle, offset: 0, value)
+        case .write(let handle, let value): self = .write(handle, value)
         case .reliableWrites(let writes): self = .reliableWrites(writes)
         case .writeWithoutResponse(let handle, let value): self = .writeWithoutResponse(handle, value)
         case .signedWrite(let handle, let value): self = .signedWriteWithoutResponse(handle, value)

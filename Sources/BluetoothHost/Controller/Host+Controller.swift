@@ -145,8 +145,11 @@ extension Host {
 
     private func received(_ packets: HCINumberOfCompletedPackets) {
         var outputs: [ACLSendOutput] = []
+        swap(&outputs, &spareSendOutputs)
         controller.acl?.receive(packets, into: &outputs)
         perform(outputs)
+        outputs.removeAll(keepingCapacity: true)
+        swap(&outputs, &spareSendOutputs)
         flushACL()
         for link in linksInOrder where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
         sendChannelFrames()
@@ -156,10 +159,10 @@ extension Host {
     /// Tells apps that were refused an update that there is room again, be it that the link in their way has gone.
     func announceRoom() {
         guard controller.roomIsAwaited,
-            links.values.allSatisfy({ controller.hasRoom(for: $0.handle) && !$0.endpoint.isIndicationQueueFull })
+            linksInOrder.allSatisfy({ controller.hasRoom(for: $0.handle) && !$0.endpoint.isIndicationQueueFull })
         else { return }
         controller.roomIsAwaited = false
-        for delegate in managers.peripherals { delegate.readyToUpdate() }
+        managers.forEachPeripheral { $0.readyToUpdate() }
     }
 
     func perform(_ outputs: [ACLSendOutput]) {

@@ -10,9 +10,12 @@ import SecurityManager
 extension Host {
     /// Runs `body` on a link's endpoint, then everything that it wants.
     func withEndpoint<R>(_ link: Link, _ body: (inout GATTEndpoint, inout [GATTOutput]) -> R) -> R {
-        var outputs: [GATTOutput] = []
+        // An output's delegate may reach for an endpoint in turn: each call under way has a list of its own.
+        var outputs = spareEndpointOutputs.popLast() ?? []
         let result = body(&link.endpoint, &outputs)
         perform(outputs, on: link)
+        outputs.removeAll(keepingCapacity: true)
+        spareEndpointOutputs.append(outputs)
         return result
     }
 

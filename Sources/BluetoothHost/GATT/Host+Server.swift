@@ -99,16 +99,18 @@ extension Host {
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
-        let chosen = linksInOrder.filter { recipients?.contains($0.id) ?? true }
-        guard chosen.allSatisfy({ controller.hasRoom(for: $0.handle) && !isIndicationAwaitingRoom(handle, on: $0) })
-        else {
+        func isChosen(_ link: Link) -> Bool { recipients?.contains(link.id) ?? true }
+        func hasRoom(_ link: Link) -> Bool {
+            controller.hasRoom(for: link.handle) && !isIndicationAwaitingRoom(handle, on: link)
+        }
+        guard linksInOrder.allSatisfy({ !isChosen($0) || hasRoom($0) }) else {
             controller.roomIsAwaited = true
             return false
         }
         // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
         // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
         let kept = keepForAbsent && recipients == nil ? keep(owner, handle, value) : []
-        for link in chosen {
+        for link in linksInOrder where isChosen(link) {
             if link.isProven, let bond = link.bond, kept.contains(bond) {
                 deliverQueuedUpdates(to: link)
             } else {
@@ -209,8 +211,7 @@ extension Host {
     package func subscribers(of handle: AttributeHandle) -> [Subscriber] {
         var present: Set<BondID> = []
         var subscribers: [Subscriber] = []
-        for link in links.values.sorted(by: { $0.id.rawValue < $1.id.rawValue })
-        where !link.endpoint.subscription(to: handle, server: server).isEmpty {
+        for link in linksInOrder where !link.endpoint.subscription(to: handle, server: server).isEmpty {
             if let bond = link.bond { present.insert(bond) }
             subscribers.append(
                 Subscriber(

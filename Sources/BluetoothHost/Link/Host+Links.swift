@@ -57,9 +57,6 @@ extension Host {
         return free > 0
     }
 
-    /// In the order in which they were made.
-    var linksInOrder: [Link] { links.values.sorted { $0.id.rawValue < $1.id.rawValue } }
-
     private func opened(
         _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress
     ) {
@@ -75,6 +72,7 @@ extension Host {
                 connectedAt: now,
                 usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)))
         links[id] = link
+        linksInOrder.append(link)
         linksByHandle[handle] = id
         controller.acl?.addLink(handle)
         link.identity = identity
@@ -120,6 +118,7 @@ extension Host {
     /// Ends everything that lived on a link. The peer may be gone, or we may: whoever waits hears of it exactly once.
     func closed(_ link: Link, reason: HCIErrorCode) {
         links[link.id] = nil
+        linksInOrder.removeAll { $0 === link }
         linksByHandle[link.handle] = nil
         link.isDisconnecting = true
         var sends: [ACLSendOutput] = []
@@ -159,11 +158,16 @@ extension Host {
         wanting(peer).compactMap { managers.slot(of: $0)?.central }
     }
 
+    /// The same one by one, for what comes with every PDU.
+    func forEachCentralDelegate(of peer: PeerIdentifier, _ body: (any CentralRoleDelegate) -> Void) {
+        for owner in ledger.owners(of: .central) where ledger.wants(owner, peer) {
+            if let delegate = managers.slot(of: owner)?.central { body(delegate) }
+        }
+    }
+
     /// Whoever has asked for a connection to this peer, and not taken it back.
     func wanting(_ peer: PeerIdentifier) -> [RestorationLedger.Owner] {
-        ledger.owners(of: .central).filter { owner in
-            ledger.record(owner).pendingConnections.contains { $0.peer == peer }
-        }
+        ledger.owners(of: .central).filter { ledger.wants($0, peer) }
     }
 
     func timerFired(_ link: Link) {

@@ -17,6 +17,8 @@ package struct RestorationLedger {
 
     private(set) var entries: [Owner: Entry] = [:]
     private var owners: [RestoreKey: Owner] = [:]
+    /// By role, in the order in which they came.
+    private var ownersByRole: [RestoreKey.Role: [Owner]] = [:]
     private var nextNumber = 1
     private var nextSequence: UInt64 = 1
 
@@ -49,18 +51,23 @@ package struct RestorationLedger {
     package mutating func release(_ owner: Owner) {
         guard let entry = entries[owner], entry.key == nil else { return }
         entries[owner] = nil
+        ownersByRole[entry.role]?.removeAll { $0 == owner }
     }
 
     package func record(_ owner: Owner) -> RestorationRecord { entries[owner]?.record ?? RestorationRecord() }
 
-    package func owners(of role: RestoreKey.Role) -> [Owner] {
-        entries.filter { $0.value.role == role }.keys.sorted { $0.number < $1.number }
+    package func owners(of role: RestoreKey.Role) -> [Owner] { ownersByRole[role] ?? [] }
+
+    /// Whether it has asked for a connection to this peer, and not taken it back.
+    package func wants(_ owner: Owner, _ peer: PeerIdentifier) -> Bool {
+        entries[owner]?.record.pendingConnections.contains { $0.peer == peer } ?? false
     }
 
     private mutating func add(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) -> Owner {
         let owner = Owner(number: nextNumber)
         nextNumber += 1
         entries[owner] = Entry(role: role, key: key, record: record)
+        ownersByRole[role, default: []].append(owner)
         return owner
     }
 
