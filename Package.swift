@@ -102,13 +102,15 @@ let package = Package(
                 "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),
+        .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
             dependencies: [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "GATT",
+                "ATT", "AllocationCounter", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux",
+                "CoreBluetoothEssentials", "GATT",
                 "HCI", "HCITransport", "SecurityManager", "StatePersistence",
             ],
-            path: "Benchmarks", swiftSettings: swift),
+            path: "Benchmarks", exclude: ["AllocationCounter"], swiftSettings: swift),
         .target(
             name: "FuzzTargets",
             dependencies: [

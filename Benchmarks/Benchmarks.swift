@@ -7,6 +7,7 @@ struct Benchmarks {
     static let usage = """
         usage: Benchmarks table   [--radio virtual|rootcanal|both] [--rounds N] [--format text|json]
                                   [--radio-cpu N] [--host-cpu N] [--latch PATH] [--cache DIR]
+               Benchmarks allocations [--count N] [--latch PATH]
                Benchmarks startup [--bonds N] [--runs N] [--latch PATH]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
@@ -14,6 +15,7 @@ struct Benchmarks {
 
         table     reads, writes, commands and notifications between two processes on a radio, beside bare ACL packets
                   there and back; scripts/bench builds and fetches what it needs
+        allocations  what one operation allocates on either side, N times (10000); fails where it is to be nothing
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`
         resolve   an unknown private address among N bonds (10000); its floor is as many AES blocks
@@ -35,6 +37,7 @@ struct Benchmarks {
         do {
             switch name {
             case "table": try TableBenchmark(Options(words)).run()
+            case "allocations": try AllocationBenchmark(Options(words)).run()
             // The processes of the table's exchanges.
             case "peer": try PeerProgram.run(words)
             case "startup": try StartupBenchmark(Options(words)).run()

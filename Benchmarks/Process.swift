@@ -31,6 +31,12 @@ final class Child {
         return status
     }
 
+    /// Asks it to end, and waits until it has.
+    func terminate() {
+        kill(pid, SIGTERM)
+        _ = wait()
+    }
+
     func end() {
         guard !isEnded else { return }
         kill(pid, SIGKILL)

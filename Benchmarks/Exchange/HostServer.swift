@@ -12,12 +12,18 @@ final class HostServer: PeripheralRoleDelegate {
     private var manager = ManagerID(rawValue: 0)
     private var notifying: AttributeHandle?
     private var isSubscribed = false
+    /// What this side's thread allocates for each operation of a kind, while a series of it runs.
+    private(set) var allocations: [Workload.Operation: AllocationTally] = Dictionary(
+        uniqueKeysWithValues: Workload.Operation.allCases.map {
+            ($0, AllocationTally(warmUpCount: Workload.warmUpCount))
+        })
 
     init(_ host: Host) throws {
         self.host = host
         (manager, _) = host.registerPeripheral(restoreIdentifier: nil, delegate: self)
         let published = try host.publish(manager, Self.definition)
         notifying = published.characteristics.last?.value
+        host.setPairingWindow(PairingWindow(method: .numericComparison, credential: "bench"))
         host.startAdvertising(manager, AdvertisingRecord(localName: "bench", services: [Exchange.service]))
     }
 
@@ -33,9 +39,13 @@ final class HostServer: PeripheralRoleDelegate {
                 uuid: Exchange.notifying, properties: .notify, access: AttributeAccess(subscribe: .open)),
         ])
 
-    func readRequested(_ request: ServerReadRequest) { host.respond(to: request.id, value: Exchange.value) }
+    func readRequested(_ request: ServerReadRequest) {
+        allocations[.read]?.note()
+        host.respond(to: request.id, value: Exchange.value)
+    }
 
     func writesRequested(_ request: ServerWriteRequest) {
+        allocations[request.id == nil ? .command : .write]?.note()
         if let id = request.id { host.respond(to: id, value: []) }
     }
 
@@ -48,7 +58,9 @@ final class HostServer: PeripheralRoleDelegate {
 
     private func push() {
         guard isSubscribed, let notifying else { return }
-        while host.updateValue(manager, notifying, Exchange.value, to: nil, keepForAbsent: false) {}
+        while host.updateValue(manager, notifying, Exchange.value, to: nil, keepForAbsent: false) {
+            allocations[.notification]?.note()
+        }
     }
 
     func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) { isSubscribed = false }
@@ -59,6 +71,10 @@ final class HostServer: PeripheralRoleDelegate {
     func advertisingStarted(error: HostError?) {}
     func displayPasskey(_ link: LinkInfo, passkey: UInt32) {}
     func passkeyRequested(_ link: LinkInfo) {}
-    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {}
-    func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {}
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {
+        host.answerPairing(link.link, .numbersAreEqual(true))
+    }
+    func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {
+        host.setPairingWindow(PairingWindow(method: .numericComparison, credential: "bench"))
+    }
 }

@@ -7,6 +7,12 @@ enum PeerProgram {
     static func run(_ words: [String]) throws {
         guard words.count >= 3 else { throw BenchmarkError("peer takes a level, a role and a transport") }
         let (level, role, transport) = (words[0], words[1], words[2])
+        if (level, role) == ("host", "bonding") {
+            guard let count = words.last.flatMap({ Int($0) }) else { throw BenchmarkError("bonding takes a number") }
+            let node = try Node(transport: transport, name: "client")
+            let client = BondingClient(node.host, count: count) { [unowned node] in node.stop() }
+            return try withExtendedLifetime(client) { try node.run() }
+        }
         let steps = try words.dropFirst(3).map(step)
         switch (level, role) {
         case ("bare", "server"):
@@ -36,7 +42,11 @@ enum PeerProgram {
         case ("host", "server"):
             let node = try Node(transport: transport, name: "server")
             let server = try HostServer(node.host)
-            try withExtendedLifetime(server) { try node.run() }
+            try node.run()
+            for operation in Workload.Operation.allCases {
+                guard let count = server.allocations[operation]?.perOperation else { continue }
+                print(operation.rawValue, Sample.text(count, digits: 2))
+            }
         case ("host", "client"):
             let node = try Node(transport: transport, name: "client")
             let client = HostClient(node.host, steps) { [unowned node] in node.stop() }

@@ -8,12 +8,13 @@ final class Workload {
     /// queue on the way.
     static let commandsPerRead = 32
     /// Not counted: what is made on first use is not made for every PDU.
-    private static let warmUpCount = 256
+    static let warmUpCount = 256
 
     private var steps: ArraySlice<Step>
     private let perform: (Operation) -> Void
     private let finish: () -> Void
     private var times: [Double] = []
+    private var allocations = AllocationTally(warmUpCount: Workload.warmUpCount)
     private var isWarm = false
     private var count = 0
     private var begun = 0.0
@@ -31,6 +32,7 @@ final class Workload {
         guard let step = steps.first else { return finish() }
         times = []
         times.reserveCapacity(step.count)
+        allocations = AllocationTally(warmUpCount: Self.warmUpCount)
         isWarm = false
         count = 0
         next(step.operation)
@@ -44,6 +46,7 @@ final class Workload {
     func answered() {
         guard let step = steps.first else { return }
         let now = Clock.microseconds
+        allocations.note()
         count += step.operation == .command ? Self.commandsPerRead : 1
         if isWarm { times.append(now - asked) }
         if !isWarm, count >= Self.warmUpCount {
@@ -61,7 +64,10 @@ final class Workload {
     }
 
     private func end(_ operation: Operation, microseconds: Double) {
-        print(Figure(name: operation.rawValue, times: times, perSecond: Double(count) / microseconds * 1e6).line)
+        let figure = Figure(
+            name: operation.rawValue, times: times, perSecond: Double(count) / microseconds * 1e6,
+            allocations: allocations.perOperation ?? 0)
+        print(figure.line)
         steps.removeFirst()
         start()
     }
@@ -74,8 +80,11 @@ struct Figure {
     let p50: Double
     let p99: Double
     let perSecond: Double
+    /// Of the client's thread, for each operation.
+    let allocations: Double
 
-    init(name: String, times: [Double], perSecond: Double) {
+    init(name: String, times: [Double], perSecond: Double, allocations: Double) {
+        self.allocations = allocations
         let sample = Sample(times)
         self.name = name
         self.perSecond = perSecond
@@ -84,16 +93,17 @@ struct Figure {
     }
 
     var line: String {
-        ([name] + [p50, p99, perSecond].map { Sample.text($0, digits: 2) }).joined(separator: " ")
+        ([name] + [p50, p99, perSecond, allocations].map { Sample.text($0, digits: 2) }).joined(separator: " ")
     }
 
     init?(line: some StringProtocol) {
         let words = line.split(separator: " ")
-        guard words.count == 4, let p50 = Double(words[1]), let p99 = Double(words[2]), let rate = Double(words[3])
-        else { return nil }
+        let numbers = words.dropFirst().compactMap { Double($0) }
+        guard words.count == 5, numbers.count == 4 else { return nil }
         name = String(words[0])
-        self.p50 = p50
-        self.p99 = p99
-        perSecond = rate
+        p50 = numbers[0]
+        p99 = numbers[1]
+        perSecond = numbers[2]
+        allocations = numbers[3]
     }
 }

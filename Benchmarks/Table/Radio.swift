@@ -45,6 +45,31 @@ struct Programs {
         ]
     }
 
+    /// Runs a server and a client on `radio`: the client's figures, and what the server says of itself at its end.
+    func exchange(
+        _ level: TableBenchmark.Level, on radio: Radio, client role: String = "client", _ steps: [String], cpu: Int
+    ) throws -> (figures: [Figure], server: String) {
+        let output = try TemporaryDirectory("figures")
+        func start(_ role: String, _ steps: [String]) throws -> Child {
+            let command = [benchmarks, "peer", level.rawValue, role, radio.transport] + steps
+            return try Child(Self.pinned(command, to: cpu), output: output.path + "/" + role)
+        }
+        func said(_ role: String) throws -> String {
+            String(decoding: try contents(output.path + "/" + role), as: UTF8.self)
+        }
+        let server = try start("server", [])
+        defer { server.end() }
+        let client = try start(role, steps)
+        let status = client.wait()
+        server.terminate()
+        let figures = try said(role).split(separator: "\n").compactMap { Figure(line: $0) }
+        guard status == 0, !figures.isEmpty else {
+            throw BenchmarkError(
+                "the client at level \(level.rawValue) failed: \(try said(role))\(try said("server"))")
+        }
+        return (figures, try said("server"))
+    }
+
     static func pinned(_ command: [String], to cpu: Int) -> [String] {
         ["/usr/bin/taskset", "--cpu-list", String(cpu)] + command
     }

@@ -33,6 +33,7 @@ struct TableBenchmark {
         for radio in radios {
             var measured: [TableRow] = []
             for _ in 0..<rounds { try round(radio, into: &measured) }
+            for _ in 0..<rounds { try bonding(radio, into: &measured) }
             rows += measured
         }
         let machine = Machine(radioCPU: radioCPU, hostCPU: hostCPU)
@@ -51,6 +52,13 @@ struct TableBenchmark {
         }
     }
 
+    /// Links made for these figures are many, and RootCanal's identifiers few: each radio serves one such series.
+    private func bonding(_ kind: Radio.Kind, into rows: inout [TableRow]) throws {
+        let radio = try Radio(kind, cpu: radioCPU, programs: programs)
+        let (figures, _) = try programs.exchange(.host, on: radio, client: "bonding", ["10"], cpu: hostCPU)
+        for figure in figures { add(figure, floor: figure, .host, kind, &rows) }
+    }
+
     private func add(_ figure: Figure, floor: Figure, _ level: Level, _ radio: Radio.Kind, _ rows: inout [TableRow]) {
         let place =
             rows.firstIndex { $0.radio == radio && $0.level == level && $0.operation == figure.name } ?? rows.count
@@ -60,22 +68,7 @@ struct TableBenchmark {
 
     /// Runs a server and a client on `radio`; the client's figures.
     private func exchange(_ level: Level, on radio: Radio, _ steps: [String]) throws -> [Figure] {
-        let output = try TemporaryDirectory("figures")
-        func start(_ role: String, _ steps: [String]) throws -> Child {
-            let command = [programs.benchmarks, "peer", level.rawValue, role, radio.transport] + steps
-            return try Child(Programs.pinned(command, to: hostCPU), output: output.path + "/" + role)
-        }
-        let server = try start("server", [])
-        defer { server.end() }
-        let client = try start("client", steps)
-        let status = client.wait()
-        let lines = String(decoding: try contents(output.path + "/client"), as: UTF8.self)
-        let figures = lines.split(separator: "\n").compactMap { Figure(line: $0) }
-        guard status == 0, figures.count == steps.count else {
-            let server = String(decoding: try contents(output.path + "/server"), as: UTF8.self)
-            throw BenchmarkError("the client at level \(level.rawValue) failed: \(lines)\(server)")
-        }
-        return figures
+        try programs.exchange(level, on: radio, steps, cpu: hostCPU).figures
     }
 }
 
@@ -103,6 +96,8 @@ struct TableRow {
         ratio.append(figure.p50 / floor.p50)
     }
 
-    /// Whether the p50 says what one exchange costs; what nobody answers has a rate only.
-    var hasLatency: Bool { operation == "read" || operation == "write" }
+    /// Whether the p50 says what one operation costs; what nobody answers has a rate only.
+    var hasLatency: Bool { operation != "command" && operation != "notification" }
+    /// Whether bare packets there and back are its floor.
+    var hasFloor: Bool { operation == "read" || operation == "write" }
 }

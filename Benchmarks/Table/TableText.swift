@@ -43,7 +43,7 @@ enum TableText {
                     each.level == .bare ? "ACL, there and back" : each.operation,
                     each.hasLatency ? spread(each.p50, 1) : "", each.hasLatency ? text(median(each.p99), 1) : "",
                     spread(each.perSecond, 0),
-                    each.hasLatency ? each.level == .bare ? "floor" : spread(each.ratio, 2) : "",
+                    each.hasFloor ? each.level == .bare ? "floor" : spread(each.ratio, 2) : "",
                 ]))
         }
         return lines.joined(separator: "\n")

@@ -1,0 +1,39 @@
+/// What one operation allocates on either side, counted at the C library's allocator: no clock is in it, so it can be held
+/// to a bound.
+struct AllocationBenchmark {
+    /// Where no allocation at all is made, on the host's own API.
+    private static let free: [Workload.Operation] = [.read, .notification]
+
+    private let count: Int
+    private let programs: Programs
+
+    init(_ options: Options) throws {
+        count = try options.integer("count", default: 10_000)
+        programs = try Programs(
+            latch: options.text("latch") ?? Executable.directory() + "/latch",
+            cache: options.text("cache") ?? ".build/interop")
+    }
+
+    /// Throws when something that is to cost nothing costs something.
+    func run() throws {
+        print("allocations for each of \(count) operations, once warm; virtual radio, 20-octet values")
+        var excess: [String] = []
+        for level in [TableBenchmark.Level.host, .corebluetooth] {
+            for operation in Workload.Operation.allCases {
+                let radio = try Radio(.virtual, cpu: 0, programs: programs)
+                let steps = ["\(operation.rawValue)=\(count)"]
+                let (figures, said) = try programs.exchange(level, on: radio, steps, cpu: 0)
+                let words = said.split(separator: "\n").map { $0.split(separator: " ") }
+                let server = words.first { $0.first.map(String.init) == operation.rawValue }?.last.map(String.init)
+                let client = figures[0].allocations
+                print(
+                    "  \(level.rawValue) \(operation.rawValue): client \(Sample.text(client, digits: 2))"
+                        + (server.map { ", server \($0)" } ?? ""))
+                guard level == .host, Self.free.contains(operation) else { continue }
+                if client > 0 { excess.append("the client's \(operation.rawValue)") }
+                if server.flatMap(Double.init) != 0 { excess.append("the server's \(operation.rawValue)") }
+            }
+        }
+        guard excess.isEmpty else { throw BenchmarkError("these allocate: \(excess.joined(separator: ", "))") }
+    }
+}
