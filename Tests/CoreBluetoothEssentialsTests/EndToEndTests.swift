@@ -51,6 +51,34 @@ struct EndToEndTests {
         #expect(door.centrals.first?.maximumUpdateValueLength == 244)
     }
 
+    @Test("Core 5.4, Vol 3, Part G, 4.9.3 (Write Characteristic Value): what fits into one request is written by one")
+    func shortWrites() throws {
+        let scene = Scene()
+        try scene.start()
+        let door = try #require(scene.door)
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        #expect(scene.world.run { door.centrals.first?.link?.mtu == 247 })
+        let writable = try #require(key.characteristic(Door.writable))
+        // What the hosts ask of each other by themselves.
+        scene.world.run(forMilliseconds: 1_000)
+        // A Write Request has a header of three octets, a Prepare Write Request one of five.
+        let requests: [(Int, [UInt8])] = [(1, [0x12]), (243, [0x12]), (244, [0x12]), (245, [0x16, 0x16, 0x18])]
+        for (octets, opcodes) in requests {
+            let before = (scene.pocket.sent.count, key.count("written") + key.count("written failed"))
+            peripheral.writeValue(Data(count: octets), for: writable, type: .withResponse)
+            // The door takes no more than 200 octets, but it is asked.
+            #expect(scene.world.run { key.count("written") + key.count("written failed") > before.1 })
+            #expect(scene.pocket.sent.dropFirst(before.0).compactMap(Self.attOpcode) == opcodes, "\(octets)")
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 5.4.2 (HCI ACL Data packets): what begins a PDU of the ATT channel, which is 4.
+    private static func attOpcode(_ packet: [UInt8]) -> UInt8? {
+        guard packet.count > 9, packet[0] == 0x02, packet[2] & 0x30 != 0x10, packet[7...8] == [4, 0] else { return nil }
+        return packet[9]
+    }
+
     @Test("Read, write, long and refused, descriptors, signal strength")
     func values() throws {
         let scene = Scene()

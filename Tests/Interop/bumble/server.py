@@ -222,7 +222,9 @@ async def read_values(suite, server, remote, _):
 async def write_values(suite, server, remote, _):
     tree = await open_tree(remote)
     with suite.step("write with and without response, and a descriptor"):
+        server.requests()
         await remote.write(tree["FFF1"], b"abc")
+        check_equal(server.requests(), [b"\x12" + le(server.open.handle) + b"abc"], "the requests")
         check_equal(server.open.value, b"abc", "the value")
         written = asyncio.get_running_loop().create_future()
         server.open.once("write", lambda _, value: written.set_result(value))
