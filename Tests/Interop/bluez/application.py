@@ -19,6 +19,8 @@ class Attribute(ServiceInterface):
         self.uuid = uuid
         self.flags = flags
         self.value = value
+        # What the value was after each write. bluetoothd may answer a write before its application has heard of it.
+        self.written = asyncio.Queue()
         # The name and text of the D-Bus error that everything is refused with.
         self.refusal = None
 
@@ -39,6 +41,7 @@ class Attribute(ServiceInterface):
     def WriteValue(self, value: "ay", options: "a{sv}"):
         self._refuse()
         self.value = self.value[: _offset(options)] + bytes(value)
+        self.written.put_nowait(self.value)
 
     def _refuse(self):
         if self.refusal is not None:

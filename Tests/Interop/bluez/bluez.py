@@ -14,6 +14,7 @@ from support.steps import StepFailed
 SERVICE = "org.bluez"
 ADAPTER, DEVICE = "org.bluez.Adapter1", "org.bluez.Device1"
 CHARACTERISTIC, DESCRIPTOR = "org.bluez.GattCharacteristic1", "org.bluez.GattDescriptor1"
+GATT_MANAGER, ADVERTISING_MANAGER = "org.bluez.GattManager1", "org.bluez.LEAdvertisingManager1"
 PROPERTIES, OBJECTS = "org.freedesktop.DBus.Properties", "org.freedesktop.DBus.ObjectManager"
 # Its name, its path, its interface.
 BUS = ("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus")
@@ -42,6 +43,7 @@ class BlueZ:
         self._changed = asyncio.Event()
         self._heard_by = {}
         self._bus = None
+        self._has_agent = False
 
     async def connect(self):
         bus = MessageBus(
@@ -73,6 +75,9 @@ class BlueZ:
         is_gone = "! kill -0 $(cat /run/bluetoothd.pid) 2>/dev/null"
         await asyncio.to_thread(self.machine.until, is_gone, "bluetoothd ends")
         self.objects = {}
+        if self._has_agent:
+            self._bus.unexport(AGENT_PATH)
+            self._has_agent = False
 
     async def power(self, adapter, on=True):
         path = f"/org/bluez/{adapter}"
@@ -120,9 +125,12 @@ class BlueZ:
 
     async def be_asked(self, agent, capability):
         """Registers whoever sits before the machine."""
-        self._bus.unexport(AGENT_PATH)
-        self._bus.export(AGENT_PATH, agent)
         manager = "org.bluez.AgentManager1"
+        if self._has_agent:
+            await self.call("/org/bluez", manager, "UnregisterAgent", "o", [AGENT_PATH])
+            self._bus.unexport(AGENT_PATH)
+        self._bus.export(AGENT_PATH, agent)
+        self._has_agent = True
         await self.call("/org/bluez", manager, "RegisterAgent", "os", [AGENT_PATH, capability])
         await self.call("/org/bluez", manager, "RequestDefaultAgent", "o", [AGENT_PATH])
 
@@ -130,15 +138,22 @@ class BlueZ:
         """Registers a GATT application: all that lies below `root`."""
         for interface in interfaces:
             self._bus.export(interface.path, interface)
-        await self.call(adapter, "org.bluez.GattManager1", "RegisterApplication", "oa{sv}", [root, {}])
+        await self.call(adapter, GATT_MANAGER, "RegisterApplication", "oa{sv}", [root, {}])
 
-    async def withdraw(self, adapter, root):
-        await self.call(adapter, "org.bluez.GattManager1", "UnregisterApplication", "o", [root])
+    async def withdraw(self, adapter, root, interfaces):
+        await self.call(adapter, GATT_MANAGER, "UnregisterApplication", "o", [root])
+        for interface in interfaces:
+            self._bus.unexport(interface.path)
 
     async def advertise(self, adapter, advertisement):
         self._bus.export(advertisement.path, advertisement)
-        manager = "org.bluez.LEAdvertisingManager1"
-        await self.call(adapter, manager, "RegisterAdvertisement", "oa{sv}", [advertisement.path, {}])
+        await self.call(
+            adapter, ADVERTISING_MANAGER, "RegisterAdvertisement", "oa{sv}", [advertisement.path, {}]
+        )
+
+    async def stop_advertising(self, adapter, advertisement):
+        await self.call(adapter, ADVERTISING_MANAGER, "UnregisterAdvertisement", "o", [advertisement.path])
+        self._bus.unexport(advertisement.path)
 
     async def _named(self):
         return (await self._call(*BUS, "NameHasOwner", "s", [SERVICE]))[0]

@@ -81,20 +81,25 @@ async def discover(suite, remote):
     return {one["uuid"]: one for one in characteristics}
 
 
+async def check_written(characteristic, value):
+    written = await bluez.within(characteristic.written.get(), "bluetoothd tells its application of the write")
+    check_equal(written, value, "the value at bluetoothd's application")
+
+
 async def exchange_values(suite, tree, remote, found):
     with suite.step("read and write, with and without response"):
         check_equal(await remote.read(found["FFF1"]), b"\x01\x02\x03", "the value")
         await remote.write(found["FFF1"], b"by request")
-        check_equal(tree.open.value, b"by request", "the value at bluetoothd's application")
+        await check_written(tree.open, b"by request")
         await remote.write_without_response(found["FFF1"], b"by command")
-        # The answer to what is asked after it shows that it has arrived.
+        await check_written(tree.open, b"by command")
         check_equal(await remote.read(found["FFF1"]), b"by command", "the value")
 
     with suite.step(f"read {len(LONG)} octets in parts, and write {LONGEST_WRITE_OCTETS}"):
         check_equal(await remote.read(found[LONG_UUID]), LONG, "the long value")
         written = LONG[:LONGEST_WRITE_OCTETS][::-1]
         await remote.write(found[LONG_UUID], written)
-        check_equal(tree.long.value, written, "the long value at bluetoothd's application")
+        await check_written(tree.long, written)
 
     with suite.step("read a user description, write a descriptor of 128-bit type"):
         text, own = await remote.descriptors(found["FFF1"])
@@ -138,7 +143,7 @@ async def pair(suite, host, agent, tree, remote, found):
         await remote.result("paired")
         check_equal(await remote.read(found["FFF5"]), b"kept", "the protected value")
         await remote.write(found["FFF5"], b"changed")
-        check_equal(tree.secure.value, b"changed", "the protected value at bluetoothd's application")
+        await check_written(tree.secure, b"changed")
 
     with suite.step("come back, encrypt with the LTK, read the same without discovering anything"):
         before = discoveries(host)
@@ -156,9 +161,9 @@ def discoveries(host):
     return int(host.machine.run("grep -cE 'ATT PDU received: 0x(04|10)' /run/bluetoothd.log"))
 
 
-async def change(suite, host, adapter, remote):
+async def change(suite, host, adapter, tree, remote):
     with suite.step("hear by Service Changed that the application is gone"):
-        await host.withdraw(adapter, ROOT)
+        await host.withdraw(adapter, ROOT, tree.attributes)
         # One service in each indication, or both in one.
         gone = set()
         while SERVICE not in gone:
@@ -174,13 +179,14 @@ async def change(suite, host, adapter, remote):
 async def run(suite, host, adapter_name, ours):
     adapter = f"/org/bluez/{adapter_name}"
     tree = Tree()
+    advertisement = Advertisement(NAME, [long_form(SERVICE)])
     agent = Agent()
     # What the kernel says of its keyboard and display on a link is what it had when the link was made.
     await host.be_asked(agent, "DisplayOnly")
     with suite.step("bluetoothd serves an application, and advertises it; ours hears it") as figure:
         await host.set(adapter, bluez.ADAPTER, "Pairable", Variant("b", True))
         await host.serve(adapter, ROOT, tree.attributes)
-        await host.advertise(adapter, Advertisement(NAME, [long_form(SERVICE)]))
+        await host.advertise(adapter, advertisement)
         remote = await Remote.find(ours, SERVICE)
         figure.is_(f"{len(tree.attributes)} attributes")
     with suite.step("connect"):
@@ -188,4 +194,5 @@ async def run(suite, host, adapter_name, ours):
     found = await discover(suite, remote)
     await exchange_values(suite, tree, remote, found)
     await pair(suite, host, agent, tree, remote, found)
-    await change(suite, host, adapter, remote)
+    await change(suite, host, adapter, tree, remote)
+    await host.stop_advertising(adapter, advertisement)

@@ -8,7 +8,6 @@ from support.processes import DEADLINE_SECONDS
 from support.steps import StepFailed, check, check_equal
 from visitor import CHALLENGE, LOCK_SERVICE, Visitor
 
-ADAPTER = "hci1"
 STATE = "/run/latch"
 LOG = "/run/latch.log"
 WINDOW = "/run/latch.window"
@@ -19,16 +18,18 @@ EXIT_TRANSPORT = 5
 class Inside:
     """`latch` in the virtual machine, where its process is a number and its log a file."""
 
-    def __init__(self, program, machine):
+    def __init__(self, program, machine, adapter):
         self._program = program
         self._machine = machine
+        self.adapter = f"hci{adapter}"
+        self._transport = f"hci:{adapter}"
         machine.run(f"mkdir -m 0700 {STATE}")
 
     def _command(self, verb):
         return f"{self._program} peripheral {verb} --state {STATE} --json"
 
     def _run_command(self):
-        return f"{self._command('run')} --transport hci:{ADAPTER.removeprefix('hci')}"
+        return f"{self._command('run')} --transport {self._transport}"
 
     async def refuse(self):
         """Runs to its end, which is to come at once; what it said."""
@@ -72,29 +73,35 @@ class Inside:
         await asyncio.to_thread(self._machine.until, "! kill -0 $(cat /run/latch.pid) 2>/dev/null", "latch ends")
 
 
-def flags(machine):
-    """What the kernel says of the adapter."""
-    return machine.run(f"hciconfig {ADAPTER}")
+    @property
+    def path(self):
+        """Of the adapter, at bluetoothd."""
+        return f"/org/bluez/{self.adapter}"
+
+    def bring_up(self):
+        self._machine.run(f"hciconfig {self.adapter} up")
+        check("UP" in self._machine.run(f"hciconfig {self.adapter}"), "the adapter is not up")
+
+    def bring_down(self):
+        self._machine.run(f"hciconfig {self.adapter} down")
 
 
 async def take_from_bluetoothd(suite, host, inside):
-    path = f"/org/bluez/{ADAPTER}"
     with suite.step("bluetoothd holds the adapter: ours leaves it to it, and says how it is handed over") as figure:
-        host.machine.add_adapter(1)
-        await host.power(ADAPTER)
+        await host.power(inside.adapter)
         said = await inside.refuse()
         check("bluetoothd holds the adapter" in said, f"latch said {said}")
-        check(host.get(path, bluez.ADAPTER, "Powered") is True, "bluetoothd lost its adapter")
+        check(host.get(inside.path, bluez.ADAPTER, "Powered") is True, "bluetoothd lost its adapter")
         figure.is_(f"exit status {EXIT_TRANSPORT}")
 
     with suite.step("bluetoothd hands it over, by powering it off: ours takes it and advertises"):
-        await host.power(ADAPTER, on=False)
+        await host.power(inside.adapter, on=False)
         await inside.start()
-        await host.until(lambda: bluez.ADAPTER not in host.objects.get(path, {}), "bluetoothd has the adapter no more")
+        await host.until(lambda: bluez.ADAPTER not in host.objects.get(inside.path, {}), "bluetoothd has the adapter no more")
 
 
-async def be_visited(suite, host, inside):
-    visitor = Visitor(host, "hci0")
+async def be_visited(suite, host, adapter, inside):
+    visitor = Visitor(host, adapter)
     with suite.step("bluetoothd hears it on another adapter, connects, discovers, reads challenges") as figure:
         device = await visitor.find(LOCK_SERVICE)
         await visitor.connect()
@@ -115,32 +122,29 @@ async def be_opened(suite, inside, key):
 
 
 async def give_back(suite, host, inside):
-    path = f"/org/bluez/{ADAPTER}"
     with suite.step("ours ends: bluetoothd has the adapter back, and brings it up"):
         await inside.stop()
-        await host.until(lambda: bluez.ADAPTER in host.objects.get(path, {}), "bluetoothd has the adapter")
-        await host.power(ADAPTER)
+        await host.until(lambda: bluez.ADAPTER in host.objects.get(inside.path, {}), "bluetoothd has the adapter")
+        await host.power(inside.adapter)
 
 
 async def take_what_nobody_uses(suite, host, inside):
-    machine = host.machine
     with suite.step("the adapter is up and nobody uses it: ours brings it down and takes it"):
         await host.stop()
-        machine.run(f"hciconfig {ADAPTER} up")
-        check("UP" in flags(machine), "the adapter is not up")
+        inside.bring_up()
         await inside.start()
 
     with suite.step("SIGKILL: the adapter is free, and can be brought up"):
         await inside.kill()
-        machine.run(f"hciconfig {ADAPTER} down")
-        machine.run(f"hciconfig {ADAPTER} up")
-        check("UP" in flags(machine), "the adapter is not up")
+        inside.bring_down()
+        inside.bring_up()
 
 
-async def run(suite, host, latch, radio):
-    inside = Inside(latch.program, host.machine)
+async def run(suite, host, adapter, taken, latch, radio):
+    """bluetoothd visits on `adapter`; the adapter of the number `taken` is the one that ours takes."""
+    inside = Inside(latch.program, host.machine, taken)
     await take_from_bluetoothd(suite, host, inside)
-    await be_visited(suite, host, inside)
+    await be_visited(suite, host, adapter, inside)
     with latch.key(radio.transport) as key:
         await be_opened(suite, inside, key)
         await asyncio.to_thread(key.stop)

@@ -182,8 +182,9 @@ class Signer:
     async def of(cls, visitor):
         """Takes the keys that pairing distributed from bluetoothd's own file."""
         host = visitor.host
+        own = host.get(visitor.adapter, bluez.ADAPTER, "Address")
         await host.stop()
-        path = host.machine.run("echo /var/lib/bluetooth/*/*/info")
+        path = host.machine.run(f"echo /var/lib/bluetooth/{own}/*/info")
         kept = configparser.ConfigParser(interpolation=None)
         kept.optionxform = str
         kept.read_string(host.machine.run(f"cat {path}"))
