@@ -50,7 +50,10 @@ final class BondingClient: CentralRoleDelegate {
     }
 
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
-        if case .failure(let error) = result { fail("pairing: \(error)") }
+        switch result {
+        case .failure(let error): fail("pairing: \(error)")
+        case .success(let bond): host.promoteBond(bond)
+        }
         end(peer)
     }
 

@@ -75,6 +75,7 @@ final class HostServer: PeripheralRoleDelegate {
         host.answerPairing(link.link, .numbersAreEqual(true))
     }
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {
+        if case .success(let bond) = result { host.promoteBond(bond) }
         host.setPairingWindow(PairingWindow(method: .numericComparison, credential: "bench"))
     }
 }
