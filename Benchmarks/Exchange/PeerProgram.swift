@@ -43,8 +43,7 @@ enum PeerProgram {
             let node = try Node(transport: transport, name: "server")
             let server = try HostServer(node.host)
             try node.run()
-            for operation in Workload.Operation.allCases {
-                guard let count = server.allocations[operation]?.perOperation else { continue }
+            for (operation, count) in server.allocations {
                 print(operation.rawValue, Sample.text(count, digits: 2))
             }
         case ("host", "client"):
