@@ -52,6 +52,7 @@ extension Host {
         consider(controller.deadline)
         consider(recovery.deadline)
         consider(gapRetryAt)
+        consider(addressDeadline)
         consider(initiator.deadline)
         for link in linksInOrder {
             consider(link.endpoint.deadline)
@@ -67,6 +68,7 @@ extension Host {
         for fire in timers.takeDue(now) { fire(now) }
         controllerTimerFired()
         withRecovery(.timerFired)
+        if let due = addressDeadline, due <= now { reconcile() }
         if let due = gapRetryAt, due <= now {
             retryGAP()
             reconcile()

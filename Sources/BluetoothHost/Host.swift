@@ -38,6 +38,7 @@ package final class Host {
     var recovery = ControllerRecovery()
     var commands: GAPCommands
     var ownAddress: OwnAddress
+    var privateAddress: PrivateAddress
     var advertisingSets = AdvertisingSets<RestorationLedger.Owner>(count: 1)
     var scanner = Scanner()
     var initiator = Initiator(acceptListCapacity: 1)
@@ -113,6 +114,8 @@ package final class Host {
             family: .legacy, advertisingInterval: configuration.advertisingInterval,
             connectionInterval: configuration.connectionInterval, supervisionTimeout: configuration.supervisionTimeout)
         ownAddress = OwnAddress(wanted: identity.address.address)
+        privateAddress = PrivateAddress(
+            irk: identity.irk, lifeMilliseconds: configuration.privateAddressLifeMilliseconds)
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
     }
@@ -149,6 +152,9 @@ package struct HostConfiguration: Sendable {
     package var pairing: PairingRules
     /// What this side asks of its centrals, a while after they have connected; nil for nothing.
     package var preferredConnection: PreferredConnection?
+    /// Whether this side is on the air under resolvable private addresses, and for how long under each.
+    package var privacy = false
+    package var privateAddressLifeMilliseconds = PrivateAddress.lifeMilliseconds
 
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,

@@ -257,6 +257,23 @@ struct BondLifeTests {
         #expect(book.promote(new.id).isEmpty)
     }
 
+    @Test("A link lost over a renewed bond gives the old one its turn, and the other way round; a deleted one has none")
+    func lostEncryption() throws {
+        let (old, new) = (try Fixture.bond(1), try Fixture.bond(2, state: .unconfirmed))
+        let book = try book([old, new])
+        let identity = try Fixture.identity(Fixture.initiatorAddress)
+        for _ in 0..<2 {
+            #expect(book.bondForEncryption(with: identity)?.id == new.id)
+            book.encryptionLost(new.id)
+            #expect(book.bondForEncryption(with: identity)?.id == old.id)
+            book.encryptionLost(old.id)
+        }
+        book.encryptionLost(new.id)
+        _ = book.delete(old.id)
+        #expect(book.bondForEncryption(with: identity)?.id == new.id, "better than nothing")
+        book.encryptionLost(BondID(99))
+    }
+
     @Test("Replacing is one list of mutations: the old out, the new in")
     func replacing() throws {
         let (old, new) = (try Fixture.bond(1), try Fixture.bond(2, state: .unconfirmed))

@@ -132,15 +132,15 @@ struct LegacyPairingTests {
 
     // MARK: Attacks
 
-    @Test("A wrong passkey, or a wrong out-of-band key: Confirm Value Failed, and no bond")
+    @Test("A wrong random value, passkey or out-of-band key: Confirm Value Failed, and no bond")
     func wrongKey() throws {
-        for way in Self.ways where way.model != .justWorks {
+        for way in Self.ways {
             let rig = try run(way) { parameters, role in
                 guard role == .initiator else { return }
                 if way.model == .outOfBand { parameters.policy.legacy?.temporaryKey = Fixture.strangerIRK }
             } onTheAir: { role, pdu in
                 // Typed wrong is what a random that does not open its commitment looks like.
-                if way.model == .passkeyEntry, role == .initiator, case .pairingRandom(let value) = pdu {
+                if way.model != .outOfBand, role == .initiator, case .pairingRandom(let value) = pdu {
                     return .pairingRandom(value ^ 1)
                 }
                 return pdu
@@ -188,12 +188,26 @@ struct LegacyPairingTests {
         #expect(rig.responder.error == .peerViolation(.authenticationRequirements))
     }
 
-    @Test("Only one side's out-of-band flag: no out-of-band pairing, and no other where one is insisted on")
+    @Test("Only one side's out-of-band flag: the capabilities decide, and nothing where more is insisted on")
     func oneFlag() throws {
-        let rig = try run(Self.ways[1]) { parameters, role in
-            if role == .responder { parameters.policy.legacy?.temporaryKey = nil }
+        for minimumLevel: UInt8 in [2, 3] {
+            let rig = try run(Self.ways[1]) { parameters, role in
+                if role == .responder { parameters.policy.legacy?.temporaryKey = nil }
+                parameters.policy.choice = .negotiated(
+                    PairingCapabilities(ioCapability: .noInputNoOutput, minimumLevel: minimumLevel))
+            }
+            #expect(rig.initiator.completed?.model == (minimumLevel == 2 ? .justWorks : nil))
+            #expect(rig.responder.error == (minimumLevel == 2 ? nil : .peerViolation(.authenticationRequirements)))
         }
-        #expect(rig.responder.error == .peerViolation(.authenticationRequirements))
-        #expect(rig.initiator.completed == nil)
+    }
+
+    @Test("A passkey typed wrong fails on both sides")
+    func wrongPasskey() throws {
+        var rig = try Rig()
+        rig.typed = { ($0 + 1) % 1_000_000 }
+        try rig.begin(Self.ways[3])
+        rig.run()
+        #expect(rig.responder.error == .peerViolation(.confirmValueFailed))
+        #expect(rig.initiator.error == .refusedByPeer(.confirmValueFailed))
     }
 }

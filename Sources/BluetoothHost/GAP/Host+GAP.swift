@@ -9,12 +9,14 @@ extension Host {
     func reconcile() {
         guard state == .poweredOn else { return }
         let isFull = links.count >= configuration.linksMaximum
+        ownAddress.wanted = addressForAir
         let isUnaddressed = ownAddress.mustRest
         advertisingSets.want(advertisingWishes)
         advertisingSets.isHeld = isFull || (isUnaddressed && commands.family == .legacy)
         advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
         initiator.isHeld = isUnaddressed
         initiator.want(isFull ? [] : wantedConnections)
+        initiator.privatePeers = privatePeers(among: initiator.wanted)
         scanner.isHeld = isUnaddressed
         scanner.wanted = wantedScan
         sendGAPCommands()

@@ -50,6 +50,8 @@ package struct Initiator {
     package private(set) var wanted: [DeviceAddress] = []
     /// Rests while the address that it connects with is about to change.
     package var isHeld = false { didSet { if isHeld != oldValue { failure = nil } } }
+    /// Of those who are wanted, who may be on the air under other addresses than the one that the accept list knows.
+    package var privatePeers: Set<DeviceAddress> = []
     package private(set) var failure: HCIErrorCode?
 
     private let acceptListCapacity: Int
@@ -75,8 +77,8 @@ package struct Initiator {
         if let heard, !addresses.contains(heard.wanted) { self.heard = nil }
     }
 
-    /// More are wanted than the accept list holds: what advertises is to be told to ``heard(_:at:now:)``.
-    package var needsScan: Bool { wanted.count > acceptListCapacity && !isHeld }
+    /// Some are wanted whom the accept list does not find: what advertises is to be told to ``heard(_:at:now:)``.
+    package var needsScan: Bool { (wanted.count > acceptListCapacity || !privatePeers.isEmpty) && !isHeld }
 
     /// Nothing runs, and nothing is asked of the controller.
     package var isAtRest: Bool { attempt == .none && outstanding == nil }
@@ -122,9 +124,9 @@ package struct Initiator {
     package mutating func retry() { failure = nil }
 
     package mutating func reset(acceptListCapacity: Int) {
-        let kept = (wanted, isHeld)
+        let kept = (wanted, isHeld, privatePeers)
         self = Self(acceptListCapacity: acceptListCapacity)
-        (wanted, isHeld) = kept
+        (wanted, isHeld, privatePeers) = kept
     }
 
     private var listed: [DeviceAddress] {
@@ -165,7 +167,8 @@ package struct Initiator {
 extension Initiator {
     /// Somebody can be connected to now, `onAir`, who may be wanted under that address or another.
     package mutating func heard(_ address: DeviceAddress, at onAir: DeviceAddress, now: Instant) {
-        guard needsScan, heard == nil, wanted.contains(address), !listed.contains(address) else { return }
+        guard needsScan, heard == nil, wanted.contains(address), onAir != address || !listed.contains(address)
+        else { return }
         if let listTurnUntil, now < listTurnUntil { return }
         if let tried = triedUntil[address], now < tried { return }
         heard = Heard(

@@ -124,6 +124,7 @@ extension Host {
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
         perform(sends)
+        if let key = link.encryptingWith { bondBook.encryptionLost(key) }
         pairing(link, .disconnected)
         runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$1) }

@@ -15,6 +15,7 @@ extension Host {
         pairingWindowNumber += 1
         pairingFailures = 0
         rearm()
+        reconcile()
     }
 
     /// Attempts that may fail in one window; then only the operator opens another.
@@ -155,7 +156,9 @@ extension Host {
 
     /// What a setup code commits to serves one attempt.
     private func burnOffer() {
-        if case .outOfBand = pairingWindow?.method { pairingWindow = nil }
+        guard case .outOfBand = pairingWindow?.method else { return }
+        pairingWindow = nil
+        reconcile()
     }
 
     func persist(_ mutation: BondMutation) {
@@ -182,6 +185,7 @@ extension Host {
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
             rearm()
         }
+        reconcile()
     }
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
@@ -199,6 +203,7 @@ extension Host {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
             rearm()
+            reconcile()
         }
     }
 
@@ -235,5 +240,6 @@ extension Host {
     package func deleteBond(_ id: BondID) {
         for link in links.values where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }
+        reconcile()
     }
 }

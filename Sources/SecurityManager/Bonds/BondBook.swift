@@ -17,6 +17,8 @@ package final class BondBook {
     /// Bonds that are not provisional; two while a renewed bond waits for its confirmation beside the old one.
     private var byIdentity: [IdentityAddress: [BondID]] = [:]
     private var resolver = AddressResolver()
+    /// Unconfirmed bonds over which a link was lost.
+    private var doubted: Set<BondID> = []
 
     /// Takes what the host's store loaded. Begin with ``discardUnfinished()``.
     package init(localIdentity: LocalIdentity, bonds: [Bond] = []) {
@@ -36,6 +38,9 @@ package final class BondBook {
         entries.values.map(\.bond).filter { $0.state != .provisional }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
+    /// Whether there is anybody whom this side knows.
+    package var hasBonds: Bool { !byIdentity.isEmpty }
+
     package func bond(_ id: BondID) -> Bond? { entries[id]?.bond }
 
     // MARK: Who is who
@@ -48,9 +53,21 @@ package final class BondBook {
         return address.isResolvable ? resolver.resolve(address) : .unknown
     }
 
-    /// The bond to encrypt a link with: one that waits for its confirmation before the one it is to replace.
+    /// The bond to encrypt a link with: one that waits for its confirmation before the one it is to replace, unless the
+    /// last link that was to be encrypted with it was lost.
     package func bondForEncryption(with identity: IdentityAddress) -> Bond? {
-        bond(with: identity, in: .unconfirmed) ?? bond(with: identity, in: .confirmed)
+        let (new, old) = (bond(with: identity, in: .unconfirmed), bond(with: identity, in: .confirmed))
+        if let new, let old, doubted.contains(new.id) { return old }
+        return new ?? old
+    }
+
+    /// A link was lost over its encryption with this bond. Either side may have kept what the other did not: the next
+    /// attempt is the other bond's turn, where there is one.
+    package func encryptionLost(_ id: BondID) {
+        guard let bond = entries[id]?.bond, let identity = bond.identity,
+            let new = self.bond(with: identity, in: .unconfirmed)
+        else { return }
+        if new.id == id { doubted.insert(id) } else { doubted.remove(new.id) }
     }
 
     /// The bond that signed commands may rest on.
@@ -140,6 +157,7 @@ package final class BondBook {
 
     package func delete(_ id: BondID) -> [BondMutation] {
         guard let bond = entries.removeValue(forKey: id)?.bond else { return [] }
+        doubted.remove(id)
         if let identity = bond.identity {
             byIdentity[identity]?.removeAll { $0 == id }
             if byIdentity[identity]?.isEmpty == true { byIdentity[identity] = nil }

@@ -48,8 +48,8 @@ extension PairingMachine {
         if keys.owed.isEmpty { finish(keys, &turn) }
     }
 
-    /// The responder's bond takes its predecessor's place now. The initiator's waits beside it, because it cannot know
-    /// that the responder will receive its keys: the first reconnection tells.
+    /// The responder's bond takes its predecessor's place now, if a key of the initiator says that it has all of the
+    /// responder's. Else, and always the initiator's, it waits beside it: the first reconnection tells.
     private mutating func finish(_ keys: ReceivedKeys, _ turn: inout PairingTurn) {
         let bond = bond(keys, state: .unconfirmed)
         guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
@@ -57,7 +57,8 @@ extension PairingMachine {
                 by: peerAddress, identity: identity, irk: bond.peerIRK, credential: bond.credential,
                 renewsUnnamed: keys.agreed.parameters.policy.renewsUnnamedBonds, strength: bond.strength)
         else { return fail(.identityTaken, telling: .keyRejected, &turn) }
-        turn.persist(turn.book.admit(bond, replacing: role == .responder ? replaced : []))
+        let isProven = role == .responder && !keys.agreed.keys(from: .initiator).isEmpty
+        turn.persist(turn.book.admit(bond, replacing: isProven ? replaced : []))
         if role == .initiator { sendKeys(keys, turn.book.localIdentity, &turn) }
         state = .idle(refusing: .pairingNotSupported)
         deadline = nil

@@ -8,6 +8,8 @@ struct DaemonSettings: Equatable, Sendable {
     /// The systemd credential `machine.key`, else `machine.key` in the state directory, unless set.
     var machineKey: String?
     var restoreIdentifier: String
+    /// Resolvable private addresses, as soon as somebody is bonded to resolve them.
+    var isPrivate = false
     var journal: String?
     var capture: String?
     var logLevel = Log.Level.info.rawValue
@@ -20,6 +22,7 @@ struct DaemonSettings: Equatable, Sendable {
             ConfigurationKey("", "database", .optionalText(daemon.appending(path: \.database))),
             ConfigurationKey("", "machine_key", .optionalText(daemon.appending(path: \.machineKey))),
             ConfigurationKey("", "restore_id", .text(daemon.appending(path: \.restoreIdentifier))).maximumOctets(64),
+            ConfigurationKey("", "privacy", .boolean(daemon.appending(path: \.isPrivate))),
             ConfigurationKey("log", "level", .text(daemon.appending(path: \.logLevel)))
                 .choices(Log.Level.allCases.map(\.rawValue)),
             ConfigurationKey("log", "json", .boolean(daemon.appending(path: \.logsJSON))),

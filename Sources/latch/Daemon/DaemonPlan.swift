@@ -13,6 +13,7 @@ struct DaemonPlan {
     /// Where systemd put this service's credentials.
     let credentialsDirectory: String?
     let restoreIdentifier: String
+    let isPrivate: Bool
     let journal: String?
     let capture: String?
     let log: Log
@@ -40,6 +41,7 @@ struct DaemonPlan {
         let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
         credentialsDirectory = settings.machineKey == nil ? credentials : nil
         restoreIdentifier = settings.restoreIdentifier
+        isPrivate = settings.isPrivate
         journal = settings.journal
         capture = settings.capture
         let format: Log.Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal

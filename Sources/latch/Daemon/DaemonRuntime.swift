@@ -66,8 +66,10 @@ final class DaemonRuntime {
             guard address.canReopen, error.isMendedByWaiting else { throw error }
             launched = .failure(error)
         }
+        var configuration = HostConfiguration(deviceName: deviceName)
+        configuration.privacy = plan.isPrivate
         host = Host(
-            configuration: HostConfiguration(deviceName: deviceName), snapshot: try store.load(), store: store,
+            configuration: configuration, snapshot: try store.load(), store: store,
             random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
         let controller = ControllerConnection(

@@ -1,0 +1,29 @@
+import BluetoothCore
+import SecurityManager
+
+// MARK: Under which address this side is on the air, and whom it has to look for under another
+
+extension Host {
+    /// A resolvable private address, where privacy is on and there is somebody to resolve it. While a window is open the
+    /// identity address: the stranger that it is open for knows nothing else, be it from a setup code.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.7.1 to 10.7.3 (Privacy feature in each role)
+    var addressForAir: DeviceAddress {
+        guard configuration.privacy, pairingWindow == nil, bondBook.hasBonds else { return identity.address.address }
+        return privateAddress.address(at: now, random: &random)
+    }
+
+    /// When ``addressForAir`` becomes another one by itself.
+    var addressDeadline: Instant? {
+        configuration.privacy && pairingWindow == nil && bondBook.hasBonds ? privateAddress.deadline : nil
+    }
+
+    /// Of those who are wanted, who may be on the air under an address that only their key tells: no accept list finds
+    /// them, so that they are listened for.
+    func privatePeers(among wanted: [DeviceAddress]) -> Set<DeviceAddress> {
+        Set(
+            wanted.filter { address in
+                IdentityAddress(address).flatMap(bondBook.bondForEncryption)?.peerIRK != nil
+            })
+    }
+}
