@@ -70,7 +70,7 @@ extension ATTPDU {
     package init(_ bytes: [UInt8], values: inout RecycledOctets) throws(DecodingError) {
         var storage = RecycledOctets()
         swap(&storage, &values)
-        var reader = ByteReader(bytes.span.bytes, recycling: storage)
+        var reader = ByteReader(bytes.span.bytes, recycling: consume storage)
         defer { values = reader.takeStorage() }
         self = try Self(decoding: &reader)
         try reader.expectEnd()

@@ -50,7 +50,8 @@ struct LongRead: ClientProcedure {
     }
 
     private mutating func append(_ octets: [UInt8], _ mtu: Int) -> ClientStep {
-        value.append(contentsOf: octets)
+        // Most values are whole in one answer, and are not copied out of it.
+        if value.isEmpty { value = octets } else { value.append(contentsOf: octets) }
         guard offset + value.count <= ATTBound.attributeValueOctets else { return .failed(.tooMuch) }
         let isLast = octets.count < mtu - 1 || offset + value.count == ATTBound.attributeValueOctets
         return isLast ? .finished(.success(.value(value))) : next()
