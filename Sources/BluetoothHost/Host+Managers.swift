@@ -59,7 +59,10 @@ extension Host {
             consider(link.logical.deadline)
             consider(link.negotiation.deadline)
             consider(link.pairing.deadline)
+            consider(link.inquiry?.deadline)
+            consider(link.lifecycle.deadline)
         }
+        for link in rejectedLinks.values { consider(link.deadline) }
         return earliest
     }
 
@@ -78,6 +81,7 @@ extension Host {
             reconcile()
         }
         for link in linksInOrder { timerFired(link) }
+        endOverdueLinks()
     }
 
     func setState(_ new: HostState) {

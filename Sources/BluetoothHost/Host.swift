@@ -50,6 +50,8 @@ package final class Host {
     /// In the order in which they were made.
     var linksInOrder: [Link] = []
     var linksByHandle: [ConnectionHandle: LinkID] = [:]
+    /// Handles of links that found no slot, until the controller has taken them back.
+    var rejectedLinks: [ConnectionHandle: LinkLifecycle] = [:]
     var nextLinkNumber: UInt64 = 1
 
     var server: GATTServer

@@ -81,8 +81,8 @@ package enum CommandQueueOutput: Equatable, Sendable {
 package struct CommandQueue: Sendable {
     /// How long a controller may take to answer, or to allow the next command.
     package static let answerTimeoutMilliseconds: UInt64 = 2_000
-    /// Commands that wait for their turn.
-    package static let maximumQueuedCommands = 64
+    /// Commands that wait for their turn: several for each of 32 links.
+    package static let maximumQueuedCommands = 256
 
     private struct Queued: Sendable {
         var opcode: HCIOpcode

@@ -18,9 +18,9 @@ import VirtualRadio
         var central: CentralApp?
         var published: PublishedService?
 
-        init() {
-            lock = world.add("lock", random: 11)
-            key = world.add("key", random: 22)
+        init(hardware: ControllerConfiguration = ControllerConfiguration()) {
+            lock = world.add("lock", random: 11, hardware: hardware)
+            key = world.add("key", random: 22, hardware: hardware)
         }
 
         func launchLock() {

@@ -137,7 +137,7 @@ import Testing
         let (scene, app, door) = try ready()
         var tokens: [OperationToken] = []
         scene.key.call { host in
-            tokens = (0...Host.rssiWaitingMaximum).map { _ in host.perform(app.manager, door, .readRSSI) }
+            tokens = (0...Host.readingWaitingMaximum).map { _ in host.perform(app.manager, door, .readRSSI) }
         }
         guard case .failure(.noResources) = app.results[try #require(tokens.last)] else {
             Issue.record("\(app.results)")

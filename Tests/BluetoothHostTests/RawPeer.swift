@@ -63,6 +63,12 @@ final class RawPeer {
         return false
     }
 
+    /// Lets itself be connected to, with nothing to say of itself.
+    func advertise() {
+        command(0x2006, [0x20, 0, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0])
+        command(0x200A, [1])
+    }
+
     func disconnect() {
         guard let handle else { return }
         command(0x0406, Self.little(handle) + [0x13])

@@ -13,8 +13,11 @@ final class World {
 
     init(seed: UInt64 = 1) { radio = VirtualRadio(configuration: AirConfiguration(pacing: .paced, seed: seed)) }
 
-    func add(_ name: String, random seed: UInt64, store: MemoryHostStore = MemoryHostStore()) -> Node {
-        let node = Node(name: name, radio: self, seed: seed, store: store)
+    func add(
+        _ name: String, random seed: UInt64, store: MemoryHostStore = MemoryHostStore(),
+        hardware: ControllerConfiguration = ControllerConfiguration()
+    ) -> Node {
+        let node = Node(name: name, radio: self, seed: seed, store: store, hardware: hardware)
         nodes.append(node)
         return node
     }
@@ -83,13 +86,20 @@ final class Node {
     var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     var configuration: HostConfiguration
 
-    init(name: String, radio world: World, seed: UInt64, store: MemoryHostStore = MemoryHostStore()) {
+    /// What its controller is made of.
+    private let hardware: ControllerConfiguration
+
+    init(
+        name: String, radio world: World, seed: UInt64, store: MemoryHostStore = MemoryHostStore(),
+        hardware: ControllerConfiguration = ControllerConfiguration()
+    ) {
+        self.hardware = hardware
         self.store = store
         self.name = name
         self.world = world
         self.seed = seed
         configuration = HostConfiguration(deviceName: name)
-        controller = world.radio.addController()
+        controller = world.radio.addController(hardware)
     }
 
     /// Launches on what the store kept. `prepare` is the app: it registers its managers before the controller answers.
@@ -113,7 +123,7 @@ final class Node {
         killAfterActs = nil
         killBeforeCommit = nil
         world.radio.unplug(controller)
-        controller = world.radio.addController()
+        controller = world.radio.addController(hardware)
     }
 
     /// An API call of the app, as an iteration of its own.
@@ -161,7 +171,7 @@ final class Node {
     private func reopen(_ host: Host) {
         host.transportClosed()
         world.radio.unplug(controller)
-        controller = world.radio.addController()
+        controller = world.radio.addController(hardware)
         host.transportOpened()
     }
 

@@ -53,6 +53,8 @@ package enum ClientProcedure: Sendable {
     /// Signed with the bond's CSRK and its next counter; only on an unencrypted link.
     case signedWrite(AttributeHandle, [UInt8])
     case readRSSI
+    /// Which of the 37 data channels the link uses now.
+    case readChannelMap
 }
 
 /// What a procedure brought back.
@@ -69,6 +71,7 @@ package enum ClientValue: Sendable {
     /// The counter that the write was signed with: part of what a receipt answers.
     case signed(counter: UInt32)
     case rssi(Int8)
+    case channelMap(LEChannelMap)
 }
 
 /// How a central pairs. The method is pinned: another one is a failure, never a fallback.

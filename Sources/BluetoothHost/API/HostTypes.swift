@@ -47,10 +47,12 @@ package struct LinkInfo: Sendable {
     /// ATT_MTU in octets.
     package var mtu: Int
     package var address: DeviceAddress
+    /// What is known of the link below L2CAP.
+    package var facts: LinkFacts
 
     package init(
         link: LinkID, peer: PeerIdentifier, bond: BondID?, isProven: Bool, security: LinkSecurity, mtu: Int,
-        address: DeviceAddress
+        address: DeviceAddress, facts: LinkFacts = LinkFacts()
     ) {
         self.link = link
         self.peer = peer
@@ -59,6 +61,7 @@ package struct LinkInfo: Sendable {
         self.security = security
         self.mtu = mtu
         self.address = address
+        self.facts = facts
     }
 }
 
@@ -100,6 +103,8 @@ package enum HostError: Error, Equatable, Sendable {
     case invalidPSM
     /// Every slot or queue that this needs is taken; the bound is a named constant of the host.
     case noResources
+    /// The controller has no command for it.
+    case unsupportedByController
     /// The link went away before the answer came.
     case disconnected(HCIErrorCode)
     case connectionFailed(HCIErrorCode)

@@ -120,8 +120,8 @@ extension Host {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
-        if case .readRSSI = procedure {
-            readRSSI(link, manager, token)
+        if let reading = LinkReading(procedure) {
+            ask(reading, of: link, manager, token)
             return token
         }
         guard let operation = GATTClientOperation(procedure) else {
@@ -164,18 +164,6 @@ extension Host {
         }
         start(.configure(ccc, configuration), operation, token, on: link)
         return token
-    }
-
-    /// Readings of one link's signal strength that apps may wait for.
-    static let rssiWaitingMaximum = 64
-
-    private func readRSSI(_ link: Link, _ manager: ManagerID, _ token: OperationToken) {
-        guard link.rssiWaiting.count < Self.rssiWaitingMaximum else {
-            return finish(manager, token, link.peer, .failure(.noResources))
-        }
-        link.rssiWaiting.append((manager, token))
-        guard link.rssiWaiting.count == 1 else { return }
-        submit(HCIReadRSSI(handle: link.handle), for: .link(link.id, .readRSSI))
     }
 
     func start(_ operation: GATTClientOperation, _ kind: LinkOperation, _ token: OperationToken, on link: Link) {
@@ -303,7 +291,7 @@ extension GATTClientOperation {
         case .reliableWrites(let writes): self = .reliableWrites(writes)
         case .writeWithoutResponse(let handle, let value): self = .writeWithoutResponse(handle, value)
         case .signedWrite(let handle, let value): self = .signedWriteWithoutResponse(handle, value)
-        case .readRSSI: return nil
+        case .readRSSI, .readChannelMap: return nil
         }
     }
 }

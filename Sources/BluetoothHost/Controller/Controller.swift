@@ -11,13 +11,15 @@ enum CommandPurpose {
     case initiator
     case link(LinkID, LinkCommand)
     /// Ends a link that this side has no room for.
-    case rejectLink
+    case rejectLink(ConnectionHandle)
     /// Its failure changes nothing that the events do not say.
     case ignored
 }
 
 enum LinkCommand {
-    case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, connectionParametersRequest, readRSSI
+    case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, connectionParametersRequest
+    case reading(LinkReading)
+    case inquiry(LinkInquiry.Step)
 }
 
 /// What a PDU was sent for, where its completion matters.

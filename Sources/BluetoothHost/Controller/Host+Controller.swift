@@ -61,7 +61,7 @@ extension Host {
     }
 
     /// The controller failed or lost its way: start over, and run again what was running.
-    private func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
+    func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
 
     func withRecovery(_ input: ControllerRecovery.Input) {
         var outputs: [ControllerRecovery.Output] = []
@@ -86,6 +86,7 @@ extension Host {
     private func startOver() {
         setState(.resetting)
         for link in linksInOrder { closed(link, reason: .hardwareFailure) }
+        rejectedLinks = [:]
         gapRetryAt = nil
         ownAddress.reset()
         advertisingSets.reset(count: 1)
@@ -106,40 +107,50 @@ extension Host {
         case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
         case .numberOfCompletedPackets(let packets): received(packets)
         case .disconnectionComplete(let event):
-            guard event.status == .success, let link = link(at: event.handle) else { return }
-            closed(link, reason: event.reason)
+            happened(
+                event.status == .success ? .disconnected : .notDisconnected, at: event.handle, reason: event.reason)
             reconcile()
         case .encryptionChange(let event):
-            guard let link = link(at: event.handle) else { return }
+            guard let link = openLink(at: event.handle) else { return }
             encryptionChanged(link, event.status, isOn: event.encryptionEnabled != .off)
         case .encryptionKeyRefreshComplete(let event):
-            guard let link = link(at: event.handle) else { return }
+            guard let link = openLink(at: event.handle) else { return }
             encryptionChanged(link, event.status, isOn: true)
         case .hardwareError(let code): controllerFailed(.hardwareError(code: code))
         case .le(let event): received(event)
-        case .readRemoteVersionInformationComplete, .dataBufferOverflow, .unknown: break
+        case .readRemoteVersionInformationComplete(let event): learned(event)
+        case .dataBufferOverflow: faults += 1
+        case .unknown: break
         }
     }
 
     private func received(_ event: HCILEEvent) {
         switch event {
         case .connectionComplete(let event):
-            connectionComplete(event.status, event.handle, event.role, event.peerAddress)
+            let facts = LinkFacts(
+                connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
+                supervisionTimeout: event.supervisionTimeout)
+            connectionComplete(event.status, event.handle, event.role, event.peerAddress, facts)
         case .enhancedConnectionComplete(let event):
-            connectionComplete(event.status, event.handle, event.role, event.peerAddress)
+            let facts = LinkFacts(
+                connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
+                supervisionTimeout: event.supervisionTimeout)
+            connectionComplete(event.status, event.handle, event.role, event.peerAddress, facts)
         case .advertisingReport(let event): received(event)
         case .extendedAdvertisingReport(let event): received(event)
         case .advertisingSetTerminated(let event): advertisingSetTerminated(event)
         case .longTermKeyRequest(let event):
-            guard let link = link(at: event.handle) else { return }
+            guard let link = openLink(at: event.handle) else { return }
             longTermKeyRequested(link, event)
         case .remoteConnectionParameterRequest(let event): answer(event)
         // Asked for by no command of ours.
         case .scanTimeout, .scanRequestReceived: break
-        case .connectionUpdateComplete(let event): connectionUpdated(event)
-        case .readRemoteFeaturesComplete, .dataLengthChange, .phyUpdateComplete,
-            .channelSelectionAlgorithm, .unknown:
-            break
+        case .connectionUpdateComplete(let event): learned(event)
+        case .readRemoteFeaturesComplete(let event): learned(event)
+        case .dataLengthChange(let event): learned(event)
+        case .phyUpdateComplete(let event): learned(event)
+        case .channelSelectionAlgorithm(let event): learned(event)
+        case .unknown: break
         }
     }
 
@@ -191,7 +202,7 @@ extension Host {
         let asked = ConnectionParameters(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency,
             timeout: event.supervisionTimeout)
-        guard link(at: event.handle) != nil, asked.isValid else {
+        guard openLink(at: event.handle) != nil, asked.isValid else {
             let refusal = HCILERemoteConnectionParameterRequestNegativeReply(
                 handle: event.handle, reason: .unacceptableConnectionParameters)
             return submit(refusal, for: .ignored)
@@ -230,7 +241,8 @@ extension Host {
         case .ownAddress, .advertiser, .scanner, .initiator: completedGAP(purpose, status)
         case .link(let id, let command):
             if let link = links[id] { answered(link, command, status, completion) }
-        case .rejectLink, .ignored: break
+        case .rejectLink(let handle): disconnectAnswered(status, at: handle)
+        case .ignored: break
         }
     }
 
@@ -247,11 +259,14 @@ extension Host {
         _ link: Link, _ command: LinkCommand, _ status: HCIErrorCode, _ completion: HCICommandCompletion
     ) {
         switch command {
-        case .readRSSI: rssiAnswered(completion, link)
-        case .connectionUpdate: connectionUpdateAnswered(link)
+        case .reading(let reading): read(reading, completion, link)
+        // What was accepted ends in an event of its own.
+        case .connectionUpdate: if status != .success { connectionUpdateEnded(link) }
         case .connectionParametersRequest: negotiate(link) { $0.linkLayerAnswered(status) }
+        case .inquiry(let step): inquiryAnswered(link, step, status)
+        case .disconnect: disconnectAnswered(status, at: link.handle)
         // Refused for a link that has gone, or is going: its Disconnection Complete tells.
-        case .disconnect, .longTermKeyReply: break
+        case .longTermKeyReply: break
         case .enableEncryption:
             if status != .success { encryptionChanged(link, status, isOn: false) }
         }
@@ -288,17 +303,5 @@ extension Host {
         reconcile()
         state = .resetting
         setState(.poweredOn)
-    }
-
-    private func rssiAnswered(_ completion: HCICommandCompletion, _ link: Link) {
-        let result: Result<ClientValue, HostError>
-        do throws(HCICommandFailure) {
-            result = .success(.rssi(try completion.returnParameters(of: HCIReadRSSI.self).rssi))
-        } catch {
-            result = .failure(.disconnected(completion.status ?? .unspecifiedError))
-        }
-        let waiting = link.rssiWaiting
-        link.rssiWaiting = []
-        for (manager, token) in waiting { finish(manager, token, link.peer, result) }
     }
 }

@@ -61,9 +61,4 @@ extension Host {
         case nil: return
         }
     }
-
-    func connectionUpdated(_ event: HCILEConnectionUpdateComplete) {
-        guard let link = link(at: event.handle) else { return }
-        negotiate(link) { $0.linkLayerCompleted(event.status, now: now) }
-    }
 }

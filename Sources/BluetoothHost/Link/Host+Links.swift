@@ -21,7 +21,8 @@ extension Host {
     func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle].flatMap { links[$0] } }
 
     func connectionComplete(
-        _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: LEPeerAddress
+        _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: LEPeerAddress,
+        _ facts: LinkFacts
     ) {
         // 0x02 ends a cancelled attempt; directed advertising, which ends with 0x3C, is nothing that this host does. The
         // other parameters of a failure mean nothing, the role among them.
@@ -37,11 +38,13 @@ extension Host {
         case .peripheral:
             if let set = advertisingSets.onlyEnabled { own = advertisingSets.stopped(set) ?? own }
         }
-        if let stale = link(at: handle) { closed(stale, reason: .unspecifiedError) }
-        if let address = peerAddress.address, hasSlot(for: address, role) {
-            opened(handle, role, address, own: own)
+        // A link that the handle still stands for here is not there any more: it takes no slot.
+        let isReplaced = link(at: handle) != nil
+        if let address = peerAddress.address, hasSlot(for: address, role, isReplaced: isReplaced) {
+            let lifecycle = happened(.connected, at: handle)
+            opened(handle, role, address, own: own, lifecycle, facts)
         } else {
-            submit(HCIDisconnect(handle: handle, reason: .remoteDeviceTerminatedLowResources), for: .rejectLink)
+            happened(.connectedWithoutSlot, at: handle, reason: .remoteDeviceTerminatedLowResources)
         }
         reconcile()
     }
@@ -49,8 +52,8 @@ extension Host {
     /// Slots that only a peer whose address is a bonded one's may take, where there is more than one.
     static let slotsForBondedPeers = 1
 
-    private func hasSlot(for address: DeviceAddress, _ role: LinkRole) -> Bool {
-        var free = configuration.linksMaximum - links.count
+    private func hasSlot(for address: DeviceAddress, _ role: LinkRole, isReplaced: Bool) -> Bool {
+        var free = configuration.linksMaximum - links.count + (isReplaced ? 1 : 0)
         if role == .peripheral, configuration.linksMaximum > 1 {
             if case .bonded = bondBook.resolve(address) {} else { free -= Self.slotsForBondedPeers }
         }
@@ -58,7 +61,8 @@ extension Host {
     }
 
     private func opened(
-        _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress
+        _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress,
+        _ lifecycle: LinkLifecycle, _ facts: LinkFacts
     ) {
         var identity: IdentityAddress?
         if case .bonded(let known) = bondBook.resolve(address) { identity = known }
@@ -67,10 +71,12 @@ extension Host {
         nextLinkNumber += 1
         let link = Link(
             id: id, handle: handle, role: role, ownAddress: own, address: address, peer: peer, mtu: configuration.mtu,
-            pairing: makePairingMachine(role, own: own, peer: address),
+            pairing: makePairingMachine(role, own: own, peer: address), lifecycle: lifecycle,
+            inquiry: role == .central ? LinkInquiry(now: now) : nil,
             negotiation: ConnectionParameterNegotiation(
                 connectedAt: now,
-                usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)))
+                usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)),
+            facts: facts)
         links[id] = link
         linksInOrder.append(link)
         linksByHandle[handle] = id
@@ -120,7 +126,7 @@ extension Host {
         links[link.id] = nil
         linksInOrder.removeAll { $0 === link }
         linksByHandle[link.handle] = nil
-        link.isDisconnecting = true
+        link.lifecycle = LinkLifecycle()
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
         perform(sends)
@@ -129,8 +135,7 @@ extension Host {
         runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$1) }
         closeChannels(link, reason: reason)
-        for (manager, token) in link.rssiWaiting { finish(manager, token, link.peer, .failure(.disconnected(reason))) }
-        link.rssiWaiting = []
+        for reading in LinkReading.allCases { finish(reading, of: link, .failure(.disconnected(reason))) }
         switch link.role {
         case .central: centralLinkClosed(link, reason)
         case .peripheral:
@@ -142,9 +147,8 @@ extension Host {
     }
 
     func disconnect(_ link: Link, reason: HCIErrorCode) {
-        guard !link.isDisconnecting else { return }
-        link.isDisconnecting = true
-        submit(HCIDisconnect(handle: link.handle, reason: reason), for: .link(link.id, .disconnect))
+        guard links[link.id] != nil else { return }
+        happened(.disconnect, at: link.handle, reason: reason)
     }
 
     /// Ends a link from this side.
@@ -176,6 +180,7 @@ extension Host {
         pairing(link, .timerFired)
         withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
         negotiate(link) { $0.timerFired(now: now) }
+        if link.inquiry?.isDue(now) == true { inquire(link) }
     }
 }
 
@@ -239,7 +244,7 @@ extension Host {
             for: .link(link.id, .connectionUpdate))
     }
 
-    func connectionUpdateAnswered(_ link: Link) {
+    func connectionUpdateEnded(_ link: Link) {
         link.isUpdatingConnection = false
         guard let next = link.waitingConnectionUpdate else { return }
         link.waitingConnectionUpdate = nil

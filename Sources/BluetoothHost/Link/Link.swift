@@ -41,8 +41,12 @@ final class Link {
     /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
     var encryptingWith: BondID?
 
-    /// This side asked for the disconnection: nothing more is read from the link.
-    var isDisconnecting = false
+    var lifecycle: LinkLifecycle
+    /// As central.
+    var inquiry: LinkInquiry?
+    var facts: LinkFacts
+    /// This side asked for the disconnection, or the link is gone: nothing more is read from it, or asked of it.
+    var isDisconnecting: Bool { lifecycle.state != .open }
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
     /// As central: the managers whose connection this link is. Who takes it back leaves, and hears no more of the link.
@@ -51,8 +55,8 @@ final class Link {
     /// One at a time, so that a peer that asks without end cannot fill the command queue.
     var isUpdatingConnection = false
     var waitingConnectionUpdate: ConnectionParameters?
-    /// Who asked for the signal strength: one command answers them all.
-    var rssiWaiting: [(ManagerID, OperationToken)] = []
+    /// Who asked for a reading: one command answers them all.
+    var readingsWaiting: [LinkReading: [(ManagerID, OperationToken)]] = [:]
     var operations: [UInt64: SecuredOperation] = [:]
     /// Requests of the peer that wait for an app.
     var requests: [UInt64: ServerRequestKind] = [:]
@@ -65,9 +69,13 @@ final class Link {
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, ownAddress: DeviceAddress, address: DeviceAddress,
-        peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, negotiation: ConnectionParameterNegotiation
+        peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle, inquiry: LinkInquiry?,
+        negotiation: ConnectionParameterNegotiation, facts: LinkFacts
     ) {
+        self.lifecycle = lifecycle
+        self.inquiry = inquiry
         self.negotiation = negotiation
+        self.facts = facts
         self.pairing = pairing
         self.id = id
         self.handle = handle
@@ -84,9 +92,12 @@ final class Link {
     var info: LinkInfo {
         LinkInfo(
             link: id, peer: peer, bond: bond, isProven: isProven, security: security, mtu: endpoint.mtu,
-            address: address)
+            address: address, facts: facts)
     }
 }
+
+/// What the controller can be asked about a link at any time.
+enum LinkReading: CaseIterable { case rssi, channelMap }
 
 enum ServerRequestKind { case read, write }
 

@@ -94,6 +94,7 @@ extension Host {
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)
+        inquire(link)
     }
 
     private func securityChanged(_ link: Link, _ error: HostError?) {

@@ -16,7 +16,7 @@ func appleError(_ error: HostError) -> any Error {
     case .pairing, .notBonded: CBATTError(.insufficientAuthentication)
     case .encryptionFailed(.pinOrKeyMissing): CBError(.peerRemovedPairingInformation)
     case .encryptionFailed: CBError(.encryptionTimedOut)
-    case .cannotSign: CBError(.operationNotSupported)
+    case .cannotSign, .unsupportedByController: CBError(.operationNotSupported)
     }
 }
 

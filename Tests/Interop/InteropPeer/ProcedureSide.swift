@@ -5,6 +5,7 @@ import CoreBluetoothEssentials
 import DaemonControl
 import FoundationEssentials
 import GATT
+import HCI
 import SecurityManager
 
 /// GATT procedures by handles, beside Apple's API: what that has no call for. Answered when they have ended.
@@ -107,6 +108,7 @@ extension JSONObject {
         case .written: self = [:]
         case .signed(let counter): self = ["counter": JSONValue(counter)]
         case .rssi(let rssi): self = ["rssi": JSONValue(rssi)]
+        case .channelMap(let map): self = ["channels": JSONValue(map.count)]
         }
     }
 

@@ -1,0 +1,57 @@
+import BluetoothCore
+import HCI
+
+// MARK: What happens to a connection handle
+
+extension Host {
+    /// The link at a handle, if events are its to hear.
+    func openLink(at handle: ConnectionHandle) -> Link? {
+        guard let link = link(at: handle), link.lifecycle.handle(.event, now: now) == [.deliver] else { return nil }
+        return link
+    }
+
+    /// Runs what happened to a handle through its lifecycle, and does what follows, but for making the link that it opens.
+    /// `reason`: why it ended, or is to end.
+    @discardableResult
+    func happened(
+        _ input: LinkLifecycle.Input, at handle: ConnectionHandle, reason: HCIErrorCode = .unspecifiedError
+    ) -> LinkLifecycle {
+        let link = link(at: handle)
+        var lifecycle = link?.lifecycle ?? rejectedLinks[handle] ?? LinkLifecycle()
+        let outputs = lifecycle.handle(input, now: now)
+        if !outputs.contains(.close) { link?.lifecycle = lifecycle }
+        rejectedLinks[handle] = lifecycle.isRejected ? lifecycle : nil
+        for output in outputs {
+            switch output {
+            case .fault: faults += 1
+            case .close: if let link { closed(link, reason: reason) }
+            case .disconnect:
+                let purpose: CommandPurpose =
+                    if let link, !lifecycle.isRejected { .link(link.id, .disconnect) } else { .rejectLink(handle) }
+                submit(HCIDisconnect(handle: handle, reason: reason), for: purpose)
+            case .controllerFailed: controllerFailed(.unresponsive(HCIDisconnect.opcode))
+            case .open, .deliver: break
+            }
+        }
+        return lifecycle
+    }
+
+    func disconnectAnswered(_ status: HCIErrorCode, at handle: ConnectionHandle) {
+        switch status {
+        case .success: break
+        case .unknownConnectionIdentifier:
+            happened(.disconnectNotKnown, at: handle, reason: .connectionTerminatedByLocalHost)
+            reconcile()
+        default: happened(.disconnectRefused, at: handle)
+        }
+    }
+
+    /// A link that should have ended by now, and has not, is the controller's fault: with it every link starts anew.
+    func endOverdueLinks() {
+        func isOverdue(_ lifecycle: LinkLifecycle) -> Bool { lifecycle.deadline.map { $0 <= now } ?? false }
+        let overdue =
+            linksInOrder.first { isOverdue($0.lifecycle) }?.handle
+            ?? rejectedLinks.first { isOverdue($0.value) }?.key
+        if let overdue { happened(.deadline, at: overdue) }
+    }
+}

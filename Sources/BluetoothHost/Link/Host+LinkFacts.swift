@@ -1,0 +1,149 @@
+import BluetoothCore
+import HCI
+
+// MARK: What is learned of a link below L2CAP
+
+extension Host {
+    func learned(_ event: HCILEConnectionUpdateComplete) {
+        guard let link = openLink(at: event.handle) else { return }
+        if event.status == .success {
+            link.facts.connectionInterval = event.connectionInterval
+            link.facts.peripheralLatency = event.peripheralLatency
+            link.facts.supervisionTimeout = event.supervisionTimeout
+        }
+        connectionUpdateEnded(link)
+        negotiate(link) { $0.linkLayerCompleted(event.status, now: now) }
+    }
+
+    func learned(_ event: HCILEDataLengthChange) {
+        guard let link = openLink(at: event.handle) else { return }
+        link.facts.txDataLength = DataLength(octets: event.maxTxOctets, microseconds: event.maxTxTime)
+        link.facts.rxDataLength = DataLength(octets: event.maxRxOctets, microseconds: event.maxRxTime)
+    }
+
+    func learned(_ event: HCILEChannelSelectionAlgorithm) {
+        openLink(at: event.handle)?.facts.channelSelection = event.algorithm
+    }
+
+    func learned(_ event: HCILEPHYUpdateComplete) {
+        guard let link = openLink(at: event.handle) else { return }
+        if event.status == .success {
+            link.facts.txPHY = event.txPHY
+            link.facts.rxPHY = event.rxPHY
+        }
+        inquiryEnded(link, .phy)
+    }
+
+    func learned(_ event: HCILEReadRemoteFeaturesComplete) {
+        guard let link = openLink(at: event.handle) else { return }
+        if event.status == .success { link.facts.features = event.features }
+        inquiryEnded(link, .features)
+    }
+
+    func learned(_ event: HCIReadRemoteVersionInformationComplete) {
+        guard let link = openLink(at: event.handle) else { return }
+        if event.status == .success {
+            link.facts.version = LinkFacts.Version(
+                core: event.version, companyIdentifier: event.companyIdentifier, subversion: event.subversion)
+        }
+        inquiryEnded(link, .version)
+    }
+}
+
+// MARK: What is asked of the peer's link layer
+
+extension Host {
+    /// The link is encrypted, or has waited for that long enough.
+    func inquire(_ link: Link) {
+        if let step = link.inquiry?.begin(controller.facts, link.facts) { ask(step, of: link) }
+    }
+
+    func inquiryAnswered(_ link: Link, _ step: LinkInquiry.Step, _ status: HCIErrorCode) {
+        // Of the data length there is an event only if it changes.
+        if status != .success || step == .dataLength { inquiryEnded(link, step) }
+    }
+
+    private func inquiryEnded(_ link: Link, _ step: LinkInquiry.Step) {
+        guard let next = link.inquiry?.ended(step, controller.facts, link.facts) else { return }
+        ask(next, of: link)
+    }
+
+    private func ask(_ step: LinkInquiry.Step, of link: Link) {
+        guard !link.isDisconnecting else { return }
+        let command: any HCICommand =
+            switch step {
+            case .features: HCILEReadRemoteFeatures(handle: link.handle)
+            case .version: HCIReadRemoteVersionInformation(handle: link.handle)
+            case .dataLength:
+                HCILESetDataLength(
+                    handle: link.handle, txOctets: controller.facts.maximumDataLength.octets,
+                    txTime: controller.facts.maximumDataLength.microseconds)
+            case .phy: HCILESetPHY(handle: link.handle, indifference: [], tx: .le2M, rx: .le2M, options: 0)
+            }
+        submit(command, for: .link(link.id, .inquiry(step)))
+    }
+}
+
+// MARK: What apps ask the controller
+
+extension LinkReading {
+    /// nil for what the peer is asked.
+    init?(_ procedure: ClientProcedure) {
+        switch procedure {
+        case .readRSSI: self = .rssi
+        case .readChannelMap: self = .channelMap
+        default: return nil
+        }
+    }
+
+    fileprivate var command: SupportedCommands.Position {
+        switch self {
+        case .rssi: .readRSSI
+        case .channelMap: .leReadChannelMap
+        }
+    }
+}
+
+extension Host {
+    /// How many may wait for one reading of one link.
+    static let readingWaitingMaximum = 64
+
+    func ask(_ reading: LinkReading, of link: Link, _ manager: ManagerID, _ token: OperationToken) {
+        let waiting = link.readingsWaiting[reading, default: []].count
+        guard controller.facts.supports(reading.command) else {
+            return finish(manager, token, link.peer, .failure(.unsupportedByController))
+        }
+        guard waiting < Self.readingWaitingMaximum else {
+            return finish(manager, token, link.peer, .failure(.noResources))
+        }
+        link.readingsWaiting[reading, default: []].append((manager, token))
+        guard waiting == 0 else { return }
+        let command: any HCICommand =
+            switch reading {
+            case .rssi: HCIReadRSSI(handle: link.handle)
+            case .channelMap: HCILEReadChannelMap(handle: link.handle)
+            }
+        submit(command, for: .link(link.id, .reading(reading)))
+    }
+
+    func read(_ reading: LinkReading, _ completion: HCICommandCompletion, _ link: Link) {
+        let result: Result<ClientValue, HostError>
+        do throws(HCICommandFailure) {
+            switch reading {
+            case .rssi: result = .success(.rssi(try completion.returnParameters(of: HCIReadRSSI.self).rssi))
+            case .channelMap:
+                let map = try completion.returnParameters(of: HCILEReadChannelMap.self).channelMap
+                link.facts.channelMap = map
+                result = .success(.channelMap(map))
+            }
+        } catch {
+            result = .failure(.disconnected(completion.status ?? .unspecifiedError))
+        }
+        finish(reading, of: link, result)
+    }
+
+    func finish(_ reading: LinkReading, of link: Link, _ result: Result<ClientValue, HostError>) {
+        let waiting = link.readingsWaiting.removeValue(forKey: reading) ?? []
+        for (manager, token) in waiting { finish(manager, token, link.peer, result) }
+    }
+}
