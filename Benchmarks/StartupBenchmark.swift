@@ -82,8 +82,12 @@ struct StartupBenchmark {
         return BenchmarkError("the daemon does not advertise: \(log ?? "")")
     }
 
-    /// Command Complete with one command allowed, for LE Set Advertising Enable, with success.
-    private static let advertisingAnswered: [UInt8] = [0x04, 0x0E, 0x04, 0x01, 0x0A, 0x20, 0x00]
+    /// Command Complete, with success, of LE Set Advertising Enable or of LE Set Extended Advertising Enable.
+    private static func isAdvertisingAnswered(_ octets: some Collection<UInt8>) -> Bool {
+        let event = Array(octets.suffix(7))
+        guard event.starts(with: [0x04, 0x0E, 0x04]) else { return false }
+        return event.suffix(3) == [0x0A, 0x20, 0x00] || event.suffix(3) == [0x39, 0x20, 0x00]
+    }
 
     private func relayUntilAdvertising(_ host: Int32, _ controller: Int32, _ directory: String) throws {
         var ends = [
@@ -98,7 +102,7 @@ struct StartupBenchmark {
                 guard count > 0, write(to, buffer, count) == count else { throw Self.silent(directory) }
                 guard from == 1 else { continue }
                 answers.append(contentsOf: buffer[..<count])
-                if answers.ends(with: Self.advertisingAnswered) { return }
+                if Self.isAdvertisingAnswered(answers) { return }
             }
         }
         throw Self.silent(directory)
@@ -124,8 +128,4 @@ struct StartupBenchmark {
         }
         try store.database.commit([host])
     }
-}
-
-extension [UInt8] {
-    fileprivate func ends(with suffix: [UInt8]) -> Bool { self.suffix(suffix.count).elementsEqual(suffix) }
 }

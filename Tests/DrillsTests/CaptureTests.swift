@@ -98,12 +98,19 @@ struct Snoop {
     func events() {
         let connected: [UInt8] =
             [0x04, 0x3E, 19, 1, 0, 0x40, 0, 0, 1, 1, 2, 3, 4, 5, 0xC6, 24, 0, 0, 0, 200, 0, 0]
+        let enhanced: [UInt8] =
+            [0x04, 0x3E, 31, 10, 0, 0x40, 0, 1, 1, 1, 2, 3, 4, 5, 0xC6] + [UInt8](repeating: 0, count: 12)
+            + [24, 0, 0, 0, 200, 0, 0]
         let cases: [([UInt8], Bool, CaptureEvent)] = [
             ([0x01, 0x05, 0x20, 6, 1, 2, 3, 4, 5, 0xC6], true, .randomAddress(0xC605_0403_0201)),
             ([0x01, 0x0A, 0x20, 1, 1], true, .advertising(true)),
+            ([0x01, 0x39, 0x20, 6, 1, 1, 0, 0, 0, 0], true, .advertising(true)),
+            ([0x01, 0x39, 0x20, 2, 0, 0], true, .advertising(false)),
+            ([0x01, 0x43, 0x20, 2, 0, 0], true, .createConnection),
             ([0x01, 0x10, 0x20, 0], true, .broughtUp),
             ([0x04, 0x08, 4, 0, 0x40, 0, 1], false, .encrypted(handle: 0x40)),
             (connected, false, .linkUp(handle: 0x40, isCentral: true, peer: 0xC605_0403_0201)),
+            (enhanced, false, .linkUp(handle: 0x40, isCentral: false, peer: 0xC605_0403_0201)),
         ]
         for (octets, isFromHost, event) in cases {
             var reader = CaptureReader()

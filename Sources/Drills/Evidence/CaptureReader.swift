@@ -2,13 +2,14 @@
 enum CaptureEvent: Equatable, Sendable {
     /// Core 5.4, Vol 4, Part E, 7.8.4 (LE Set Random Address command)
     case randomAddress(UInt64)
-    /// Core 5.4, Vol 4, Part E, 7.8.9 (LE Set Advertising Enable command)
+    /// Core 5.4, Vol 4, Part E, 7.8.9 (LE Set Advertising Enable command), 7.8.56 (LE Set Extended Advertising Enable command)
     case advertising(Bool)
-    /// Core 5.4, Vol 4, Part E, 7.8.12 (LE Create Connection command)
+    /// Core 5.4, Vol 4, Part E, 7.8.12 (LE Create Connection command), 7.8.66 (LE Extended Create Connection command)
     case createConnection
     /// Core 5.4, Vol 4, Part E, 7.8.15 (LE Clear Filter Accept List command): the last step of a bring-up.
     case broughtUp
-    /// Core 5.4, Vol 4, Part E, 7.7.65.1 (LE Connection Complete event), when it was one.
+    /// Core 5.4, Vol 4, Part E, 7.7.65.1 (LE Connection Complete event), 7.7.65.10 (LE Enhanced Connection Complete event), when
+    /// it was one.
     case linkUp(handle: UInt16, isCentral: Bool, peer: UInt64)
     /// Core 5.4, Vol 4, Part E, 7.7.5 (Disconnection Complete event)
     case linkDown(handle: UInt16)
@@ -45,8 +46,8 @@ struct CaptureReader {
         guard let opcode = reader.integer(2, as: UInt16.self), reader.bytes(1) != nil else { return nil }
         switch opcode {
         case 0x2005: return reader.integer(6, as: UInt64.self).map { .randomAddress($0) }
-        case 0x200A: return reader.integer(1, as: UInt8.self).map { .advertising($0 == 1) }
-        case 0x200D: return .createConnection
+        case 0x200A, 0x2039: return reader.integer(1, as: UInt8.self).map { .advertising($0 == 1) }
+        case 0x200D, 0x2043: return .createConnection
         case 0x2010: return .broughtUp
         default: return nil
         }
@@ -67,7 +68,8 @@ struct CaptureReader {
             else { return nil }
             return .encrypted(handle: handle & 0x0FFF)
         case 0x3E:
-            guard reader.integer(1, as: UInt8.self) == 0x01, reader.integer(1, as: UInt8.self) == 0,
+            guard let subevent = reader.integer(1, as: UInt8.self), [0x01, 0x0A].contains(subevent),
+                reader.integer(1, as: UInt8.self) == 0,
                 let handle = reader.integer(2, as: UInt16.self), let role = reader.integer(1, as: UInt8.self),
                 reader.bytes(1) != nil, let peer = reader.integer(6, as: UInt64.self)
             else { return nil }
