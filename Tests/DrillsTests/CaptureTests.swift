@@ -102,6 +102,7 @@ struct Snoop {
             [0x04, 0x3E, 31, 10, 0, 0x40, 0, 1, 1, 1, 2, 3, 4, 5, 0xC6] + [UInt8](repeating: 0, count: 12)
             + [24, 0, 0, 0, 200, 0, 0]
         let cases: [([UInt8], Bool, CaptureEvent)] = [
+            ([0x04, 0x0E, 10, 4, 9, 0x10, 0, 1, 0, 1, 0x41, 0x4C, 2], false, .publicAddress(0x024C_4101_0001)),
             ([0x01, 0x05, 0x20, 6, 1, 2, 3, 4, 5, 0xC6], true, .randomAddress(0xC605_0403_0201)),
             ([0x01, 0x0A, 0x20, 1, 1], true, .advertising(true)),
             ([0x01, 0x39, 0x20, 6, 1, 1, 0, 0, 0, 0], true, .advertising(true)),

@@ -15,13 +15,13 @@ private final class Service: Sendable {
     let stopper: RadioServer.Stopper
     private let ended = DispatchSemaphore(value: 0)
 
-    init(pacing: AirConfiguration.Pacing = .immediate, capture: Bool = false) throws {
+    init(pacing: AirConfiguration.Pacing = .immediate, adapters: Int = 0, capture: Bool = false) throws {
         let directory = try temporaryDirectory()
         let started = DispatchSemaphore(value: 0)
         let stopper = Mutex<Result<RadioServer.Stopper, RadioServerError>?>(nil)
         let ended = self.ended
         let configuration = RadioServer.Configuration(
-            socketPath: directory + "/radio", controlPath: directory + "/control",
+            socketPath: directory + "/radio", adapters: adapters, controlPath: directory + "/control",
             air: AirConfiguration(pacing: pacing), captureDirectory: capture ? directory : nil)
         Thread.detachNewThread {
             do throws(RadioServerError) {
@@ -227,6 +227,25 @@ struct ServerTests {
         #expect(a.isClosed)
         #expect(try service.client().command(Opcode.readBDADDR) == address)
         #expect(try service.client().command(Opcode.readBDADDR) != address)
+    }
+
+    @Test func `an adapter has one address for each of its hosts, and the last to come is the one`() throws {
+        let service = try Service(adapters: 2)
+        defer { service.stop() }
+        let control = try service.client("control")
+        let first = try service.client("radio.1")
+        #expect(first.command(Opcode.readBDADDR) == complete(Opcode.readBDADDR, 0, "010001414C02"))
+        #expect(try service.client("radio.2").command(Opcode.readBDADDR)?.hasSuffix("020001414C02") == true)
+        #expect(try service.client().command(Opcode.readBDADDR)?.hasSuffix("000041414C02") == false)
+        let second = try service.client("radio.1")
+        #expect(second.command(Opcode.readBDADDR) == complete(Opcode.readBDADDR, 0, "010001414C02"))
+        #expect(first.isClosed)
+        // What was said of it holds for whoever has it.
+        let other = try service.client()
+        let ordinal = try #require(control.ask("list")?.split(separator: " ").last { $0.hasPrefix("public=") })
+        connectPair(other, second)
+        #expect(control.ask("distance 02:4C:41:01:00:01 \(ordinal.dropFirst(7)) 10") == "ok")
+        #expect(second.command(Opcode.readRSSI, [1, 0]) == complete(Opcode.readRSSI, 0, "0100 B5"))
     }
 
     @Test func `a line without an end is refused`() throws {

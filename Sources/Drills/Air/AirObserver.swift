@@ -1,6 +1,16 @@
 import CLinux
 import Glibc
 
+extension Role {
+    /// Which of the radio's adapters it has: the addresses on the air change, and tell nobody whose they are.
+    var adapter: RadioAdapter {
+        switch self {
+        case .lock: RadioAdapter(number: 1)
+        case .key: RadioAdapter(number: 2)
+        }
+    }
+}
+
 /// Follows the radio's captures while they grow, one file for each controller.
 final class AirObserver {
     enum Owner: Hashable { case role(Role), attacker, unknown }
@@ -34,12 +44,16 @@ final class AirObserver {
     private(set) var challengeHandle: UInt16?
     private(set) var damage: [String] = []
     private(set) var packets: [(controller: Int, packet: CapturePacket)] = []
-    var addresses: [Role: UInt64] = [:]
+    /// Under which address each role is on the air, or was when it was last: a private one before long.
+    private(set) var addresses: [Role: UInt64] = [:]
     private var attackers: Set<Int> = []
 
     init(directory: String) { self.directory = directory }
 
-    func declareAttacker(_ ordinal: Int) { attackers.insert(ordinal) }
+    func declareAttacker(_ ordinal: Int) {
+        attackers.insert(ordinal)
+        if stations.indices.contains(ordinal - 1) { stations[ordinal - 1].owner = .attacker }
+    }
 
     /// What is promised begins anew with an enrolment.
     func forgetSubscriptions() { confirmedSubscriptions = [:] }
@@ -53,7 +67,10 @@ final class AirObserver {
 
     /// Reads what has been added.
     func poll() {
-        while access(path(stations.count + 1), R_OK) == 0 { stations.append(Station(ordinal: stations.count + 1)) }
+        while access(path(stations.count + 1), R_OK) == 0 {
+            let ordinal = stations.count + 1
+            stations.append(Station(ordinal: ordinal, owner: attackers.contains(ordinal) ? .attacker : .unknown))
+        }
         for index in stations.indices { readMore(index) }
     }
 
@@ -81,7 +98,12 @@ final class AirObserver {
         guard let event = stations[index].reader.read(packet) else { return }
         let at = packet.unixMicroseconds &* 1000 &- Clock.unixOffsetNanoseconds
         switch event {
-        case .randomAddress(let address): own(index, address)
+        case .publicAddress(let address):
+            if let role = Role.allCases.first(where: { $0.adapter.address == address }) {
+                stations[index].owner = .role(role)
+            }
+        case .randomAddress(let address):
+            if case .role(let role) = stations[index].owner { addresses[role] = address }
         case .advertising(let isOn): if isOn, stations[index].advertisedAt == nil { stations[index].advertisedAt = at }
         case .createConnection:
             if stations[index].createConnectionAt == nil { stations[index].createConnectionAt = at }
@@ -98,18 +120,6 @@ final class AirObserver {
         case .encrypted(let handle): if stations[index].links[handle] != nil { stations[index].links[handle] = true }
         case .attribute(let handle, let isFromHost, let pdu):
             if stations[index].owner == .role(.key) { attribute(index, handle, isFromHost, pdu, at) }
-        }
-    }
-
-    private func own(_ index: Int, _ address: UInt64) {
-        if attackers.contains(stations[index].ordinal) {
-            stations[index].owner = .attacker
-        } else if let role = addresses.first(where: { $0.value == address })?.key {
-            stations[index].owner = .role(role)
-        } else if let role = Role.allCases.first(where: { addresses[$0] == nil }) {
-            // The lock is started first, then the key; each keeps its address for life.
-            addresses[role] = address
-            stations[index].owner = .role(role)
         }
     }
 

@@ -1,5 +1,7 @@
 /// What one packet of a capture says.
 enum CaptureEvent: Equatable, Sendable {
+    /// Core 5.4, Vol 4, Part E, 7.4.6 (Read BD_ADDR command), answered: which adapter it is.
+    case publicAddress(UInt64)
     /// Core 5.4, Vol 4, Part E, 7.8.4 (LE Set Random Address command)
     case randomAddress(UInt64)
     /// Core 5.4, Vol 4, Part E, 7.8.9 (LE Set Advertising Enable command), 7.8.56 (LE Set Extended Advertising Enable command)
@@ -56,6 +58,11 @@ struct CaptureReader {
     private mutating func event(_ reader: inout OctetReader) -> CaptureEvent? {
         guard let code = reader.integer(1, as: UInt8.self), reader.bytes(1) != nil else { return nil }
         switch code {
+        case 0x0E:
+            guard reader.bytes(1) != nil, reader.integer(2, as: UInt16.self) == 0x1009,
+                reader.integer(1, as: UInt8.self) == 0
+            else { return nil }
+            return reader.integer(6, as: UInt64.self).map { .publicAddress($0) }
         case 0x05:
             guard reader.integer(1, as: UInt8.self) == 0, let handle = reader.integer(2, as: UInt16.self) else {
                 return nil

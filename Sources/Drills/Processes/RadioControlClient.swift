@@ -88,6 +88,17 @@ final class RadioControlClient {
     func setDistance(_ a: RadioName, _ b: RadioName, metres: Int) throws { try ask("distance \(a) \(b) \(metres)") }
 }
 
+/// One of the radio's adapters: a socket, and a public address that outlives every host.
+struct RadioAdapter {
+    let number: Int
+
+    /// `latch radio --help` gives them.
+    var address: UInt64 { 0x024C_4101_0000 + UInt64(number) }
+    var name: RadioName { RadioName(address: address) }
+
+    func socket(of air: String) -> String { "\(air).\(number)" }
+}
+
 /// An address as the radio's control socket writes it.
 struct RadioName: Hashable, Sendable, CustomStringConvertible {
     let address: UInt64

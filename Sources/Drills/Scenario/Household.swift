@@ -123,7 +123,7 @@ final class Household {
         let process = try ProcessHandle(
             [
                 executable, "radio", "--socket", directory.air, "--control", directory.airControl, "--seed", "\(seed)",
-                "--capture", directory.captures,
+                "--adapters", "\(Role.allCases.count)", "--capture", directory.captures,
             ], log: directory.log("radio"))
         radioProcess = process
         try waiter.until("the radio listens", seconds: Self.patienceSeconds) {
@@ -154,7 +154,7 @@ final class Household {
         }
         arguments += [
             executable, role.command, "run", "--config", directory.configuration(role), "--transport",
-            "unix:\(directory.air)", "--state", directory.state(role),
+            "unix:\(role.adapter.socket(of: directory.air))", "--state", directory.state(role),
         ]
         if let plant { setenv("LATCH_PLANT", plant.rawValue, 1) }
         let process = try ProcessHandle(arguments, log: directory.log(role.rawValue))
@@ -201,9 +201,8 @@ final class Household {
     // MARK: The world
 
     func setKeyNear(_ isNear: Bool) throws {
-        guard let lock = observer.addresses[.lock], let key = observer.addresses[.key] else { return }
         try radio?.setDistance(
-            RadioName(address: lock), RadioName(address: key), metres: isNear ? Self.near : Self.far)
+            Role.lock.adapter.name, Role.key.adapter.name, metres: isNear ? Self.near : Self.far)
     }
 
     func look(_ role: Role, checkingIntegrity: Bool = false) throws -> DatabaseAuditor.Finding {

@@ -8,21 +8,19 @@ extension Scenario {
 
     private var deadline: UInt64 { Clock.now + Clock.milliseconds(Self.attackSeconds * 1000) }
 
-    /// The attacker, standing beside the lock under the key's address.
+    /// The attacker, standing beside the lock under the address that the key was last heard under.
     private func thiefAtTheDoor() throws -> Attacker {
-        guard let key = observer.addresses[.key], let lock = observer.addresses[.lock] else {
-            throw DrillError(.stuck, "nobody has an address yet")
-        }
+        guard let key = observer.addresses[.key] else { throw DrillError(.stuck, "the key has no address yet") }
         let thief: Attacker
         if let known = self.thief {
             thief = known
         } else {
             thief = try Attacker(radio: household.directory.air, waiter: waiter)
             observer.declareAttacker(thief.ordinal)
-            try thief.borrow(key)
             self.thief = thief
         }
-        try household.radio?.setDistance(thief.name, RadioName(address: lock), metres: 1)
+        try thief.borrow(key)
+        try household.radio?.setDistance(thief.name, Role.lock.adapter.name, metres: 1)
         return thief
     }
 
@@ -70,9 +68,7 @@ extension Scenario {
     /// Stands between the two: gives the lock's challenge to the key, takes the command that the key signs for it, and
     /// brings it to the lock when the challenge is dead. The signature is right, the counter new, only the time is over.
     func delayPastChallenge() throws {
-        guard let lock = observer.addresses[.lock], let key = observer.addresses[.key],
-            let handle = observer.challengeHandle
-        else { return }
+        guard let lock = observer.addresses[.lock], let handle = observer.challengeHandle else { return }
         let thief = try thiefAtTheDoor()
         let began = Clock.now
         try thief.connect(to: lock, until: deadline)
@@ -80,8 +76,8 @@ extension Scenario {
         observer.declareAttacker(accomplice.ordinal)
         try accomplice.borrow(lock)
         try household.setKeyNear(false)
-        try household.radio?.setDistance(thief.name, RadioName(address: lock), metres: 1)
-        try household.radio?.setDistance(accomplice.name, RadioName(address: key), metres: 1)
+        try household.radio?.setDistance(thief.name, Role.lock.adapter.name, metres: 1)
+        try household.radio?.setDistance(accomplice.name, Role.key.adapter.name, metres: 1)
         try accomplice.advertise()
         let asked = try ask(true)
         var count = 0

@@ -30,9 +30,7 @@ struct Controller: Sendable {
         self.id = id
         self.configuration = configuration
         capabilities = configuration.generation.capabilities
-        // Locally administered, so that it is nobody's.
-        publicAddress =
-            configuration.publicAddress ?? RadioAddress(isRandom: false, value: 0x024C_4100_0000 + UInt64(id.ordinal))
+        publicAddress = configuration.publicAddress ?? .ofController(id)
     }
 
     /// All that this controller goes by on the air.

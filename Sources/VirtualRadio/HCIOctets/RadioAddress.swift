@@ -11,6 +11,18 @@ package struct RadioAddress: Hashable, Sendable, CustomStringConvertible {
         self.value = value & 0xFFFF_FFFF_FFFF
     }
 
+    // Public addresses are locally administered here, so that they are nobody's.
+
+    /// `02:4C:41:00:00:00` and the ordinal: whatever connects later has another.
+    static func ofController(_ id: ControllerID) -> Self {
+        Self(isRandom: false, value: 0x024C_4100_0000 + UInt64(id.ordinal))
+    }
+
+    /// `02:4C:41:01:00:00` and the adapter's number, whoever is its host.
+    static func ofAdapter(_ number: Int) -> Self {
+        Self(isRandom: false, value: 0x024C_4101_0000 + UInt64(number))
+    }
+
     /// The address type octet of commands and events.
     var typeOctet: UInt8 { isRandom ? 1 : 0 }
 

@@ -9,6 +9,9 @@ package struct RadioServer: ~Copyable {
     package struct Configuration: Sendable {
         /// The unix stream socket that hosts connect to, in H4.
         package var socketPath: String
+        /// More such sockets, the path with a number from 1 behind it: each is one adapter, which has one host at a time and
+        /// the same public address for every one.
+        package var adapters: Int
         /// The unix stream socket of the line protocol; nil for none.
         package var controlPath: String?
         package var air: AirConfiguration
@@ -18,10 +21,12 @@ package struct RadioServer: ~Copyable {
         package var captureDirectory: String?
 
         package init(
-            socketPath: String, controlPath: String? = nil, air: AirConfiguration = AirConfiguration(),
+            socketPath: String, adapters: Int = 0, controlPath: String? = nil,
+            air: AirConfiguration = AirConfiguration(),
             controller: ControllerConfiguration = ControllerConfiguration(), captureDirectory: String? = nil
         ) {
             self.socketPath = socketPath
+            self.adapters = adapters
             self.controlPath = controlPath
             self.air = air
             self.controller = controller
@@ -44,11 +49,14 @@ package struct RadioServer: ~Copyable {
     final class Host {
         let peer: Peer
         let controller: ControllerID
+        /// The adapter that it is, 0 for one that is made for this host alone.
+        let adapter: Int
         var capture: CaptureFile?
 
-        init(peer: Peer, controller: ControllerID) {
+        init(peer: Peer, controller: ControllerID, adapter: Int) {
             self.peer = peer
             self.controller = controller
+            self.adapter = adapter
         }
     }
 
@@ -60,7 +68,8 @@ package struct RadioServer: ~Copyable {
     var captureDirectory: String?
     /// Public addresses of controllers that are to come back, the first to the next host.
     private var returning: [RadioAddress] = []
-    private let hostListener: UnixListener
+    /// The common socket, and then one for each adapter.
+    private let hostListeners: [UnixListener]
     private let controlListener: UnixListener?
     private let epoll: FileDescriptor
     private let timer: FileDescriptor
@@ -72,22 +81,27 @@ package struct RadioServer: ~Copyable {
 
     static let maximumControls = 64
     static let maximumReturning = 64
+    package static let maximumAdapters = 64
 
     /// What epoll says is ready: the fixed ones, and then every connection by a number of its own.
     private enum Token {
-        static let hostListener: UInt64 = 1
-        static let controlListener: UInt64 = 2
-        static let timer: UInt64 = 3
-        static let signals: UInt64 = 4
-        static let stopper: UInt64 = 5
-        static let lastFixed: UInt64 = 15
+        static let controlListener: UInt64 = 1
+        static let timer: UInt64 = 2
+        static let signals: UInt64 = 3
+        static let stopper: UInt64 = 4
+        /// And behind it the adapters'.
+        static let hostListener: UInt64 = 16
+        static let lastFixed = hostListener + UInt64(RadioServer.maximumAdapters)
     }
 
     /// Makes and binds the sockets; from its return on hosts can connect. SIGTERM and SIGINT are blocked in this thread
     /// from here on and end `run`.
     package init(configuration: Configuration) throws(RadioServerError) {
         let stopper = try Stopper()
-        let hostListener = try UnixListener(path: configuration.socketPath)
+        var hostListeners = [try UnixListener(path: configuration.socketPath)]
+        for adapter in 0..<min(configuration.adapters, Self.maximumAdapters) {
+            hostListeners.append(try UnixListener(path: "\(configuration.socketPath).\(adapter + 1)"))
+        }
         var controlListener: UnixListener?
         if let path = configuration.controlPath { controlListener = try UnixListener(path: path) }
         let epoll = try FileDescriptor(epoll_create1(Int32(EPOLL_CLOEXEC)), "cannot make an epoll")
@@ -101,7 +115,7 @@ package struct RadioServer: ~Copyable {
         captureDirectory = configuration.captureDirectory
         self.configuration = configuration
         self.stopper = stopper
-        self.hostListener = hostListener
+        self.hostListeners = hostListeners
         self.controlListener = controlListener
         self.epoll = epoll
         self.timer = timer
@@ -110,7 +124,9 @@ package struct RadioServer: ~Copyable {
 
     /// Serves until SIGTERM, SIGINT or `stopper.stop()`.
     package mutating func run() throws(RadioServerError) {
-        try watch(hostListener.descriptor.number, Token.hostListener)
+        for (adapter, listener) in hostListeners.enumerated() {
+            try watch(listener.descriptor.number, Token.hostListener + UInt64(adapter))
+        }
         if let control = controlListener?.descriptor.number { try watch(control, Token.controlListener) }
         try watch(timer.number, Token.timer)
         try watch(signals.number, Token.signals)
@@ -142,7 +158,7 @@ package struct RadioServer: ~Copyable {
 
     private mutating func handle(_ token: UInt64, _ ready: UInt32) throws(RadioServerError) {
         switch token {
-        case Token.hostListener: try acceptHosts()
+        case Token.hostListener...Token.lastFixed: try acceptHosts(of: Int(token - Token.hostListener))
         case Token.controlListener: try acceptControls()
         case Token.timer:
             var expirations: UInt64 = 0
@@ -159,12 +175,18 @@ package struct RadioServer: ~Copyable {
         }
     }
 
-    private mutating func acceptHosts() throws(RadioServerError) {
-        while let connection = hostListener.accept() {
+    private mutating func acceptHosts(of adapter: Int) throws(RadioServerError) {
+        while let connection = hostListeners[adapter].accept() {
             let peer = try admit(connection)
             var controller = configuration.controller
-            if !returning.isEmpty { controller.publicAddress = returning.removeFirst() }
-            let host = Host(peer: peer, controller: air.addController(controller))
+            if adapter > 0 {
+                controller.publicAddress = .ofAdapter(adapter)
+                // The end of the host before may be read after this one's beginning.
+                for host in hosts where host.adapter == adapter { unplug(host) }
+            } else if !returning.isEmpty {
+                controller.publicAddress = returning.removeFirst()
+            }
+            let host = Host(peer: peer, controller: air.addController(controller), adapter: adapter)
             hosts.append(host)
             if let directory = captureDirectory {
                 do { try startCapture(of: host, in: directory) } catch { report(error.description) }

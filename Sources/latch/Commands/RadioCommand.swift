@@ -11,6 +11,10 @@ enum RadioCommand {
         options: [
             .value("socket", "PATH", "The unix socket that hosts connect to.", isRequired: true),
             .value("control", "PATH", "The unix socket that takes commands.", isRequired: true),
+            .value(
+                "adapters", "N",
+                "Also make the sockets PATH.1 to PATH.N. Each is one adapter for one host at a time, with the public "
+                    + "address 02:4C:41:01:00:00 plus its number whoever that is."),
             .choice(
                 "air", ["paced", "immediate"],
                 "paced, the default: data crosses at connection events. immediate: at once, for benchmarks."),
@@ -38,8 +42,10 @@ enum RadioCommand {
             try arguments.integer("resolving-list", in: 1...UInt8.max) ?? controller.resolvingListSize
         controller.commandCredits = try arguments.integer("credits", in: 1...UInt8.max) ?? controller.commandCredits
         let configuration = RadioServer.Configuration(
-            socketPath: try arguments.required("socket"), controlPath: try arguments.required("control"), air: air,
-            controller: controller, captureDirectory: arguments["capture"])
+            socketPath: try arguments.required("socket"),
+            adapters: try arguments.integer("adapters", in: 1...RadioServer.maximumAdapters) ?? 0,
+            controlPath: try arguments.required("control"), air: air, controller: controller,
+            captureDirectory: arguments["capture"])
         do throws(RadioServerError) {
             var server = try RadioServer(configuration: configuration)
             try server.run()
