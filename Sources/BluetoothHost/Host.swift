@@ -155,7 +155,7 @@ package struct HostConfiguration: Sendable {
     /// What this side asks of its centrals, a while after they have connected; nil for nothing.
     package var preferredConnection: PreferredConnection?
     /// Whether this side is on the air under resolvable private addresses, and for how long under each.
-    package var privacy = false
+    package var privacy = true
     package var privateAddressLifeMilliseconds = PrivateAddress.lifeMilliseconds
 
     package init(

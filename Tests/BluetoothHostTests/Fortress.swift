@@ -58,7 +58,8 @@ final class Fortress {
     var lock: Node { scene.lock }
 
     func app() throws -> PeripheralApp { try #require(scene.peripheral) }
-    func lockAddress() throws -> DeviceAddress { try #require(lock.host?.identity.address.address) }
+    /// Where it is on the air now: for whoever comes to attack it must be somewhere.
+    func lockAddress() throws -> DeviceAddress { try #require(lock.host?.addressOnAir) }
     func ownerAddress() throws -> DeviceAddress { try #require(bond.identity?.address) }
     func writable() throws -> AttributeHandle { try #require(scene.published).characteristics[1].value }
 

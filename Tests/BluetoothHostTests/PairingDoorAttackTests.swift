@@ -191,7 +191,8 @@ import Testing
             let keyPair = P256KeyPair.generate()
             let random = Secret(Array(1...16))
             open(fortress, .outOfBand(keyPair: keyPair, random: random), credential: "mallory")
-            let data = OutOfBandOffer(random: random).data(address: door, publicKey: keyPair.publicKey)
+            let identity = try #require(fortress.lock.host?.identity.address.address)
+            let data = OutOfBandOffer(random: random).data(address: identity, publicKey: keyPair.publicKey)
             let name = try #require(peer)
             thief.call { $0.pair(app.manager, name, .outOfBand(data), credential: "door") }
             #expect(fortress.world.run(forMilliseconds: 5_000) { !app.paired.isEmpty })

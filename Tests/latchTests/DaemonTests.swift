@@ -184,6 +184,36 @@ struct DaemonTests {
         #expect(try bench.latch("central", "status", "key").status == ExitCode.unavailable.rawValue)
     }
 
+    @Test("an enrolled lock and key are on the air under private addresses, unless they are told otherwise")
+    func privateByDefault() throws {
+        let bench = try Bench()
+        let open = try bench.directory.write("privacy = false\n", to: "open.conf")
+        var lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        /// The address on the air, and the identity address.
+        func addresses(_ role: String, _ state: String) throws -> [String: String] {
+            let lines = try bench.latch(role, "status", state).output.split(separator: "\n")
+            let pairs = lines.map { $0.components(separatedBy: ": ") }.filter { $0.count == 2 }
+            return Dictionary(pairs.map { ($0[0], $0[1]) }) { first, _ in first }
+        }
+        let fresh = try addresses("peripheral", "lock")
+        #expect(fresh["on_air"] == fresh["address"], "nobody could resolve anything yet")
+        try bench.enroll("anna")
+        for (role, state) in [("peripheral", "lock"), ("central", "key")] {
+            let said = try addresses(role, state)
+            let first = try #require(said["on_air"]?.first?.hexDigitValue)
+            #expect(first >> 2 == 0b01, "\(said)")
+            #expect(said["address"] != said["on_air"])
+        }
+        #expect(lock.end() == 0)
+        lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", open])
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
+        #expect(try addresses("peripheral", "lock")["on_air"] == fresh["address"])
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
+    }
+
     @Test("Window left open: who already has the credential neither gains nor loses a right by it")
     func windowGivesNothing() throws {
         let bench = try Bench()

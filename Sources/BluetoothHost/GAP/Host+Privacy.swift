@@ -13,6 +13,9 @@ extension Host {
         return privateAddress.address(at: now, random: &random)
     }
 
+    /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
+    package var addressOnAir: DeviceAddress? { state == .poweredOn ? ownAddress.told : nil }
+
     /// When ``addressForAir`` becomes another one by itself.
     var addressDeadline: Instant? {
         configuration.privacy && pairingWindow == nil && bondBook.hasBonds ? privateAddress.deadline : nil

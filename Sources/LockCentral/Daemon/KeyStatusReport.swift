@@ -15,6 +15,8 @@ package struct KeyDaemonStatus: Sendable {
     package var radio: CBManagerState
     package var isScanning: Bool
     package var address: IdentityAddress
+    /// The one that everybody hears; nil without a radio.
+    package var addressOnAir: DeviceAddress?
     package var locks: [Lock]
     package var isEnrolling: Bool
     /// Bonds that wait for their lock to come back.
@@ -28,7 +30,7 @@ extension KeyDaemon {
         }
         return KeyDaemonStatus(
             radio: manager?.state ?? .unknown, isScanning: manager?.isScanning ?? false,
-            address: host.identity.address,
+            address: host.identity.address, addressOnAir: host.addressOnAir,
             locks: locks.map { slot in
                 KeyDaemonStatus.Lock(
                     record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,

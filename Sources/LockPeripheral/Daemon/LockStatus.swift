@@ -17,6 +17,8 @@ package struct LockStatus: Sendable {
     package var radio: CBManagerState
     package var isAdvertising: Bool
     package var address: IdentityAddress
+    /// The one that everybody hears; nil without a radio.
+    package var addressOnAir: DeviceAddress?
     package var bolt: BoltCode
     package var door: DoorCode
     package var links: [LinkInfo]
@@ -31,7 +33,7 @@ extension LockDaemon {
         let credentials = (machine?.credentials.values).map(Array.init) ?? []
         return LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
-            address: host.identity.address, bolt: state.bolt, door: state.door,
+            address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
             links: centrals.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { current($0.value.link) },
             credentials: credentials.sorted { $0.name < $1.name }.map(enrolled), enrolling: window?.request.credential)
     }

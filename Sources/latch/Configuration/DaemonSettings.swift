@@ -9,7 +9,7 @@ struct DaemonSettings: Equatable, Sendable {
     var machineKey: String?
     var restoreIdentifier: String
     /// Resolvable private addresses, as soon as somebody is bonded to resolve them.
-    var isPrivate = false
+    var isPrivate = true
     var journal: String?
     var capture: String?
     var logLevel = Log.Level.info.rawValue

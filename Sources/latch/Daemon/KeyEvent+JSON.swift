@@ -61,6 +61,7 @@ extension KeyDaemonStatus {
             "radio": .string(radio.name), "scanning": .bool(isScanning), "address": .string("\(address)"),
             "enrolling": .bool(isEnrolling), "unconfirmed": JSONValue(unconfirmed),
         ]
+        fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["locks"] = .array(
             locks.map { lock in
                 var object: JSONObject = [

@@ -85,6 +85,7 @@ extension LockStatus {
             "radio": .string(radio.name), "advertising": .bool(isAdvertising), "address": .string("\(address)"),
             "bolt": .string(bolt.name), "door": .string(door.name),
         ]
+        fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["enrolling"] = enrolling.map { .string($0) }
         fields["links"] = .array(
             links.map { link in

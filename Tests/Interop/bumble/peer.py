@@ -12,8 +12,10 @@ from bumble.hci import HCI_Error
 from bumble.keys import MemoryKeyStore
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.transport import open_transport
+from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
+from cryptography.hazmat.primitives.ciphers.modes import ECB
 from cryptography.hazmat.primitives.cmac import CMAC
 
 from support.processes import DEADLINE_SECONDS
@@ -93,14 +95,15 @@ class Phone:
             **options,
         )
 
-    async def find_lock(self):
-        """The address of whoever advertises the Lock service."""
+    async def find_lock(self, irk=None):
+        """The advertisement of whoever advertises the Lock service; with a key, under an address that it made."""
         found = asyncio.get_running_loop().create_future()
 
         def heard(advertisement):
             # 0x06, 0x07: some or all of the 128-bit service UUIDs.
             octets = advertisement.data_bytes
-            if LOCK_SERVICE.to_bytes() in octets and not found.done():
+            is_meant = LOCK_SERVICE.to_bytes() in octets and (not irk or made(advertisement.address, irk))
+            if is_meant and not found.done():
                 found.set_result(advertisement)
 
         self.device.on("advertisement", heard)
@@ -201,6 +204,18 @@ def open_receipt(receipt, lock_csrk, challenge, handle):
     key = cmac(lock_csrk, b"latch receipt 1")
     nonce = receipt[:4] + challenge[:6] + handle.to_bytes(2, "little") + b"\x1b"
     return AESCCM(key, tag_length=8).decrypt(nonce, receipt[4:], None)
+
+
+def made(address, irk):
+    """Whether the key made this address, which as the key is least significant octet first.
+
+    Core 5.4, Vol 6, Part B, 1.3.2.3 (Private Device Address resolution)
+    """
+    octets = bytes(address)[:6]
+    if not address.is_resolvable:
+        return False
+    encryptor = Cipher(AES(irk[::-1]), ECB()).encryptor()
+    return encryptor.update(bytes(13) + octets[:2:-1])[13:] == octets[2::-1]
 
 
 def cmac(key, message):

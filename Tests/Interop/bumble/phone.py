@@ -15,6 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import peer
 from bumble.core import ProtocolError
+from bumble.hci import Address
 from bumble.pairing import PairingConfig, PairingDelegate
 from bumble.smp import OobContext, OobSharedData
 from cryptography.exceptions import InvalidTag
@@ -69,8 +70,9 @@ async def pair_in_time(phone, address):
                 raise
 
 
-async def come_back(phone, address, window):
-    """The first encrypted reconnection, with Key Status: what makes a bond one. The handles of the tree."""
+async def come_back(phone, keys, window):
+    """The first encrypted reconnection, with Key Status: what makes a bond one. The address, and the handles of the tree."""
+    address = (await phone.find_lock(keys.irk.value)).address
     async with phone.connected(address) as link:
         await peer.within(link.connection.encrypt(), "encryption with the new LTK")
         await link.discover()
@@ -80,7 +82,7 @@ async def come_back(phone, address, window):
         check_equal(answer[:3], bytes([RESPONSE]) + KEY_STATUS + bytes([SUCCESS]), "the answer to Key Status")
     at_lock = await asyncio.to_thread(window.answer)
     check_equal(at_lock.status, EXIT_OK, "the window's exit status")
-    return link.handles
+    return address, link.handles
 
 
 async def enrol_by_passkey(suite, phone, lock, address):
@@ -102,13 +104,15 @@ async def enrol_by_passkey(suite, phone, lock, address):
         check(any(keys.irk.value) and any(keys.csrk.value), "the lock distributed a key of zeros")
         figure.is_("LTK, IRK and CSRK, identity " + lock.status()["address"])
 
-    with suite.step("come back encrypted by the LTK, ask for Key Status: the bond is confirmed"):
-        handles = await come_back(phone, address, window)
+    with suite.step("come back to the private address, encrypt, ask for Key Status: the bond is confirmed") as figure:
+        private, handles = await come_back(phone, keys, window)
         check_bond(lock, "phone")
-    return keys, handles
+        check_on_air(lock, private)
+        figure.is_(f"{address} before, {private} since, as the IRK resolves it")
+    return private, keys, handles
 
 
-async def enrol_by_code(suite, phone, lock, address):
+async def enrol_by_code(suite, phone, lock):
     with suite.step("pair by setup code: the lock's out-of-band data, and none of the phone's") as figure:
         window, opened = await asyncio.to_thread(lock.open_window, "phone by code")
         random, confirm = read_setup_code(opened["setup_code"])
@@ -121,9 +125,12 @@ async def enrol_by_code(suite, phone, lock, address):
                 our_context=ours, peer_data=OobSharedData(c=confirm[::-1], r=random[::-1]), legacy_context=None
             ),
         )
-        keys = await pair(phone, address)
+        # While its window is open the lock shows the address that the code names.
+        named = lock.status()["address"].removesuffix("/random")
+        check_equal((await phone.find_lock()).address.to_string(False), named, "where the lock is on the air")
+        keys = await pair(phone, Address(named, Address.RANDOM_DEVICE_ADDRESS))
         check(keys.ltk.authenticated, "the LTK is not authenticated")
-        await come_back(phone, address, window)
+        await come_back(phone, keys, window)
         check_bond(lock, "phone by code")
         figure.is_("confirmed")
 
@@ -139,6 +146,12 @@ def read_setup_code(text):
 def check_bond(lock, name):
     states = {one["name"]: one.get("bond_state") for one in lock.status()["credentials"]}
     check_equal(states.get(name), "confirmed", f"the bond of {name!r}")
+
+
+def check_on_air(lock, address):
+    status = lock.status()
+    check_equal(status["on_air"].removesuffix("/random"), address.to_string(False), "the address on the air")
+    check(status["address"] != status["on_air"], "the lock shows its identity address")
 
 
 async def command_encrypted(suite, phone, lock, address, handles):
@@ -223,19 +236,33 @@ def grants(lock):
     return len([event for event in lock.events() if event.get("what") == "granted"])
 
 
+async def find_again(suite, phone, lock, keys, before):
+    with suite.step("start the lock once more: it is under another address, and the phone resolves that too") as figure:
+        address = (await phone.find_lock(keys.irk.value)).address
+        check(address != before, "the lock is under its old address")
+        check_on_air(lock, address)
+        figure.is_(f"{address}")
+    return address
+
+
 async def run(suite, program, radio, directory):
     latch = Latch(program, directory)
-    settings = latch.write("lock.conf", "[lock]\nrelock_seconds = 0\n")
-    with latch.lock(radio.transport, "--config", settings) as lock:
-        async with peer.Phone.on(radio) as phone:
+    options = ("--config", latch.write("lock.conf", "[lock]\nrelock_seconds = 0\n"))
+    async with peer.Phone.on(radio) as phone:
+        with latch.lock(radio.transport, *options) as lock:
             address = (await phone.find_lock()).address
-            keys, handles = await enrol_by_passkey(suite, phone, lock, address)
+            address, keys, handles = await enrol_by_passkey(suite, phone, lock, address)
             await command_encrypted(suite, phone, lock, address, handles)
             recorded = await command_signed(suite, phone, lock, address, keys, handles)
             await attack(suite, phone, lock, address, handles, recorded)
-        async with peer.Phone.on(radio) as second:
-            await enrol_by_code(suite, second, lock, address)
-        lock.stop()
+            lock.stop()
+        with latch.lock(radio.transport, *options) as lock:
+            address = await find_again(suite, phone, lock, keys, address)
+            await command_encrypted(suite, phone, lock, address, handles)
+            await command_signed(suite, phone, lock, address, keys, handles)
+            async with peer.Phone.on(radio) as second:
+                await enrol_by_code(suite, second, lock)
+            lock.stop()
 
 
 def main(program, cache, kind):
