@@ -31,8 +31,8 @@ final class Node {
         // The shortest that there is: what is measured is not the wait for an advertisement.
         configuration.advertisingInterval = 32
         host = Host(
-            configuration: configuration, snapshot: try store.load(), store: store, random: SystemRandomSource(),
-            makeKeyPair: P256KeyPair.generate)
+            configuration: configuration, boot: BootID(bits: 1), snapshot: try store.load(), store: store,
+            random: SystemRandomSource(), makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
         driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
         bluetooth = CBHost(driver.executor)

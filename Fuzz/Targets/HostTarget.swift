@@ -47,7 +47,8 @@ private final class HostWorld {
         var configuration = HostConfiguration(deviceName: "fuzz")
         configuration.linksMaximum = 3
         let host = Host(
-            configuration: configuration, snapshot: store.load(), store: store, random: CountingRandom(random),
+            configuration: configuration, boot: BootID(bits: 1), snapshot: store.load(), store: store,
+            random: CountingRandom(random),
             makeKeyPair: {
                 let scalar = Secret([UInt8](repeating: 0, count: 31) + [7])
                 return P256KeyPair(scalar: scalar) ?? .generate()

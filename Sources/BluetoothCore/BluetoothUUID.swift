@@ -12,6 +12,8 @@ package struct BluetoothUUID: Hashable, Sendable {
 
     package init(_ short: UInt16) { bits = Self.base | UInt128(short) << 96 }
 
+    package init(thirtyTwoBits: UInt32) { bits = Self.base | UInt128(thirtyTwoBits) << 96 }
+
     /// The 16-bit form, for a UUID that has one.
     package var short: UInt16? {
         guard bits & ~(UInt128(0xFFFF) << 96) == Self.base else { return nil }

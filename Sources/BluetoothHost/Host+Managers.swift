@@ -53,6 +53,7 @@ extension Host {
         consider(recovery.deadline)
         consider(gapRetryAt)
         consider(addressDeadline)
+        consider(limitedDeadline)
         consider(initiator.deadline)
         for link in linksInOrder {
             consider(link.endpoint.deadline)
@@ -72,6 +73,10 @@ extension Host {
         controllerTimerFired()
         withRecovery(.timerFired)
         if let due = addressDeadline, due <= now { reconcile() }
+        if let due = limitedDeadline, due <= now {
+            endLimitedModes()
+            reconcile()
+        }
         if let due = gapRetryAt, due <= now {
             retryGAP()
             reconcile()

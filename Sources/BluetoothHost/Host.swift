@@ -23,6 +23,8 @@ package final class Host {
 
     package let configuration: HostConfiguration
     package let identity: LocalIdentity
+    /// Which run of the machine ``now`` counts from.
+    let boot: BootID
     package private(set) var now = Instant(nanoseconds: 0)
     /// Everything that commits together: this host's store first, then whoever joined.
     package private(set) var participants: [any CommitParticipant]
@@ -91,10 +93,11 @@ package final class Host {
     /// Reads nothing by itself: `snapshot` is what ``HostStore/load()`` gave. The first launch ever makes the identity
     /// here; it is durable with the first iteration, before a controller hears of it.
     package init(
-        configuration: HostConfiguration, snapshot: HostSnapshot, store: any HostStore, random: any RandomSource,
-        makeKeyPair: @escaping () -> P256KeyPair
+        configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, store: any HostStore,
+        random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
         self.configuration = configuration
+        self.boot = boot
         self.store = store
         self.random = random
         self.makeKeyPair = makeKeyPair
@@ -106,7 +109,8 @@ package final class Host {
             store.append(.localIdentity(identity))
         }
         server = GATTServer(
-            configuration: GATTServerConfiguration(deviceName: configuration.deviceName),
+            configuration: GATTServerConfiguration(
+                deviceName: configuration.deviceName, appearance: configuration.appearance),
             records: snapshot.gattClients)
         bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
         peers = PeerDirectory(snapshot.peers)
@@ -141,6 +145,8 @@ package final class Host {
 /// What an operator chooses of a host.
 package struct HostConfiguration: Sendable {
     package var deviceName: String
+    /// Of the GAP service; 0 says nothing. Assigned Numbers, 2.6 (Appearance Values)
+    package var appearance: UInt16 = 0
     /// The largest ATT_MTU, 23–517.
     package var mtu: Int
     /// Links held at once, in both roles together.

@@ -26,6 +26,8 @@ package struct LEAdvertisingEventProperties: OptionSet, Hashable, Sendable {
 
     /// ADV_IND.
     package static let legacyConnectableScannableUndirected: Self = [.connectable, .scannable, .legacyPDUs]
+    /// ADV_SCAN_IND. ADV_NONCONN_IND is ``legacyPDUs`` alone.
+    package static let legacyScannableUndirected: Self = [.scannable, .legacyPDUs]
 }
 
 extension HCILESetExtendedAdvertisingParameters {

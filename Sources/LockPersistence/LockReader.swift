@@ -33,7 +33,7 @@ struct LockReader {
             snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(1)))
         }
         try each("SELECT boot, at FROM lock_relock") { (row) throws(StoreError) in
-            snapshot.relock = RelockDeadline(
+            snapshot.relock = BootDeadline(
                 boot: BootID(bits: try row.uint128(0)), at: Instant(nanoseconds: try row.integer(1)))
         }
         try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {

@@ -95,8 +95,8 @@ import Testing
     func emptyAnswer() throws {
         let store = MemoryHostStore()
         let host = Host(
-            configuration: HostConfiguration(deviceName: "lock"), snapshot: store.load(), store: store,
-            random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+            configuration: HostConfiguration(deviceName: "lock"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
         let app = CentralApp(host, restoreIdentifier: nil)
         host.beginIteration(now: Instant(nanoseconds: 0))
         host.transportOpened()

@@ -77,8 +77,8 @@ struct AdvertisingSetsTests {
         var sets = Sets(count: 2)
         sets.want([.init(owner: "lock", payload: short), .init(owner: "lock", payload: long)])
         let actions = drain(&sets)
-        #expect(actions[0]?.first == .setParameters(.legacy))
-        #expect(actions[1]?.first == .setParameters(.extended))
+        #expect(actions[0]?.first == .setParameters(.legacy, .connectable))
+        #expect(actions[1]?.first == .setParameters(.extended, .connectable))
         #expect(sets.advertiser(of: "lock")?.isOnAir == true)
     }
 
@@ -105,11 +105,24 @@ struct AdvertisingSetsTests {
         sets.ownAddress = address(1)
         sets.want([.init(owner: "lock", payload: short), .init(owner: "bell", payload: other)])
         _ = drain(&sets)
-        #expect(sets.onlyEnabled == nil)
+        #expect(sets.onlyConnectable == nil)
         #expect(sets.stopped(LEAdvertisingHandle(rawValue: 1)) == address(1))
-        #expect(sets.onlyEnabled == LEAdvertisingHandle(rawValue: 0))
+        #expect(sets.onlyConnectable == LEAdvertisingHandle(rawValue: 0))
         #expect(drain(&sets) == [1: [.enable]])
         #expect(sets.stopped(LEAdvertisingHandle(rawValue: 9)) == nil)
+    }
+
+    @Test("A connection was made through the one set that takes any, whatever else is on the air")
+    func connectable() {
+        var sets = Sets(count: 3)
+        let beacon = Advertiser.Payload(mode: .nonConnectable, data: [2, 1, 4])
+        sets.want([.init(owner: "lock", payload: short), .init(owner: "beacon", payload: beacon)])
+        _ = drain(&sets)
+        #expect(sets.onlyConnectable == LEAdvertisingHandle(rawValue: 0))
+        sets.isFull = true
+        #expect(drain(&sets) == [0: [.disable]])
+        #expect(sets.onlyConnectable == nil)
+        #expect(sets.advertiser(of: "beacon")?.isOnAir == true)
     }
 
     @Test("Another address is told to every set, each off the air for it")
@@ -193,6 +206,8 @@ struct AdvertisementAssemblerTests {
         #expect(
             assembler.receive(report(1, .connectable, [4]))
                 == HeardAdvertisement(address: address(1), isConnectable: true, rssi: -40, data: [1, 2, 3, 4]))
+        #expect(assembler.receive(report(3, [.scannable, .legacyPDU], []))?.isScanResponse == false)
+        #expect(assembler.receive(report(3, [.scanResponse, .legacyPDU], []))?.isScanResponse == true)
         #expect(assembler.receive(report(2, .connectable, [8]))?.data == [9, 8])
         #expect(assembler.receive(report(1, .connectable, [5]))?.data == [5], "nothing is left over")
     }
@@ -241,7 +256,8 @@ struct GAPCommandsTests {
             family: family, advertisingInterval: 160, connectionInterval: 24, supervisionTimeout: 200)
         let piece = LEAdvertisingDataPiece.cut([1])[0]
         let advertising: [Advertiser.Action] = [
-            .setParameters(.legacy), .setAddress(address(1)), .setData(piece), .setScanResponse(piece), .enable,
+            .setParameters(.legacy, .connectable), .setAddress(address(1)), .setData(piece), .setScanResponse(piece),
+            .enable,
             .disable, .remove,
         ]
         let scanning: [Scanner.Action] = [
@@ -274,12 +290,39 @@ struct GAPCommandsTests {
         let commands = GAPCommands(
             family: .extended, advertisingInterval: 160, connectionInterval: 24, supervisionTimeout: 200)
         let legacy = try #require(
-            commands.command(for: .setParameters(.legacy), of: Self.set) as? HCILESetExtendedAdvertisingParameters)
+            commands.command(for: .setParameters(.legacy, .connectable), of: Self.set)
+                as? HCILESetExtendedAdvertisingParameters)
         #expect(legacy.properties == [.connectable, .scannable, .legacyPDUs])
         let extended = try #require(
-            commands.command(for: .setParameters(.extended), of: Self.set) as? HCILESetExtendedAdvertisingParameters)
+            commands.command(for: .setParameters(.extended, .connectable), of: Self.set)
+                as? HCILESetExtendedAdvertisingParameters)
         #expect(extended.properties == .connectable)
         #expect(extended.advertisingHandle == Self.set)
+    }
+
+    @Test("Each mode of connection is its kind of PDU", arguments: ConnectableMode.allCases)
+    func kinds(_ mode: ConnectableMode) throws {
+        func parameters<Command>(_ family: CommandFamily, _ pdus: Advertiser.PDUs, interval: UInt16 = 160) -> Command? {
+            let commands = GAPCommands(
+                family: family, advertisingInterval: interval, connectionInterval: 24, supervisionTimeout: 200)
+            return commands.command(for: .setParameters(pdus, mode), of: Self.set) as? Command
+        }
+        let type: LEAdvertisingType
+        let properties: LEAdvertisingEventProperties
+        switch mode {
+        case .connectable: (type, properties) = (.connectableScannableUndirected, [.connectable, .scannable])
+        case .scannable: (type, properties) = (.scannableUndirected, .scannable)
+        case .nonConnectable: (type, properties) = (.nonconnectableUndirected, [])
+        }
+        let legacy: HCILESetAdvertisingParameters = try #require(parameters(.legacy, .legacy))
+        #expect(legacy.advertisingType == type)
+        let set: HCILESetExtendedAdvertisingParameters = try #require(parameters(.extended, .legacy))
+        #expect(set.properties == properties.union(.legacyPDUs))
+        let long: HCILESetExtendedAdvertisingParameters = try #require(parameters(.extended, .extended))
+        #expect(long.properties == (mode == .connectable ? .connectable : []))
+        // Old controllers take a short interval only for what can be connected to.
+        let quick: HCILESetAdvertisingParameters = try #require(parameters(.legacy, .legacy, interval: 0x20))
+        #expect(quick.intervalMin == (mode == .connectable ? 0x20 : 0xA0))
     }
 }
 
@@ -302,7 +345,7 @@ struct ExtendedPayloadTests {
         let read = AdvertisingData(parsing: payload.data)
         #expect(read.services == long.services)
         #expect(read.localName == long.localName)
-        #expect(read.flags == AdvertisingData.generalDiscoverableFlags)
+        #expect(read.flags == AdvertisingFlags(.general))
         #expect(payload.scanResponse.isEmpty)
         #expect(AdvertisingData.extendedPayload(for: long, room: 31) == nil)
     }

@@ -22,7 +22,7 @@ import Testing
     func start() {
         var advertiser = Advertiser()
         advertiser.wanted = payload
-        #expect(advertiser.next() == .setParameters(.legacy))
+        #expect(advertiser.next() == .setParameters(.legacy, .connectable))
         #expect(advertiser.next() == nil, "one command is outstanding")
         advertiser.completed(.success)
         #expect(
@@ -53,6 +53,36 @@ import Testing
         #expect(drain(&advertiser) == [.enable])
     }
 
+    @Test("Core 5.4, Vol 3, Part C, 9.3.2: what nobody can connect to needs no free slot")
+    func full() {
+        for mode in ConnectableMode.allCases {
+            var advertiser = Advertiser()
+            advertiser.wanted = Advertiser.Payload(mode: mode, data: [2, 1, 4])
+            _ = drain(&advertiser)
+            #expect(advertiser.takesConnections == (mode == .connectable))
+            advertiser.isFull = true
+            #expect(drain(&advertiser) == (mode == .connectable ? [.disable] : []))
+            advertiser.isHeld = true
+            _ = drain(&advertiser)
+            #expect(!advertiser.isEnabled, "an address that changes holds every mode")
+        }
+    }
+
+    @Test("Core 5.4, Vol 4, Part E, 7.8.5, 7.8.53: a set whose mode changes is made anew, off the air")
+    func otherMode() {
+        var advertiser = Advertiser()
+        advertiser.wanted = payload
+        _ = drain(&advertiser)
+        advertiser.wanted = Advertiser.Payload(mode: .nonConnectable, data: payload.data)
+        #expect(
+            drain(&advertiser) == [
+                .disable, .remove, .setParameters(.legacy, .nonConnectable), .setData(whole(payload.data)), .enable,
+            ])
+        #expect(!advertiser.takesConnections)
+        advertiser.wanted = Advertiser.Payload(mode: .scannable, data: payload.data, scanResponse: payload.scanResponse)
+        #expect(drain(&advertiser).suffix(2) == [.setScanResponse(whole(payload.scanResponse)), .enable])
+    }
+
     @Test("A refused command is not repeated until the wish changes")
     func refused() {
         var advertiser = Advertiser()
@@ -62,7 +92,7 @@ import Testing
         #expect(advertiser.failure == .commandDisallowed)
         #expect(advertiser.next() == nil)
         advertiser.wanted = Advertiser.Payload(data: [], scanResponse: [])
-        #expect(advertiser.next() == .setParameters(.legacy))
+        #expect(advertiser.next() == .setParameters(.legacy, .connectable))
     }
 
     @Test("A controller that was reset is told everything again")
@@ -89,7 +119,7 @@ import Testing
     func pieces() {
         var advertiser = Advertiser()
         advertiser.wanted = Advertiser.Payload(pdus: .extended, data: [2, 1, 6])
-        #expect(drain(&advertiser) == [.setParameters(.extended), .setData(whole([2, 1, 6])), .enable])
+        #expect(drain(&advertiser) == [.setParameters(.extended, .connectable), .setData(whole([2, 1, 6])), .enable])
         let long = [UInt8](repeating: 7, count: 600)
         let cut = LEAdvertisingDataPiece.cut(long)
         advertiser.wanted = Advertiser.Payload(pdus: .extended, data: long)
@@ -133,7 +163,7 @@ import Testing
         advertiser.wanted = Advertiser.Payload(pdus: .extended, data: [7])
         _ = drain(&advertiser)
         advertiser.wanted = payload
-        #expect(drain(&advertiser).prefix(3) == [.disable, .remove, .setParameters(.legacy)])
+        #expect(drain(&advertiser).prefix(3) == [.disable, .remove, .setParameters(.legacy, .connectable)])
         #expect(advertiser.isOnAir)
     }
 
@@ -145,7 +175,7 @@ import Testing
         var advertiser = Advertiser()
         advertiser.wanted = payload
         advertiser.wantedAddress = first
-        #expect(drain(&advertiser).prefix(2) == [.setParameters(.legacy), .setAddress(first)])
+        #expect(drain(&advertiser).prefix(2) == [.setParameters(.legacy, .connectable), .setAddress(first)])
         #expect(advertiser.address == first)
         advertiser.wantedAddress = second
         #expect(drain(&advertiser) == [.disable, .setAddress(second), .enable])
@@ -440,48 +470,5 @@ import Testing
                 initiator.connectionComplete()
             }
         }
-    }
-}
-
-@Suite struct AdvertisingDataTests {
-    @Test("Core 5.4, Vol 3, Part C, 11: flags and services are advertised, the name is in the scan response")
-    func payload() {
-        let record = AdvertisingRecord(localName: "Door", services: [0x180A])
-        let payload = AdvertisingData.payload(for: record)
-        #expect(payload.data == [2, 1, 6, 3, 3, 0x0A, 0x18])
-        #expect(payload.scanResponse == [5, 9] + Array("Door".utf8))
-    }
-
-    @Test("What does not fit is left out and said to be incomplete")
-    func overflow() {
-        let services = (0..<20).map { BluetoothUUID(UInt16($0)) }
-        let payload = AdvertisingData.payload(
-            for: AdvertisingRecord(localName: String(repeating: "é", count: 20), services: services))
-        #expect(payload.data.count <= AdvertisingData.maximumOctets)
-        #expect(payload.data[4] == 2)
-        #expect(payload.scanResponse.count <= AdvertisingData.maximumOctets)
-        #expect(payload.scanResponse[1] == 8)
-        #expect(String(decoding: payload.scanResponse.dropFirst(2), as: UTF8.self) == String(repeating: "é", count: 14))
-    }
-
-    @Test("What is written is read")
-    func roundTrip() {
-        let uuid = BluetoothUUID(bits: 0xFD51_0000_D1DB_463D_86FD_15EF_B821_60A8)
-        let payload = AdvertisingData.payload(for: AdvertisingRecord(localName: "A", services: [uuid]))
-        let read = AdvertisingData(parsing: payload.data)
-        #expect(read.services == [uuid])
-        #expect(read.flags == 6)
-        #expect(AdvertisingData(parsing: payload.scanResponse).localName == "A")
-    }
-
-    @Test(
-        "Structures that reach beyond the end, are empty or nonsense end the reading",
-        arguments: [
-            [], [0], [5], [5, 9], [2, 1], [3, 9, 0x41], [0xFF, 0xFF], [1, 9, 0xFF, 9],
-        ] as [[UInt8]])
-    func malformed(octets: [UInt8]) {
-        let data = AdvertisingData(parsing: octets)
-        #expect(data.services.isEmpty)
-        #expect(data.flags == nil)
     }
 }

@@ -121,10 +121,15 @@ import Testing
         let friend = directory.identifier(at: address(0), fresh: 1)
         directory.keep(friend, &facts)
         let first = directory.identifier(at: address(1), fresh: 2)
+        directory.announced(first, .init(mode: .limited, isConnectable: true))
+        directory.announced(PeerIdentifier(bits: 77), .init(mode: .limited, isConnectable: true))
+        #expect(directory.announcement(of: first)?.mode == .limited)
+        #expect(directory.announcement(of: PeerIdentifier(bits: 77)) == nil, "of nobody")
         for index in 2..<UInt64(3 * PeerDirectory.strangersMaximum) {
             _ = directory.identifier(at: address(index), fresh: UInt128(index) + 2)
         }
         #expect(directory[first] == nil)
+        #expect(directory.announcement(of: first) == nil)
         #expect(directory.identifier(at: address(1)) == nil)
         #expect(directory[friend] != nil)
     }

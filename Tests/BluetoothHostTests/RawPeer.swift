@@ -69,6 +69,12 @@ final class RawPeer {
         command(0x200A, [1])
     }
 
+    /// Lets one central alone connect: low duty cycle directed advertising.
+    func advertise(to central: DeviceAddress) {
+        command(0x2006, [0x20, 0, 0x20, 0, 4, 1, 1] + Self.octets(central) + [7, 0])
+        command(0x200A, [1])
+    }
+
     func disconnect() {
         guard let handle else { return }
         command(0x0406, Self.little(handle) + [0x13])

@@ -85,6 +85,8 @@ final class Node {
     /// What a controller's packets are when they reach the host.
     var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     var configuration: HostConfiguration
+    /// The machine's; another one after a power cut.
+    var boot = BootID(bits: 1)
 
     /// What its controller is made of.
     private let hardware: ControllerConfiguration
@@ -106,7 +108,7 @@ final class Node {
     func launch(_ prepare: (Host) -> Void) {
         store = MemoryHostStore(store.kept)
         let host = Host(
-            configuration: configuration, snapshot: store.load(),
+            configuration: configuration, boot: boot, snapshot: store.load(),
             store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
             makeKeyPair: P256KeyPair.generate)
         seed &+= 1

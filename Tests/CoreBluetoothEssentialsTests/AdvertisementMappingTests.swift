@@ -10,9 +10,17 @@ struct AdvertisementMappingTests {
     static func report(
         peer: UInt128 = 1, name: String? = nil, services: [BluetoothUUID] = [], manufacturer: [UInt8]? = nil
     ) -> AdvertisementReport {
+        var data = AdvertisingData()
+        data.localName = name
+        data.services = services
+        data.manufacturerData = manufacturer
+        return report(peer: peer, data)
+    }
+
+    static func report(peer: UInt128 = 1, _ data: AdvertisingData) -> AdvertisementReport {
         AdvertisementReport(
             peer: PeerIdentifier(bits: peer), address: DeviceAddress(kind: .random, bits: 0xC000_0000_0001), rssi: -40,
-            isConnectable: true, localName: name, services: services, manufacturerData: manufacturer)
+            isConnectable: true, data: data)
     }
 
     @Test("A report says what was heard under Apple's keys, and nothing else")
@@ -25,6 +33,25 @@ struct AdvertisementMappingTests {
         #expect(Self.report().advertisementData.keys.sorted() == [CBAdvertisementDataIsConnectable])
     }
 
+    @Test("Transmit power, service data and the services that an advertiser looks for are under Apple's keys too")
+    func moreKeys() {
+        var data = AdvertisingData()
+        data.txPowerLevel = -4
+        data.serviceData = [
+            AdvertisedServiceData(service: 0x180F, octets: [1]), AdvertisedServiceData(service: 0x180A, octets: []),
+            AdvertisedServiceData(service: 0x180F, octets: [99]),
+        ]
+        data.solicitedServices = [0x1805]
+        data.flags = AdvertisingFlags(.general)
+        data.appearance = 7
+        let told = Self.report(data).advertisementData
+        #expect(told.count == 4, "Apple has no keys for flags and appearance")
+        #expect(told[CBAdvertisementDataTxPowerLevelKey] as? Int == -4)
+        let expected = [CBUUID(string: "180F"): Data([99]), CBUUID(string: "180A"): Data()]
+        #expect(told[CBAdvertisementDataServiceDataKey] as? [CBUUID: Data] == expected)
+        #expect(told[CBAdvertisementDataSolicitedServiceUUIDsKey] as? [CBUUID] == [CBUUID(string: "1805")])
+    }
+
     @Test("A peripheral advertises its name and its services, and gets the same dictionary back")
     func advertising() {
         let record = AdvertisingRecord([
@@ -34,6 +61,7 @@ struct AdvertisementMappingTests {
         #expect(record == AdvertisingRecord(localName: "Door", services: [0xFFF0]))
         #expect(AdvertisingRecord(record.advertisementData) == record)
         #expect(AdvertisingRecord(nil) == AdvertisingRecord(localName: nil, services: []))
+        #expect(record.discoverability == .general && record.connectability == .connectable, "Apple has no other")
     }
 
     @Test("A scan's options survive")
@@ -55,6 +83,35 @@ struct AdvertisementMappingTests {
         #expect(second?.services == [0xFFF0])
         #expect(merge(Self.report(services: [0xFFF0])) == nil)
         #expect(merge(Self.report(peer: 2)) != nil)
+    }
+
+    @Test("Service data that changes is something new, and stands beside that of other services; a mode is nothing new")
+    func serviceData() {
+        var discoveries = Discoveries()
+        func merge(_ data: [AdvertisedServiceData], _ flags: AdvertisingFlags = []) -> AdvertisementReport? {
+            var said = AdvertisingData()
+            said.serviceData = data
+            said.flags = flags
+            return discoveries.merge(Self.report(said))
+        }
+        let (battery, level) = (
+            AdvertisedServiceData(service: 0x180F, octets: [99]), AdvertisedServiceData(service: 0x180F, octets: [98])
+        )
+        let other = AdvertisedServiceData(service: 0x180A, octets: [1])
+        #expect(merge([battery]) != nil)
+        #expect(merge([battery], AdvertisingFlags(.limited)) == nil)
+        #expect(merge([other])?.data.serviceData == [battery, other])
+        #expect(merge([level])?.data.serviceData == [level, other])
+        #expect(merge([level, other]) == nil)
+    }
+
+    @Test("An advertiser that takes no connections any more is told as such with its next news")
+    func noLongerConnectable() {
+        var discoveries = Discoveries()
+        _ = discoveries.merge(Self.report(name: "Bell"))
+        var report = Self.report(name: "Doorbell")
+        report.isConnectable = false
+        #expect(discoveries.merge(report)?.isConnectable == false)
     }
 
     @Test("Flood of advertisers: one past the bound everybody counts as unheard")

@@ -87,9 +87,9 @@ struct LaunchRuleTests {
     func relockAcrossBoots() {
         var snapshot = LockSnapshot.furnished
         let reading = BoltReading(position: .unlocked, door: .closed)
-        snapshot.relock = RelockDeadline(boot: Self.other, at: Instant(nanoseconds: .max))
+        snapshot.relock = BootDeadline(boot: Self.other, at: Instant(nanoseconds: .max))
         #expect(LockBench(snapshot, reading: reading).orders.map(\.movement) == [.lock])
-        snapshot.relock = RelockDeadline(boot: boot, at: Instant(nanoseconds: 2_000_000_000))
+        snapshot.relock = BootDeadline(boot: boot, at: Instant(nanoseconds: 2_000_000_000))
         var bench = LockBench(snapshot, reading: reading)
         #expect(bench.orders.isEmpty)
         bench.outputs = bench.run(milliseconds: 1_000)

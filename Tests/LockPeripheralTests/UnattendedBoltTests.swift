@@ -34,7 +34,7 @@ struct UnattendedBoltTests {
             now: Instant(nanoseconds: 1_000_000_000))
     }
 
-    private func snapshot(_ relock: RelockDeadline?, _ intent: Intent? = nil) -> LockSnapshot {
+    private func snapshot(_ relock: BootDeadline?, _ intent: Intent? = nil) -> LockSnapshot {
         var snapshot = LockSnapshot.furnished
         snapshot.apply(.bolt(BoltRecord(position: .unlocked, door: .closed)))
         snapshot.apply(.relock(relock))
@@ -45,8 +45,8 @@ struct UnattendedBoltTests {
     @Test("Unplugged controller: a relock that is due is made, by the clock or because the machine was restarted")
     func relock() throws {
         for deadline in [
-            RelockDeadline(boot: boot, at: clock.now),
-            RelockDeadline(boot: BootID(bits: 99), at: clock.now.advanced(byMilliseconds: 3_600_000)),
+            BootDeadline(boot: boot, at: clock.now),
+            BootDeadline(boot: BootID(bits: 99), at: clock.now.advanced(byMilliseconds: 3_600_000)),
         ] {
             open()
             let store = MemoryLockStore(snapshot(deadline))
@@ -80,7 +80,7 @@ struct UnattendedBoltTests {
     @Test("Restart loop: nothing is written while nothing is owed, however often it is asked")
     func nothingOwed() throws {
         open()
-        let store = MemoryLockStore(snapshot(RelockDeadline(boot: boot, at: clock.now.advanced(byMilliseconds: 1))))
+        let store = MemoryLockStore(snapshot(BootDeadline(boot: boot, at: clock.now.advanced(byMilliseconds: 1))))
         for _ in 0..<100 { #expect(try settle(store) == 0) }
         #expect(metal.last?.movement == .unlock && store.audit.isEmpty)
         let resting = MemoryLockStore(.furnished)

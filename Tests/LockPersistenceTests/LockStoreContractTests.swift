@@ -125,7 +125,7 @@ extension LockMutation {
             return .bolt(
                 BoltRecord(
                     position: generator.oneOf(BoltPosition.allCases), door: DoorCode(rawValue: generator.edge())))
-        case 6: return .relock(generator.maybe(RelockDeadline(boot: boot, at: at)))
+        case 6: return .relock(generator.maybe(BootDeadline(boot: boot, at: at)))
         case 7:
             return .lastCommand(
                 bond: bond,

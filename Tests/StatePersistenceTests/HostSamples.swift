@@ -56,6 +56,25 @@ enum Sample {
         PublishedServiceRecord(handle: AttributeHandle(handle), encoded: [UInt8](repeating: 7, count: Int(handle)))
     }
 
+    /// With every field that a record has.
+    static func advertising(_ number: UInt8) -> AdvertisingRecord {
+        var record = AdvertisingRecord(localName: "bell \(number)", services: [0x180A, BluetoothUUID(bits: .max)])
+        record.discoverability = .limited
+        record.connectability = .scannable
+        record.limitedUntil = BootDeadline(
+            boot: BootID(bits: .max - UInt128(number)), at: Instant(nanoseconds: UInt64(number) << 40))
+        record.txPowerLevel = -Int8(number)
+        record.includesAppearance = true
+        record.manufacturerData = [0x4C, 0, number]
+        record.serviceData = [
+            AdvertisedServiceData(service: 0x180F, octets: [number]),
+            AdvertisedServiceData(service: BluetoothUUID(bits: UInt128(number)), octets: [1, 2]),
+            AdvertisedServiceData(service: 0x180F, octets: [0]),
+        ]
+        record.solicitedServices = [0x1806, 0x1805]
+        return record
+    }
+
     static func update(_ sequence: UInt64, bond: Int64) -> QueuedUpdate {
         QueuedUpdate(
             sequence: sequence, bond: BondID(bond), valueHandle: AttributeHandle(3),
@@ -71,7 +90,7 @@ extension HostMutation {
         let handle = AttributeHandle(UInt16(number(1...6)))
         let bond = Int64(number(1...4))
         let peer = Sample.peer(number(1...4))
-        switch number(0...19) {
+        switch number(0...20) {
         case 0: return .localIdentity(Sample.identity(number(1...9)))
         case 1, 2: return .bond(.upsert(Sample.bond(bond, peer: number(1...9))))
         case 3: return .bond(.delete(BondID(bond)))
@@ -94,6 +113,7 @@ extension HostMutation {
         case 17:
             return .scan(key, number(0...1) == 0 ? nil : ScanRecord(services: [0x180A, 0x180F], allowDuplicates: true))
         case 18: return .updateQueued(key, Sample.update(number(1...9), bond: bond))
+        case 19: return .advertising(key, number(0...2) == 0 ? nil : Sample.advertising(UInt8(number(1...9))))
         default: return .updateDelivered(key, sequence: number(1...9))
         }
     }

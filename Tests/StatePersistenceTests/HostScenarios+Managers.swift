@@ -107,6 +107,54 @@ extension HostScenario {
             ]
         },
         HostScenario(
+            "modes and data of advertising; what is left out of a later one is gone",
+            [
+                [.advertising(Sample.peripheral, Sample.advertising(1)), .advertising(third, Sample.advertising(2))],
+                [
+                    .advertising(third, Sample.advertising(3)),
+                    .advertising(
+                        Sample.peripheral,
+                        with(AdvertisingRecord(localName: nil, services: [])) {
+                            $0.discoverability = .nonDiscoverable
+                            $0.connectability = .nonConnectable
+                        }),
+                ],
+            ]
+        ) {
+            $0.restorations = [
+                Sample.peripheral: with(RestorationRecord()) {
+                    $0.advertising = with(AdvertisingRecord(localName: nil, services: [])) {
+                        $0.discoverability = .nonDiscoverable
+                        $0.connectability = .nonConnectable
+                    }
+                },
+                third: with(RestorationRecord()) { $0.advertising = Sample.advertising(3) },
+            ]
+        },
+        HostScenario(
+            "whom a scan lists, and whether it asks",
+            [
+                [
+                    .scan(
+                        Sample.central,
+                        ScanRecord(
+                            services: [], allowDuplicates: false, procedure: .limitedDiscovery, isPassive: true)),
+                    .scan(
+                        other, ScanRecord(services: [1], allowDuplicates: false, procedure: .generalDiscovery)),
+                ]
+            ]
+        ) {
+            $0.restorations = [
+                Sample.central: with(RestorationRecord()) {
+                    $0.scan = ScanRecord(
+                        services: [], allowDuplicates: false, procedure: .limitedDiscovery, isPassive: true)
+                },
+                other: with(RestorationRecord()) {
+                    $0.scan = ScanRecord(services: [1], allowDuplicates: false, procedure: .generalDiscovery)
+                },
+            ]
+        },
+        HostScenario(
             "queued updates in their order, delivered ones gone, the same one twice once",
             [
                 [.bond(.upsert(Sample.bond(1)))],

@@ -18,7 +18,7 @@ struct MigrationTests {
         let digests = [SchemaComponent.store, .host].map { component in
             component.migrations.map { HexText.encode(SHA256.digest(Array(($0.name + $0.sql).utf8)).prefix(8)) }
         }
-        #expect(digests == [["9614540CAD7EE6EA"], ["CA8B24114BF5DF07"]])
+        #expect(digests == [["9614540CAD7EE6EA"], ["CA8B24114BF5DF07", "15CEB1C59525D5A0"]])
     }
 
     @Test("take a file from every past to the present, each step once and in order")
@@ -62,8 +62,16 @@ struct MigrationTests {
 
     // MARK: Past schemas
 
-    /// What the fixtures hold; written by whichever version made them.
-    static let content: [HostMutation] = [
+    /// What the fixtures hold, by schema; written by whichever version made them.
+    static let contents = [content1, content2]
+    private static let content2 =
+        content1 + [
+            .advertising(RestoreKey(role: .peripheral, identifier: "bell"), Sample.advertising(1)),
+            .scan(
+                RestoreKey(role: .central, identifier: "bell"),
+                ScanRecord(services: [], allowDuplicates: false, procedure: .limitedDiscovery, isPassive: true)),
+        ]
+    private static let content1: [HostMutation] = [
         .localIdentity(Sample.identity(1)), .bond(.upsert(Sample.bond(5))), .bond(.remoteSignCounter(BondID(5), 77)),
         .gatt(.clientCharacteristicConfiguration(bond: 5, handle: AttributeHandle(9), value: .indication)),
         .gatt(.clientSupportedFeatures(bond: 5, value: [1])), .gatt(.changeAware(bond: 5, databaseHash: [1, 2, 3])),
@@ -76,8 +84,10 @@ struct MigrationTests {
     ]
     static let machineKey = [UInt8](repeating: 0x5A, count: 32)
 
-    @Test("A file of each past schema opens and has all that was in it", arguments: HostFixture.all)
-    func fixture(_ sql: String) throws {
+    @Test(
+        "A file of each past schema opens and has all that was in it",
+        arguments: zip(HostFixture.all, MigrationTests.contents))
+    func fixture(_ sql: String, _ content: [HostMutation]) throws {
         do {
             _ = try StateFile.open(scratch.database, O_RDWR | O_CREAT | O_EXCL)
             let connection = try Connection(path: scratch.database, access: .create)
@@ -86,7 +96,7 @@ struct MigrationTests {
         }
         try writeMachineKey()
         var kept = KeptHostFacts()
-        for mutation in Self.content { kept.apply(mutation) }
+        for mutation in content { kept.apply(mutation) }
         expectEqual(try SQLiteHostStore(scratch.open(), name: "lock").load(), kept.snapshot)
     }
 
@@ -97,7 +107,7 @@ struct MigrationTests {
         try writeMachineKey()
         let state = try scratch.open()
         let store = SQLiteHostStore(state, name: "lock")
-        for mutation in Self.content { store.append(mutation) }
+        for mutation in Self.contents.last ?? [] { store.append(mutation) }
         try state.database.commit([store])
         try StateBackup.make(of: scratch.database, at: target)
     }

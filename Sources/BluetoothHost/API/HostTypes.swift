@@ -71,23 +71,27 @@ package struct AdvertisementReport: Sendable {
     package var address: DeviceAddress
     /// dBm; 127 when the controller does not know.
     package var rssi: Int8
+    /// Of the advertiser, also when this is its scan response.
     package var isConnectable: Bool
-    package var localName: String?
-    package var services: [BluetoothUUID]
-    package var manufacturerData: [UInt8]?
+    /// What the advertiser's flags say, also when this is its scan response, which has none.
+    package var mode: DiscoverableMode
+    /// What this advertisement, or this scan response, carries.
+    package var data: AdvertisingData
 
     package init(
-        peer: PeerIdentifier, address: DeviceAddress, rssi: Int8, isConnectable: Bool, localName: String?,
-        services: [BluetoothUUID], manufacturerData: [UInt8]?
+        peer: PeerIdentifier, address: DeviceAddress, rssi: Int8, isConnectable: Bool,
+        mode: DiscoverableMode = .nonDiscoverable, data: AdvertisingData
     ) {
         self.peer = peer
         self.address = address
         self.rssi = rssi
         self.isConnectable = isConnectable
-        self.localName = localName
-        self.services = services
-        self.manufacturerData = manufacturerData
+        self.mode = mode
+        self.data = data
     }
+
+    package var localName: String? { data.localName }
+    package var services: [BluetoothUUID] { data.services }
 }
 
 /// Why the host refuses or ends something. Local faults are the caller's; peer faults carry what the peer said.
@@ -96,6 +100,8 @@ package enum HostError: Error, Equatable, Sendable {
     case notPoweredOn
     case unknownManager
     case unknownPeer
+    /// No structure of advertising data can say that.
+    case invalidAdvertisement
     /// The tree does not take the service.
     case publishing(AttributeDatabaseError)
     case notConnected

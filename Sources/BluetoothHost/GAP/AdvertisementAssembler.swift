@@ -5,13 +5,17 @@ import HCI
 package struct HeardAdvertisement: Equatable, Sendable {
     package var address: DeviceAddress
     package var isConnectable: Bool
+    package var isScanResponse: Bool
     /// dBm; nil when the controller does not know.
     package var rssi: Int8?
     package var data: [UInt8]
 
-    package init(address: DeviceAddress, isConnectable: Bool, rssi: Int8?, data: [UInt8]) {
+    package init(
+        address: DeviceAddress, isConnectable: Bool, isScanResponse: Bool = false, rssi: Int8?, data: [UInt8]
+    ) {
         self.address = address
         self.isConnectable = isConnectable
+        self.isScanResponse = isScanResponse
         self.rssi = rssi
         self.data = data
     }
@@ -20,7 +24,8 @@ package struct HeardAdvertisement: Equatable, Sendable {
     package init?(_ report: LEAdvertisingReport) {
         guard let address = report.address.address else { return nil }
         self.init(
-            address: address, isConnectable: report.eventType.isConnectable, rssi: report.rssi, data: report.data)
+            address: address, isConnectable: report.eventType.isConnectable,
+            isScanResponse: report.eventType == .scanResponse, rssi: report.rssi, data: report.data)
     }
 }
 
@@ -64,6 +69,7 @@ package struct AdvertisementAssembler {
             return nil
         }
         return HeardAdvertisement(
-            address: address, isConnectable: report.eventType.contains(.connectable), rssi: report.rssi, data: data)
+            address: address, isConnectable: report.eventType.contains(.connectable),
+            isScanResponse: report.eventType.contains(.scanResponse), rssi: report.rssi, data: data)
     }
 }

@@ -35,8 +35,10 @@ package struct AdvertisingSets<Owner: Hashable> {
 
     private var slots: [Slot] = []
 
-    /// Advertising rests while no connection slot is free for whoever would answer it.
+    /// Advertising rests while the address that it is under is about to change.
     package var isHeld = false { didSet { tellSlots() } }
+    /// No connection slot is free for whoever would answer: what nobody can connect to goes on.
+    package var isFull = false { didSet { tellSlots() } }
     /// nil where sets have no addresses of their own.
     package var ownAddress: DeviceAddress? { didSet { tellSlots() } }
 
@@ -101,10 +103,11 @@ package struct AdvertisingSets<Owner: Hashable> {
         return slots[index].advertiser.address
     }
 
-    /// The only set on the air, if there is just one: then it is the one that a connection to us was made through.
-    package var onlyEnabled: LEAdvertisingHandle? {
-        let enabled = slots.filter(\.advertiser.isEnabled)
-        return enabled.count == 1 ? enabled.first?.handle : nil
+    /// The only set on the air that takes connections, if there is just one: then it is the one that a connection to us was
+    /// made through.
+    package var onlyConnectable: LEAdvertisingHandle? {
+        let connectable = slots.filter(\.advertiser.takesConnections)
+        return connectable.count == 1 ? connectable.first?.handle : nil
     }
 
     /// What was refused may be asked once more.
@@ -127,6 +130,7 @@ package struct AdvertisingSets<Owner: Hashable> {
     private mutating func tellSlots() {
         for index in slots.indices {
             slots[index].advertiser.isHeld = isHeld
+            slots[index].advertiser.isFull = isFull
             slots[index].advertiser.wantedAddress = ownAddress
         }
     }

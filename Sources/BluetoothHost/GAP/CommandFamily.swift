@@ -47,10 +47,10 @@ extension GAPCommands {
 
     private func legacyCommand(for action: Advertiser.Action) -> (any HCICommand)? {
         switch action {
-        case .setParameters:
+        case .setParameters(_, let mode):
             HCILESetAdvertisingParameters(
-                intervalMin: advertisingInterval, intervalMax: advertisingInterval,
-                advertisingType: .connectableScannableUndirected, ownAddressType: Self.ownAddressType,
+                intervalMin: legacyInterval(mode), intervalMax: legacyInterval(mode),
+                advertisingType: LEAdvertisingType(mode), ownAddressType: Self.ownAddressType,
                 peerAddress: Self.nobody, channelMap: .all, filterPolicy: .all)
         case .setData(let piece): HCILESetAdvertisingData(data: LegacyAdvertisingData(truncating: piece.octets))
         case .setScanResponse(let piece):
@@ -61,12 +61,19 @@ extension GAPCommands {
         }
     }
 
+    /// Controllers before Core 5.0 take no less than 100 ms for what nobody can connect to.
+    ///
+    /// Core 4.2, Vol 2, Part E, 7.8.5 (LE Set Advertising Parameters command)
+    private func legacyInterval(_ mode: ConnectableMode) -> UInt16 {
+        mode == .connectable ? advertisingInterval : max(advertisingInterval, 0x00A0)
+    }
+
     private func extendedCommand(for action: Advertiser.Action, of set: LEAdvertisingHandle) -> any HCICommand {
         switch action {
-        case .setParameters(let pdus):
+        case .setParameters(let pdus, let mode):
             HCILESetExtendedAdvertisingParameters(
                 advertisingHandle: set,
-                properties: pdus == .legacy ? .legacyConnectableScannableUndirected : .connectable,
+                properties: LEAdvertisingEventProperties(pdus, mode),
                 intervalMin: UInt32(advertisingInterval), intervalMax: UInt32(advertisingInterval), channelMap: .all,
                 ownAddressType: Self.ownAddressType, peerAddress: Self.nobody, filterPolicy: .all,
                 txPower: HCILESetExtendedAdvertisingParameters.noTxPowerPreference, primaryPHY: .le1M,
@@ -80,6 +87,29 @@ extension GAPCommands {
         case .enable: HCILESetExtendedAdvertisingEnable(enable: true, sets: [.init(advertisingHandle: set)])
         case .disable: HCILESetExtendedAdvertisingEnable(enable: false, sets: [.init(advertisingHandle: set)])
         case .remove: HCILERemoveAdvertisingSet(advertisingHandle: set)
+        }
+    }
+}
+
+extension LEAdvertisingType {
+    fileprivate init(_ mode: ConnectableMode) {
+        switch mode {
+        case .connectable: self = .connectableScannableUndirected
+        case .scannable: self = .scannableUndirected
+        case .nonConnectable: self = .nonconnectableUndirected
+        }
+    }
+}
+
+extension LEAdvertisingEventProperties {
+    fileprivate init(_ pdus: Advertiser.PDUs, _ mode: ConnectableMode) {
+        switch (pdus, mode) {
+        case (.legacy, .connectable): self = .legacyConnectableScannableUndirected
+        case (.legacy, .scannable): self = .legacyScannableUndirected
+        case (.legacy, .nonConnectable): self = .legacyPDUs
+        case (.extended, .connectable): self = .connectable
+        // Of extended PDUs those that can be scanned have no data of their own.
+        case (.extended, .scannable), (.extended, .nonConnectable): self = []
         }
     }
 }

@@ -31,15 +31,29 @@ extension Host {
         if let name = data.localName, !data.isNameShortened {
             peers.heard(peer, name: name)
         }
+        let announced = announcement(of: peer, advertisement, data)
         let seen = AdvertisementReport(
             peer: peer, address: advertisement.address, rssi: advertisement.rssi ?? 127,
-            isConnectable: advertisement.isConnectable, localName: data.localName, services: data.services,
-            manufacturerData: data.manufacturerData)
+            isConnectable: announced.isConnectable, mode: announced.mode, data: data)
         for owner in ledger.owners(of: .central) {
-            guard let scan = ledger.record(owner).scan,
-                scan.services.isEmpty || !Set(scan.services).isDisjoint(with: seen.services)
+            guard let scan = ledger.record(owner).scan, scan.procedure.lists(announced.mode),
+                scan.services.isEmpty || !Set(scan.services).isDisjoint(with: data.services)
             else { continue }
             managers.slot(of: owner)?.central?.discovered(seen)
         }
+    }
+
+    /// What the advertiser says of itself. A scan response does not: it belongs to what was heard before.
+    ///
+    /// Core Specification Supplement, Part A, 1.3.1: flags are in the advertising data
+    private func announcement(
+        of peer: PeerIdentifier, _ advertisement: HeardAdvertisement, _ data: AdvertisingData
+    ) -> PeerDirectory.Announcement {
+        if advertisement.isScanResponse, let announced = peers.announcement(of: peer) { return announced }
+        let announced = PeerDirectory.Announcement(
+            mode: advertisement.isScanResponse ? .nonDiscoverable : data.mode,
+            isConnectable: advertisement.isConnectable)
+        if !advertisement.isScanResponse { peers.announced(peer, announced) }
+        return announced
     }
 }

@@ -8,11 +8,13 @@ extension Host {
     /// Compares what is wanted with what the controller does, and sends what brings them closer.
     func reconcile() {
         guard state == .poweredOn else { return }
+        endLimitedModes()
         let isFull = links.count >= configuration.linksMaximum
         ownAddress.wanted = addressForAir
         let isUnaddressed = ownAddress.mustRest
         advertisingSets.want(advertisingWishes)
-        advertisingSets.isHeld = isFull || (isUnaddressed && commands.family == .legacy)
+        advertisingSets.isHeld = isUnaddressed && commands.family == .legacy
+        advertisingSets.isFull = isFull
         advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
         initiator.isHeld = isUnaddressed
         initiator.want(isFull ? [] : wantedConnections)
@@ -68,9 +70,11 @@ extension Host {
         let records = ledger.owners(of: .peripheral).compactMap { owner in
             ledger.record(owner).advertising.map { (owner: owner, record: $0) }
         }
-        let legacy = records.map { AdvertisingData.payload(for: $0.record) }
+        let appearance = configuration.appearance
+        let legacy = records.map { AdvertisingData.payload(for: $0.record, appearance: appearance) }
         let extended = records.map {
-            AdvertisingData.extendedPayload(for: $0.record, room: controller.facts.advertisingDataOctets)
+            AdvertisingData.extendedPayload(
+                for: $0.record, appearance: appearance, room: controller.facts.advertisingDataOctets)
         }
         return (zip(records, legacy).map { .init(owner: $0.owner, payload: $1) })
             + zip(records, extended).compactMap { record, payload in
@@ -96,8 +100,8 @@ extension Host {
         let scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
         guard !scans.isEmpty || initiator.needsScan else { return nil }
         return Scanner.Parameters(
-            reportsDuplicates: initiator.needsScan || scans.contains { $0.allowDuplicates }, isActive: !scans.isEmpty,
-            generation: scanGeneration)
+            reportsDuplicates: initiator.needsScan || scans.contains { $0.allowDuplicates },
+            isActive: scans.contains { !$0.isPassive }, generation: scanGeneration)
     }
 
     /// Whoever is to be connected and is not.

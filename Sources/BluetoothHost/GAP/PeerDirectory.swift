@@ -6,7 +6,19 @@ package struct PeerDirectory {
     /// Peers that were only heard: the oldest is forgotten beyond this.
     package static let strangersMaximum = 1024
 
+    /// What a peer's last advertisement said of the peer itself. In memory, and no longer than its name.
+    package struct Announcement: Equatable, Sendable {
+        package var mode: DiscoverableMode
+        package var isConnectable: Bool
+
+        package init(mode: DiscoverableMode, isConnectable: Bool) {
+            self.mode = mode
+            self.isConnectable = isConnectable
+        }
+    }
+
     private var records: [PeerIdentifier: PeerRecord]
+    private var announcements: [PeerIdentifier: Announcement] = [:]
     private var byAddress: [DeviceAddress: PeerIdentifier]
     private var kept: Set<PeerIdentifier>
     /// In the order in which they were first heard.
@@ -53,6 +65,13 @@ package struct PeerDirectory {
     /// The name in an advertisement, which anybody may send: known while the process lives, and never written for it.
     package mutating func heard(_ identifier: PeerIdentifier, name: String) { records[identifier]?.name = name }
 
+    package mutating func announced(_ identifier: PeerIdentifier, _ announcement: Announcement) {
+        guard records[identifier] != nil else { return }
+        announcements[identifier] = announcement
+    }
+
+    package func announcement(of identifier: PeerIdentifier) -> Announcement? { announcements[identifier] }
+
     /// An app relies on this peer's name from now on.
     package mutating func keep(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
         guard let record = records[identifier], kept.insert(identifier).inserted else { return }
@@ -79,6 +98,7 @@ package struct PeerDirectory {
             firstStranger += 1
             guard !kept.contains(oldest), let record = records.removeValue(forKey: oldest) else { continue }
             byAddress[record.address] = nil
+            announcements[oldest] = nil
         }
         // Amortised: the head that was passed over is dropped once it is as long as the list.
         if firstStranger > Self.strangersMaximum {

@@ -238,26 +238,3 @@ extension Host {
     /// Core 5.4, Vol 3, Part G, 5.2.1 (ATT_MTU)
     static let defaultMTU = 23
 }
-
-// MARK: Advertising
-
-extension Host {
-    package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
-        guard let owner = managers[manager]?.owner else { return }
-        withLedger { $0.advertise(owner, record, &$1) }
-        advertisingAwaited[manager, default: 0] += 1
-        reconcile()
-        announceAdvertising()
-    }
-
-    package func stopAdvertising(_ manager: ManagerID) {
-        guard let owner = managers[manager]?.owner else { return }
-        withLedger { $0.advertise(owner, nil, &$1) }
-        advertisingAwaited[manager] = nil
-        reconcile()
-    }
-
-    package func isAdvertising(_ manager: ManagerID) -> Bool {
-        managers[manager].map { ledger.record($0.owner).advertising != nil } ?? false
-    }
-}

@@ -36,7 +36,7 @@ extension Host {
         case .central: initiator.connectionComplete()
         // With several sets on the air, the one that it was says so itself.
         case .peripheral:
-            if let set = advertisingSets.onlyEnabled { own = advertisingSets.stopped(set) ?? own }
+            if let set = advertisingSets.onlyConnectable { own = advertisingSets.stopped(set) ?? own }
         }
         // A link that the handle still stands for here is not there any more: it takes no slot.
         let isReplaced = link(at: handle) != nil

@@ -84,10 +84,18 @@ package struct SubscriptionRecord: Hashable, Sendable {
 package struct ScanRecord: Equatable, Sendable {
     package var services: [BluetoothUUID]
     package var allowDuplicates: Bool
+    package var procedure: DiscoveryProcedure
+    /// Says nothing on the air, and so hears no scan responses.
+    package var isPassive: Bool
 
-    package init(services: [BluetoothUUID], allowDuplicates: Bool) {
+    package init(
+        services: [BluetoothUUID], allowDuplicates: Bool, procedure: DiscoveryProcedure = .observation,
+        isPassive: Bool = false
+    ) {
         self.services = services
         self.allowDuplicates = allowDuplicates
+        self.procedure = procedure
+        self.isPassive = isPassive
     }
 }
 
@@ -99,17 +107,6 @@ package struct PublishedServiceRecord: Equatable, Sendable {
     package init(handle: AttributeHandle, encoded: [UInt8]) {
         self.handle = handle
         self.encoded = encoded
-    }
-}
-
-/// What is advertised: the name and services of Apple's dictionary.
-package struct AdvertisingRecord: Equatable, Sendable {
-    package var localName: String?
-    package var services: [BluetoothUUID]
-
-    package init(localName: String?, services: [BluetoothUUID]) {
-        self.localName = localName
-        self.services = services
     }
 }
 

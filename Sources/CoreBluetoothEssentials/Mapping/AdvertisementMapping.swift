@@ -8,13 +8,22 @@ extension AdvertisementReport {
         var data: [String: Any] = [CBAdvertisementDataIsConnectable: isConnectable]
         if let localName { data[CBAdvertisementDataLocalNameKey] = localName }
         if !services.isEmpty { data[CBAdvertisementDataServiceUUIDsKey] = services.map { CBUUID($0) } }
-        if let manufacturerData { data[CBAdvertisementDataManufacturerDataKey] = Data(manufacturerData) }
+        if let octets = self.data.manufacturerData { data[CBAdvertisementDataManufacturerDataKey] = Data(octets) }
+        if let level = self.data.txPowerLevel { data[CBAdvertisementDataTxPowerLevelKey] = Int(level) }
+        if !self.data.serviceData.isEmpty {
+            data[CBAdvertisementDataServiceDataKey] = Dictionary(
+                self.data.serviceData.map { (CBUUID($0.service), Data($0.octets)) }, uniquingKeysWith: { $1 })
+        }
+        if !self.data.solicitedServices.isEmpty {
+            data[CBAdvertisementDataSolicitedServiceUUIDsKey] = self.data.solicitedServices.map { CBUUID($0) }
+        }
         return data
     }
 }
 
 extension AdvertisingRecord {
-    /// Of Apple's dictionary a peripheral may advertise its name and its services; every other key is ignored.
+    /// Of Apple's dictionary a peripheral may advertise its name and its services; every other key is ignored. It is in the
+    /// general discoverable mode, and whoever hears it may connect.
     init(_ advertisementData: [String: Any]?) {
         let services = advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []
         self.init(
@@ -63,7 +72,8 @@ extension ConnectionOptions {
 /// something new, its scan response for one. Bounded; when it is full, everybody counts as unheard again.
 struct Discoveries {
     static let maximumPeers = 1024
-    /// Services of one advertiser, in all that it has said. One that goes on naming others counts for what it said last.
+    /// Services of one advertiser, in all that it has said, and as many whose data it advertises, and that it looks for.
+    /// One that goes on naming others counts for what it said last.
     static let maximumServicesOfPeer = 64
 
     private var heard: [PeerIdentifier: AdvertisementReport] = [:]
@@ -75,19 +85,40 @@ struct Discoveries {
             heard[report.peer] = report
             return report
         }
-        let before = known
+        let before = known.data
         known.rssi = report.rssi
-        known.isConnectable = known.isConnectable || report.isConnectable
-        known.localName = report.localName ?? known.localName
-        known.services += report.services.filter { !known.services.contains($0) }
-        if known.services.count > Self.maximumServicesOfPeer {
-            known.services = Array(report.services.prefix(Self.maximumServicesOfPeer))
-        }
-        known.manufacturerData = report.manufacturerData ?? known.manufacturerData
+        known.isConnectable = report.isConnectable
+        known.data.add(report.data)
         heard[report.peer] = known
-        let isNews =
-            known.localName != before.localName || known.services != before.services
-            || known.manufacturerData != before.manufacturerData
-        return isNews ? known : nil
+        return known.data != before ? known : nil
+    }
+}
+
+extension AdvertisingData {
+    /// What an advertiser says beside what it said before, of what Apple's dictionary has a key for.
+    fileprivate mutating func add(_ new: AdvertisingData) {
+        if let name = new.localName { (localName, isNameShortened) = (name, new.isNameShortened) }
+        txPowerLevel = new.txPowerLevel ?? txPowerLevel
+        manufacturerData = new.manufacturerData ?? manufacturerData
+        services = Self.bounded(services, with: new.services) { $0 }
+        solicitedServices = Self.bounded(solicitedServices, with: new.solicitedServices) { $0 }
+        serviceData = Self.bounded(serviceData, with: new.serviceData) { $0.service }
+    }
+
+    /// The new ones each in the place of the old one of its name; the new ones alone when all would be too many.
+    private static func bounded<Element>(
+        _ old: [Element], with new: [Element], by name: (Element) -> BluetoothUUID
+    ) -> [Element] {
+        var all = old
+        for element in new {
+            if let index = all.firstIndex(where: { name($0) == name(element) }) {
+                all[index] = element
+            } else if all.count < Discoveries.maximumServicesOfPeer {
+                all.append(element)
+            } else {
+                return Array(new.prefix(Discoveries.maximumServicesOfPeer))
+            }
+        }
+        return all
     }
 }

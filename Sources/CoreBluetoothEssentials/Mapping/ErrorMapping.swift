@@ -10,6 +10,7 @@ func appleError(_ error: HostError) -> any Error {
     case .disconnected(let reason): CBError(disconnection: reason)
     case .connectionFailed(let reason): CBError(connectionFailure: reason)
     case .unknownPeer: CBError(.unknownDevice)
+    case .invalidAdvertisement: CBError(.invalidParameters)
     case .notConnected: CBError(.notConnected)
     case .noResources: CBError(.outOfSpace)
     case .notPoweredOn, .unknownManager, .publishing, .invalidPSM: CBError(.invalidParameters)

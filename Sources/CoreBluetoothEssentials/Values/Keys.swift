@@ -37,15 +37,15 @@ public let CBPeripheralManagerRestoredStateAdvertisementDataKey = "kCBRestoredAd
 public let CBAdvertisementDataLocalNameKey = "kCBAdvDataLocalName"
 /// `Data`: the company identifier, least significant octet first, and what follows it.
 public let CBAdvertisementDataManufacturerDataKey = "kCBAdvDataManufacturerData"
-/// `[CBUUID: Data]`. Not reported.
+/// `[CBUUID: Data]`.
 public let CBAdvertisementDataServiceDataKey = "kCBAdvDataServiceData"
 /// `[CBUUID]`.
 public let CBAdvertisementDataServiceUUIDsKey = "kCBAdvDataServiceUUIDs"
-/// `[CBUUID]`. Apple's devices only; not reported.
+/// `[CBUUID]`. Apple's devices only, which send them as Bloom filters; not reported.
 public let CBAdvertisementDataOverflowServiceUUIDsKey = "kCBAdvDataHashedServiceUUIDs"
-/// `Int`, dBm. Not reported.
+/// `Int`, dBm.
 public let CBAdvertisementDataTxPowerLevelKey = "kCBAdvDataTxPowerLevel"
 /// `Bool`.
 public let CBAdvertisementDataIsConnectable = "kCBAdvDataIsConnectable"
-/// `[CBUUID]`. Not reported.
+/// `[CBUUID]`.
 public let CBAdvertisementDataSolicitedServiceUUIDsKey = "kCBAdvDataSolicitedServiceUUIDs"

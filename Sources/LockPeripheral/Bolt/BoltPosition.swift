@@ -29,18 +29,3 @@ package struct BoltRecord: Hashable, Sendable {
         self.door = door
     }
 }
-
-/// When the bolt is to go back by itself.
-package struct RelockDeadline: Hashable, Sendable {
-    package var boot: BootID
-    package var at: Instant
-
-    package init(boot: BootID, at: Instant) {
-        self.boot = boot
-        self.at = at
-    }
-
-    /// When it is due in this boot. Boot time starts over with the machine, so that a deadline of another boot says nothing
-    /// but "now".
-    package func due(in boot: BootID) -> Instant { boot == self.boot ? at : Instant(nanoseconds: 0) }
-}

@@ -80,9 +80,9 @@ extension LockMachine {
         turn.persist(.lastCommand(bond: audited.bond, last))
     }
 
-    private func relockDeadline(for command: LockCommand, now: Instant) -> RelockDeadline? {
-        func after(_ seconds: UInt64) -> RelockDeadline {
-            RelockDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
+    private func relockDeadline(for command: LockCommand, now: Instant) -> BootDeadline? {
+        func after(_ seconds: UInt64) -> BootDeadline {
+            BootDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
         }
         switch (command.operation, command.argument) {
         case (.lock, _), (_, .holdOpen): return nil

@@ -102,7 +102,7 @@ extension LockMachine {
     ) {
         guard outcome != .done, position != .locked, intent.origin != .recovery else { return }
         if bolt.door.standsOpen {
-            setRelock(RelockDeadline(boot: boot, at: turn.now), &turn)
+            setRelock(BootDeadline(boot: boot, at: turn.now), &turn)
         } else {
             secure(.recovery, &turn)
         }
@@ -124,7 +124,7 @@ extension LockMachine {
         tellState(except: nil, &turn)
     }
 
-    mutating func setRelock(_ deadline: RelockDeadline?, _ turn: inout LockTurn) {
+    mutating func setRelock(_ deadline: BootDeadline?, _ turn: inout LockTurn) {
         guard deadline != relock else { return }
         relock = deadline
         turn.persist(.relock(deadline))

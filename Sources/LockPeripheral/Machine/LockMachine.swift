@@ -11,7 +11,7 @@ package struct LockMachine {
     var credentials: [CredentialID: Credential]
     var settings: LockSettings
     var bolt: BoltMachine
-    var relock: RelockDeadline?
+    var relock: BootDeadline?
     var lastCommands: [UInt64: LastCommand]
     var counters: [UInt64: ReceiptCounters]
     var refusals: [UInt64: RefusalMeter] = [:]

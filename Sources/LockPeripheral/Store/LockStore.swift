@@ -1,3 +1,4 @@
+import BluetoothCore
 import BluetoothHost
 import LockProtocol
 
@@ -21,7 +22,7 @@ package enum LockMutation: Hashable, Sendable {
     case intent(Intent?)
     case bolt(BoltRecord)
     /// nil: the bolt stays as it is.
-    case relock(RelockDeadline?)
+    case relock(BootDeadline?)
     case lastCommand(bond: UInt64, LastCommand)
     /// Receipt counters below this number are spent, or may be.
     case receiptCounters(bond: UInt64, reservedBelow: UInt32)
@@ -37,7 +38,8 @@ package struct LockSnapshot: Hashable, Sendable {
     package var settings = LockSettings()
     package var intent: Intent?
     package var bolt = BoltRecord()
-    package var relock: RelockDeadline?
+    /// When the bolt is to go back by itself.
+    package var relock: BootDeadline?
     /// By bond.
     package var lastCommands: [UInt64: LastCommand] = [:]
     /// By bond: the first receipt counter that is certainly unused.

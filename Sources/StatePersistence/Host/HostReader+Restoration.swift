@@ -66,8 +66,11 @@ extension HostReader {
 
     private func scan(_ id: Int64) throws(StoreError) -> ScanRecord? {
         var scan: ScanRecord?
-        try each("SELECT allow_duplicates FROM host_scan WHERE restoration = ?", id) { (row) throws(StoreError) in
-            scan = ScanRecord(services: [], allowDuplicates: try row.bool(0))
+        try each("SELECT allow_duplicates, procedure, is_passive FROM host_scan WHERE restoration = ?", id) {
+            (row) throws(StoreError) in
+            guard let procedure = DiscoveryProcedure(rawValue: try row.integer(1)) else { throw row.misfit(1) }
+            scan = ScanRecord(
+                services: [], allowDuplicates: try row.bool(0), procedure: procedure, isPassive: try row.bool(2))
         }
         try each("SELECT uuid FROM host_scan_service WHERE restoration = ? ORDER BY position", id) {
             (row) throws(StoreError) in scan?.services.append(BluetoothUUID(bits: try row.uint128(0)))
@@ -77,11 +80,37 @@ extension HostReader {
 
     private func advertising(_ id: Int64) throws(StoreError) -> AdvertisingRecord? {
         var advertising: AdvertisingRecord?
-        try each("SELECT local_name FROM host_advertising WHERE restoration = ?", id) { (row) throws(StoreError) in
-            advertising = AdvertisingRecord(localName: row.optionalText(0), services: [])
+        try each(
+            """
+            SELECT local_name, discoverability, connectability, limited_boot, limited_until, tx_power_level,
+                includes_appearance, manufacturer_data
+            FROM host_advertising WHERE restoration = ?
+            """, id
+        ) { (row) throws(StoreError) in
+            var record = AdvertisingRecord(localName: row.optionalText(0), services: [])
+            guard let discoverability = DiscoverableMode(rawValue: try row.integer(1)) else { throw row.misfit(1) }
+            guard let connectability = ConnectableMode(rawValue: try row.integer(2)) else { throw row.misfit(2) }
+            record.discoverability = discoverability
+            record.connectability = connectability
+            if !row.isNull(3) {
+                record.limitedUntil = BootDeadline(
+                    boot: BootID(bits: try row.uint128(3)), at: Instant(nanoseconds: try row.integer(4)))
+            }
+            record.txPowerLevel = try row.optionalInteger(5)
+            record.includesAppearance = try row.bool(6)
+            record.manufacturerData = row.optionalBlob(7)
+            advertising = record
         }
         try each("SELECT uuid FROM host_advertised_service WHERE restoration = ? ORDER BY position", id) {
             (row) throws(StoreError) in advertising?.services.append(BluetoothUUID(bits: try row.uint128(0)))
+        }
+        try each("SELECT uuid, data FROM host_advertised_service_data WHERE restoration = ? ORDER BY position", id) {
+            (row) throws(StoreError) in
+            advertising?.serviceData.append(
+                AdvertisedServiceData(service: BluetoothUUID(bits: try row.uint128(0)), octets: row.blob(1)))
+        }
+        try each("SELECT uuid FROM host_solicited_service WHERE restoration = ? ORDER BY position", id) {
+            (row) throws(StoreError) in advertising?.solicitedServices.append(BluetoothUUID(bits: try row.uint128(0)))
         }
         return advertising
     }

@@ -117,6 +117,33 @@ extension SchemaComponent {
                     FOREIGN KEY (identity, bond) REFERENCES host_bond (identity, id) ON DELETE CASCADE
                 ) STRICT;
                 CREATE INDEX host_queued_update_bond ON host_queued_update (identity, bond);
-                """)
+                """),
+            // The defaults are what older versions did: general discoverable, connectable, every advertiser listed, asked.
+            Migration(
+                "2 modes of advertising and scanning, advertised data",
+                """
+                ALTER TABLE host_advertising ADD COLUMN discoverability INTEGER NOT NULL DEFAULT 2;
+                ALTER TABLE host_advertising ADD COLUMN connectability INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE host_advertising ADD COLUMN limited_boot BLOB;
+                ALTER TABLE host_advertising ADD COLUMN limited_until INTEGER;
+                ALTER TABLE host_advertising ADD COLUMN tx_power_level INTEGER;
+                ALTER TABLE host_advertising ADD COLUMN includes_appearance INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE host_advertising ADD COLUMN manufacturer_data BLOB;
+                CREATE TABLE host_advertised_service_data (
+                    restoration INTEGER NOT NULL REFERENCES host_advertising (restoration) ON DELETE CASCADE,
+                    position INTEGER NOT NULL,
+                    uuid BLOB NOT NULL,
+                    data BLOB NOT NULL,
+                    PRIMARY KEY (restoration, position)
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE host_solicited_service (
+                    restoration INTEGER NOT NULL REFERENCES host_advertising (restoration) ON DELETE CASCADE,
+                    position INTEGER NOT NULL,
+                    uuid BLOB NOT NULL,
+                    PRIMARY KEY (restoration, position)
+                ) STRICT, WITHOUT ROWID;
+                ALTER TABLE host_scan ADD COLUMN procedure INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE host_scan ADD COLUMN is_passive INTEGER NOT NULL DEFAULT 0;
+                """),
         ])
 }

@@ -173,7 +173,14 @@ struct HostWriter {
         try end("DELETE FROM host_scan WHERE restoration = ?", key)
         guard let scan else { return }
         let restoration = try restoration(key)
-        try database.statement("INSERT INTO host_scan VALUES (?, ?)").run([restoration, SQLValue(scan.allowDuplicates)])
+        let statement: StaticString = """
+            INSERT INTO host_scan (restoration, allow_duplicates, procedure, is_passive) VALUES (?, ?, ?, ?)
+            """
+        try database.statement(statement)
+            .run([
+                restoration, SQLValue(scan.allowDuplicates), SQLValue(scan.procedure.rawValue),
+                SQLValue(scan.isPassive),
+            ])
         for (position, uuid) in scan.services.enumerated() {
             try database.statement("INSERT INTO host_scan_service VALUES (?, ?, ?)")
                 .run([restoration, SQLValue(position), SQLValue(uuid.bits)])
@@ -184,10 +191,31 @@ struct HostWriter {
         try end("DELETE FROM host_advertising WHERE restoration = ?", key)
         guard let advertising else { return }
         let restoration = try restoration(key)
-        try database.statement("INSERT INTO host_advertising VALUES (?, ?)")
-            .run([restoration, SQLValue(advertising.localName)])
+        let statement: StaticString = """
+            INSERT INTO host_advertising (
+                restoration, local_name, discoverability, connectability, limited_boot, limited_until, tx_power_level,
+                includes_appearance, manufacturer_data
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        try database.statement(statement)
+            .run([
+                restoration, SQLValue(advertising.localName), SQLValue(advertising.discoverability.rawValue),
+                SQLValue(advertising.connectability.rawValue),
+                advertising.limitedUntil.map { SQLValue($0.boot.bits) } ?? .null,
+                SQLValue(optional: advertising.limitedUntil?.at.nanoseconds),
+                SQLValue(optional: advertising.txPowerLevel), SQLValue(advertising.includesAppearance),
+                SQLValue(advertising.manufacturerData),
+            ])
         for (position, uuid) in advertising.services.enumerated() {
             try database.statement("INSERT INTO host_advertised_service VALUES (?, ?, ?)")
+                .run([restoration, SQLValue(position), SQLValue(uuid.bits)])
+        }
+        for (position, data) in advertising.serviceData.enumerated() {
+            try database.statement("INSERT INTO host_advertised_service_data VALUES (?, ?, ?, ?)")
+                .run([restoration, SQLValue(position), SQLValue(data.service.bits), .blob(data.octets)])
+        }
+        for (position, uuid) in advertising.solicitedServices.enumerated() {
+            try database.statement("INSERT INTO host_solicited_service VALUES (?, ?, ?)")
                 .run([restoration, SQLValue(position), SQLValue(uuid.bits)])
         }
     }

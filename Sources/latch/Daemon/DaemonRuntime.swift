@@ -69,7 +69,7 @@ final class DaemonRuntime {
         var configuration = HostConfiguration(deviceName: deviceName)
         configuration.privacy = plan.isPrivate
         host = Host(
-            configuration: configuration, snapshot: try store.load(), store: store,
+            configuration: configuration, boot: self.boot, snapshot: try store.load(), store: store,
             random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
         let controller = ControllerConnection(

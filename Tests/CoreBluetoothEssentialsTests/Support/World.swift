@@ -70,7 +70,8 @@ final class Machine {
     func launch(_ app: (CBHost) -> Void, misuse: (@Sendable (String) -> Void)? = nil) {
         store = MemoryHostStore(kept)
         let host = Host(
-            configuration: HostConfiguration(deviceName: name), snapshot: store.load(), store: store,
+            configuration: HostConfiguration(deviceName: name), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store,
             random: SeededRandom(seed: seed), makeKeyPair: P256KeyPair.generate)
         seed += 1
         self.host = host

@@ -40,8 +40,9 @@ final class PeerRuntime {
         let configuration = HostConfiguration(
             deviceName: options.deviceName, mtu: options.mtu, pairing: options.pairing)
         host = Host(
-            configuration: configuration, snapshot: try store.load(), store: store, random: OperatingSystemRandom(),
-            makeKeyPair: P256KeyPair.generate)
+            configuration: configuration, boot: BootID(bits: SystemClock.bootIdentifier() ?? 0),
+            snapshot: try store.load(), store: store, random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate
+        )
         host.beginIteration(now: SystemClock.now())
         driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
         let voice = Voice(host: host)
