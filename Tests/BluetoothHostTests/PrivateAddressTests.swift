@@ -14,7 +14,7 @@ import Testing
     func resolved() throws {
         let fortress = try Fortress()
         let app = try fortress.app()
-        for (round, random): (UInt32, UInt32) in [(1, 0x11_2233), (2, 0x3F_FFFF)] {
+        for (round, random): (UInt32, UInt32) in [(1, 0x11_2233), (2, 0x3F_FFFF), (3, 0x2A_5A5A)] {
             let peer = RawPeer(fortress.world, address: try privateAddress(of: fortress.bond, random: random))
             #expect(peer.connect(to: try fortress.lockAddress()))
             let link = try #require(app.links.last)
