@@ -144,7 +144,7 @@ let package = Package(
         tests(
             "CoreBluetoothEssentials",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "SecurityManager",
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "SecurityManager",
                 "VirtualRadio",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),

@@ -1,10 +1,11 @@
 import ATT
 import BluetoothCore
 import BluetoothCrypto
-import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+
+@testable import BluetoothHost
 
 /// Pairing for apps that know nothing of it: by rules, with or without somebody to ask.
 @Suite struct PairingAgentTests {
@@ -240,6 +241,25 @@ import Testing
         try pair.scene.connect()
         expectValue(pair.answer(to: try pair.read()))
         #expect(pair.scene.central?.paired.count == 1)
+    }
+
+    @Test(
+        "One read past those that may wait for security has its refusal for an answer; the others have theirs in the end"
+    )
+    func operationsWaiting() throws {
+        let pair = try Pair(
+            lock: .justWorks, key: .justWorks, lockCapability: .displayYesNo, keyCapability: .displayYesNo)
+        let tokens = try (0...Link.awaitingSecurityMaximum).map { _ in try pair.read() }
+        let last = try #require(tokens.last)
+        expectRefused(pair.answer(to: last), .insufficientAuthentication)
+        #expect(pair.scene.central?.results.count == 1)
+        pair.run { pair.keyAgent?.numbers.isEmpty == false && pair.lockAgent?.numbers.isEmpty == false }
+        for (node, agent) in [(pair.scene.key, pair.keyAgent), (pair.scene.lock, pair.lockAgent)] {
+            let link = try #require(agent?.numbers.first).link.link
+            node.call { $0.answerPairing(link, .numbersAreEqual(true)) }
+        }
+        for token in tokens.dropLast() { expectValue(pair.answer(to: token)) }
+        expectValue(pair.answer(to: try pair.read()))
     }
 
     @Test("The link goes while a read waits for a user: it is answered once, and nobody is asked again")

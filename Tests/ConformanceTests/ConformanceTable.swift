@@ -1,10 +1,10 @@
 import Foundation
 
-/// docs/CONFORMANCE.md as the check reads it: rows that begin with an id, and rows that begin with a test's name.
+/// docs/CONFORMANCE.md: rows that begin with an id.
 struct ConformanceTable {
     struct Row {
         let id: String
-        let cover: Cover
+        let cover: TestTable.Cover
 
         var tests: [String] {
             guard case .tests(let names) = cover else { return [] }
@@ -12,41 +12,17 @@ struct ConformanceTable {
         }
     }
 
-    enum Cover: Equatable {
-        case tests([String])
-        /// `not yet: …`, `not ours: …` or `needs a PTS: …`
-        case reason(String)
-        case malformed(String)
-    }
-
     /// Ids with what covers them.
     let rows: [Row]
-    /// Tests with the titles under which the runner reports them.
-    let titles: [(name: String, title: String)]
+    let document: TestTable
 
     static let reasons = ["not yet: ", "not ours: ", "needs a PTS: "]
 
     init(_ markdown: String) {
-        var rows: [Row] = []
-        var titles: [(name: String, title: String)] = []
-        for line in markdown.split(separator: "\n") where line.hasPrefix("| ") && line.hasSuffix(" |") {
-            let cells = line.dropFirst(2).dropLast(2).components(separatedBy: " | ")
-            switch cells.count {
-            case 3 where cells[0] != "Id": rows.append(Row(id: cells[0], cover: Self.cover(cells[2])))
-            case 2 where cells[0] != "Test" && cells[0].hasPrefix("`"):
-                titles.append((cells[0].replacing("`", with: ""), cells[1]))
-            default: continue
-            }
+        document = TestTable(markdown)
+        rows = document.rows.filter { $0.count == 3 }.map {
+            Row(id: $0[0], cover: TestTable.cover($0[2], reasons: Self.reasons))
         }
-        self.rows = rows
-        self.titles = titles
-    }
-
-    static func cover(_ cell: String) -> Cover {
-        for reason in reasons where cell.hasPrefix(reason) && cell.count > reason.count { return .reason(cell) }
-        let names = cell.components(separatedBy: ", ")
-        let isWhole = names.allSatisfy { $0.wholeMatch(of: /`\w+\.\w+`/) != nil }
-        return isWhole ? .tests(names.map { $0.replacing("`", with: "") }) : .malformed(cell)
     }
 
     /// `GATT/SR/GAR/BV-01-C`

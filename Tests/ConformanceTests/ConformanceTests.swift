@@ -38,17 +38,8 @@ import Testing
         }
     }
 
-    /// The runner prints a title and no suite, so that a title which is to prove something belongs to one test.
     @Test("Each test that the conformance table names is listed with its title, which no other test has")
-    func titles() {
-        let named = Set(table.rows.flatMap(\.tests))
-        #expect(Set(table.titles.map(\.name)) == named)
-        #expect(table.titles.count == named.count)
-        for (name, title) in table.titles {
-            let owners = catalogue.entries.filter { $0.title == title }.map(\.name)
-            #expect(owners == [name], "\(title)")
-        }
-    }
+    func titles() { expectTitles(of: table.document, naming: table.rows.flatMap(\.tests), in: catalogue) }
 
     @Test("Ids that are none, and cells that name nothing, are found")
     func malformed() {
@@ -58,10 +49,11 @@ import Testing
             #expect(!ConformanceTable.isWellFormed(id), "\(id)")
         }
         for cell in ["", "not yet: ", "not yet", "`A.b` `C.d`", "A.b", "`A`", "`A.b`, soon"] {
-            #expect(ConformanceTable.cover(cell) == .malformed(cell))
+            #expect(TestTable.cover(cell, reasons: ConformanceTable.reasons) == .malformed(cell))
         }
-        #expect(ConformanceTable.cover("`A.b`, `C.d`") == .tests(["A.b", "C.d"]))
-        #expect(ConformanceTable.cover("not yet: EATT") == .reason("not yet: EATT"))
+        #expect(TestTable.cover("`A.b`, `C.d`") == .tests(["A.b", "C.d"]))
+        #expect(TestTable.cover("not yet: EATT", reasons: ConformanceTable.reasons) == .reason("not yet: EATT"))
+        #expect(TestTable.cover("not yet: EATT") == .malformed("not yet: EATT"))
     }
 
     @Test("The catalogue reads a title on its own line, a suite without title, and no test without title")
@@ -87,5 +79,16 @@ import Testing
             TestCatalogue.Entry(name: "SecondTests.b", title: "three"),
         ]
         #expect(TestCatalogue.entries(in: source) == expected)
+    }
+}
+
+/// The runner prints a title and no suite, so that a title which is to prove something belongs to one test.
+func expectTitles(of document: TestTable, naming tests: [String], in catalogue: TestCatalogue) {
+    let named = Set(tests)
+    #expect(Set(document.titles.map(\.name)) == named)
+    #expect(document.titles.count == named.count)
+    for (name, title) in document.titles {
+        let owners = catalogue.entries.filter { $0.title == title }.map(\.name)
+        #expect(owners == [name], "\(title)")
     }
 }

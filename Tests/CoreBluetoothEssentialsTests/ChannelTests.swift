@@ -1,7 +1,12 @@
-import CoreBluetoothEssentials
+import BluetoothCore
+import BluetoothHost
 import Dispatch
 import FoundationEssentials
+import GATT
+import L2CAP
 import Testing
+
+@testable import CoreBluetoothEssentials
 
 /// A stream's end, held by an app that reads everything at once unless it is told not to.
 private final class Stream: CBL2CAPChannelDelegate, @unchecked Sendable {
@@ -168,6 +173,49 @@ struct ChannelTests {
         #expect(door.octets == data)
         #expect(door.ends.count == 1 && key.ends.count == 1 && door.ends[0] == nil && key.ends[0] == nil)
         #expect(!door.channel.isOpen && !key.channel.isOpen && !key.channel.hasSpaceAvailable)
+    }
+
+    /// A loop that is busy elsewhere: what is posted to it does not run.
+    private final class BusyLoop: HostExecutor {
+        var isOnLoop: Bool { false }
+        func execute(_ body: @escaping @Sendable (Host) -> Void) {}
+    }
+
+    @Test("Octets that the host has not taken: as many as there is room for, and not one more")
+    func outgoingBound() {
+        let link = LinkInfo(
+            link: LinkID(rawValue: 1), peer: PeerIdentifier(bits: 1), bond: nil, isProven: false, security: .open,
+            mtu: 23,
+            address: DeviceAddress(kind: .random, bits: 7), facts: LinkFacts())
+        let info = ChannelInfo(
+            id: HostChannelID(link: link.link, number: 1), psm: 0x80, link: link, sduOctetsMaximum: 2_048)
+        let pipe = ChannelPipe(info, handle: CBHost(BusyLoop()), delivery: .inline, host: nil)
+        let most = [UInt8](repeating: 1, count: ChannelPipe.outgoingOctetsMaximum - 1)
+        #expect(pipe.write(most) == most.count)
+        #expect(pipe.write([2, 3]) == 1)
+        #expect(pipe.write([3]) == 0)
+    }
+
+    @Test("Attack: a peer that reads nothing holds a channel that its app has closed for thirty seconds, and no longer")
+    func closedUnread() throws {
+        let scene = try ChannelScene()
+        let (key, door) = try scene.open()
+        door.reads = false
+        let chunk = Data(repeating: 5, count: 5_000)
+        while key.channel.write(chunk) == chunk.count {}
+        scene.world.run(forMilliseconds: 5_000) { false }
+        scene.pocket.host?.beginIteration(now: scene.world.now)
+        key.channel.close()
+        scene.world.run(forMilliseconds: ChannelPipe.flushTimeoutMilliseconds - 1) { false }
+        #expect(key.ends.isEmpty)
+        scene.world.run(forMilliseconds: 1) { false }
+        #expect(key.ends.count == 1)
+        // Then what the host had taken has as long again.
+        scene.world.run(forMilliseconds: CreditBasedChannel.drainTimeoutMilliseconds - 1_000) { false }
+        #expect(door.ends.isEmpty)
+        #expect(scene.world.run(forMilliseconds: 2_000) { door.ends.count == 1 })
+        let another = try scene.open()
+        #expect(another.key.channel.isOpen)
     }
 
     @Test("What has arrived before the end can be read after it")

@@ -84,6 +84,20 @@ struct RequestTests {
         }
     }
 
+    @Test("the longest window and the longest wait are taken, one second more of either is not")
+    func timeBounds() throws {
+        func enroll(_ seconds: Int64) throws -> PeripheralRequest {
+            try PeripheralRequest(line: Array(#"{"request":"enroll","credential":"a","seconds":\#(seconds)}"#.utf8))
+        }
+        func unlock(_ seconds: Int64) throws -> CentralRequest {
+            try CentralRequest(line: Array(#"{"request":"command","operation":"unlock","wait":\#(seconds)}"#.utf8))
+        }
+        _ = try enroll(PeripheralRequest.Enrolment.maximumWindowSeconds)
+        #expect(throws: ControlFailure.self) { try enroll(PeripheralRequest.Enrolment.maximumWindowSeconds + 1) }
+        _ = try unlock(CentralRequest.Command.maximumWaitSeconds)
+        #expect(throws: ControlFailure.self) { try unlock(CentralRequest.Command.maximumWaitSeconds + 1) }
+    }
+
     @Test(
         "replies are read back",
         arguments: [

@@ -162,4 +162,28 @@ struct EventCodecTests {
         #expect("\(HCIErrorCode.connectionTimeout)" == "connection timeout (0x08)")
         #expect("\(HCIErrorCode(rawValue: 0xEE))" == "error 0xEE")
     }
+
+    @Test(
+        "7.7.65.2: as many legacy reports as there may be, as long as they may be; one more of either is not believed")
+    func reportBounds() throws {
+        func reports(_ count: Int, octets: Int) -> HCILEAdvertisingReport {
+            HCILEAdvertisingReport(
+                reports: [LEAdvertisingReport](
+                    repeating: LEAdvertisingReport(
+                        eventType: .nonconnectableUndirected, address: LEPeerAddress(kind: .random, bits: 7),
+                        data: [UInt8](repeating: 1, count: octets), rssi: -60),
+                    count: count))
+        }
+        func decoded(_ event: HCILEAdvertisingReport) throws -> HCILEAdvertisingReport {
+            try HCILEAdvertisingReport(exactly: event.encoded)
+        }
+        let most = reports(HCILEAdvertisingReport.maximumReports, octets: LegacyAdvertisingData.maximumOctets)
+        #expect(try decoded(most) == most)
+        #expect(throws: DecodingError.invalidValue(field: "Num_Reports")) {
+            try decoded(reports(HCILEAdvertisingReport.maximumReports + 1, octets: 0))
+        }
+        #expect(throws: DecodingError.invalidValue(field: "Data_Length")) {
+            try decoded(reports(1, octets: LegacyAdvertisingData.maximumOctets + 1))
+        }
+    }
 }

@@ -66,7 +66,7 @@ struct TransportRecoveryTests {
         "waiting, timer": ([.open], .opening),
     ]
 
-    @Test("state × input", arguments: states.map(\.0), inputs.map(\.0))
+    @Test("every input in every state of a transport", arguments: states.map(\.0), inputs.map(\.0))
     func transition(_ state: String, _ input: String) throws {
         var machine = try #require(Self.states.first { $0.0 == state }).1
         let before = machine.state

@@ -262,6 +262,60 @@ struct KeyAttackTests {
     }
 }
 
+@Suite("How long a key waits")
+struct KeyWaitTests {
+    enum Wait: CaseIterable {
+        case challenge, receipt, encryption, status, outcome
+
+        var milliseconds: UInt64 {
+            switch self {
+            case .challenge: KeyMachine.challengeWaitMilliseconds
+            case .receipt: KeyMachine.answerWaitMilliseconds
+            case .encryption: KeyMachine.encryptionWaitMilliseconds
+            case .status: KeyMachine.statusWaitMilliseconds
+            case .outcome: KeyMachine.outcomeWaitMilliseconds
+            }
+        }
+
+        /// What the key does when it has waited in vain: it asks in another way, or leaves.
+        var remedy: KeyOutput {
+            switch self {
+            case .challenge, .receipt: .encrypt(door)
+            case .encryption, .status, .outcome: .disconnect(door)
+            }
+        }
+
+        /// A key that has just begun to wait for it.
+        var bench: KeyBench {
+            var bench = KeyBench()
+            bench.ask()
+            bench.connect(signed: self != .encryption)
+            if self == .challenge || self == .encryption { return bench }
+            bench.challenge(5)
+            if self == .outcome { bench.receipt(.accepted, 5, counter: 1) }
+            if self == .status {
+                bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+                bench.put(.encrypted(door))
+            }
+            return bench
+        }
+    }
+
+    @Test(
+        "A lock that is silent: nothing happens a millisecond too early, and then the key goes on",
+        arguments: Wait.allCases)
+    func waits(_ wait: Wait) {
+        var bench = wait.bench
+        bench.run(milliseconds: wait.milliseconds - 1)
+        #expect(bench.acts.isEmpty)
+        bench.run(milliseconds: 1)
+        #expect(bench.acts == [wait.remedy])
+        // The link that was given up is made anew while something is still owed, and what comes then is as at first.
+        bench.put(.disconnected(door))
+        #expect(bench.acts == (wait == .outcome ? [] : [.connect(door)]))
+    }
+}
+
 @Suite("The key across a kill")
 struct KeyRestorationTests {
     @Test("Killed before it was sent: sent in the same boot and in time, else it has expired")

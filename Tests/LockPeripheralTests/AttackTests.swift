@@ -242,6 +242,23 @@ struct AttackTests {
         #expect(!bench.isDisconnecting)
     }
 
+    @Test("A challenge lives as long as the setting says, and no setting makes it live longer than it may")
+    func longestChallenge() throws {
+        for life in [LockSettings.challengeLifeMaximumMilliseconds, .max] {
+            var snapshot = LockSnapshot.furnished
+            snapshot.settings.challengeLifeMilliseconds = life
+            for late: UInt64 in [0, 1] {
+                var bench = LockBench(snapshot)
+                bench.connectEncrypted(1)
+                let challenge = try bench.challenge(1)
+                #expect(challenge.remainingLife == .max)
+                bench.pass(milliseconds: LockSettings.challengeLifeMaximumMilliseconds - 1 + late)
+                bench.encrypted(1, unlock(challenge))
+                #expect(bench.orders.isEmpty == (late == 1))
+            }
+        }
+    }
+
     @Test("Connecting, reading and subscribing write nothing, whoever does it")
     func unauthenticatedWritesNothing() {
         var bench = LockBench()

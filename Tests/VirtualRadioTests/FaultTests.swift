@@ -184,7 +184,8 @@ struct FaultTests {
         #expect(world.read(b) == [disconnected(1, 0x08)])
     }
 
-    @Test func `no more settings are remembered than there may be`() {
+    @Test("no more settings of pairs are remembered than there may be")
+    func settingsBound() {
         var terrain = Terrain()
         for value in 0..<UInt64(Terrain.maximumSettings) + 1 {
             terrain.setCut(.address(value), .address(1 << 40), true)

@@ -248,7 +248,8 @@ struct ServerTests {
         #expect(second.command(Opcode.readRSSI, [1, 0]) == complete(Opcode.readRSSI, 0, "0100 B5"))
     }
 
-    @Test func `a line without an end is refused`() throws {
+    @Test("a line of the control socket without an end is refused")
+    func endlessLine() throws {
         let service = try Service()
         defer { service.stop() }
         let control = try service.client("control")

@@ -100,6 +100,20 @@ struct BadInputTests {
                 == "latch: unknown key `relok_seconds` in \(file) line 3 column 3: did you mean `relock_seconds`?\n")
     }
 
+    @Test("a configuration file of the greatest length is read, one octet more is not")
+    func longConfiguration() throws {
+        let directory = try TemporaryDirectory()
+        func outcome(_ octets: Int) throws -> Program.Outcome {
+            let comment = "#" + String(repeating: "x", count: octets - 2) + "\n"
+            return try Program.run(["peripheral", "run", "--config", try directory.write(comment, to: "p.conf")])
+        }
+        let most = ConfigurationText.maximumFileOctets
+        #expect(try outcome(most).status == ExitCode.usage.rawValue, "it was read, and names no transport")
+        let refused = try outcome(most + 1)
+        #expect(refused.status == ExitCode.configuration.rawValue)
+        #expect(refused.errors.contains("\(most) octets"))
+    }
+
     @Test("a state directory that others can enter is refused")
     func openDirectory() throws {
         let directory = try TemporaryDirectory(mode: 0o755)
