@@ -55,10 +55,15 @@ struct ConstantCatalogue {
 
     init(source: String) { read(source) }
 
+    private static let keywords: Set<Substring> = ["struct", "class", "enum", "actor", "extension", "static"]
+
     private mutating func read(_ source: String) {
         var types: [(indent: Int, name: Substring)] = []
         for line in source.split(separator: "\n") {
-            let indent = line.prefix { $0 == " " }.count
+            // Most lines are neither, and a regular expression is slow to find that out.
+            let words = line.split(separator: " ", maxSplits: 5)
+            guard words.contains(where: Self.keywords.contains) else { continue }
+            let indent = line.utf8.prefix { $0 == UInt8(ascii: " ") }.count
             if let type = line.firstMatch(of: /^ *(?:[a-z@]\w* )*(?:struct|class|enum|actor|extension) (\w+)/) {
                 types.removeAll { $0.indent >= indent }
                 types.append((indent, type.1))
