@@ -15,6 +15,7 @@ import HCI
 private struct ModelSet {
     var exists = false
     var isEnabled = false
+    var mode = ConnectableMode.connectable
 }
 
 private struct GAPWorld {
@@ -29,7 +30,8 @@ private struct GAPWorld {
     private let acceptListCapacity: Int
     private var modelSets: [UInt8: ModelSet] = [:]
     private var setCommands: [UInt8: Advertiser.Action] = [:]
-    private var wishes: Set<UInt8> = []
+    /// How each wish may be answered, the first wish first.
+    private var wishes: [ConnectableMode] = []
     private var hasRefusedSet = false
     private var isScanning = false
     private var scanCommand: Scanner.Action?
@@ -63,7 +65,7 @@ private struct GAPWorld {
                     let peer = Self.peer(octet)
                     if !list.contains(peer) { list.append(peer) }
                 })
-        case 4: sets.isHeld = input.bool()
+        case 4: if event & 0x10 == 0 { sets.isHeld = input.bool() } else { sets.isFull = input.bool() }
         case 5: scanner.isHeld = input.bool()
         case 6: initiator.isHeld = input.bool()
         case 7: sets.ownAddress = Self.peer(input.octet())
@@ -95,19 +97,22 @@ private struct GAPWorld {
         wishes = []
         for owner in UInt8(0)..<6 where owners & 1 << owner != 0 {
             let isExtended = kinds & 1 << owner != 0
+            let mode = ConnectableMode(rawValue: (kinds >> 6 &+ owner) & 3) ?? .connectable
             let data = [UInt8](repeating: owner, count: isExtended ? dataOctets : min(dataOctets, 31))
             made.append(
                 .init(
                     owner: owner,
                     payload: .init(
-                        pdus: isExtended ? .extended : .legacy, data: data, scanResponse: isExtended ? [] : data)))
-            wishes.insert(owner)
+                        pdus: isExtended ? .extended : .legacy, mode: mode, data: data,
+                        scanResponse: isExtended || !mode.isScannable ? [] : data)))
+            wishes.append(mode)
         }
         sets.want(made)
     }
 
     private mutating func connectionMade(_ choice: UInt8) {
-        let handles = modelSets.keys.filter { modelSets[$0]?.isEnabled == true }.sorted()
+        let handles = modelSets.keys.filter { modelSets[$0]?.isEnabled == true && modelSets[$0]?.mode == .connectable }
+            .sorted()
         if choice & 1 == 0, isConnecting || isCancelled {
             isConnecting = false
             isCancelled = false
@@ -154,12 +159,12 @@ private struct GAPWorld {
 
     private func check(_ action: Advertiser.Action, _ set: ModelSet) {
         switch action {
-        case .setParameters: require(!set.isEnabled, "parameters of a set on the air change")
+        case .setParameters: require(!set.isEnabled && !set.exists, "parameters of a set change")
         case .setAddress: require(set.exists && !set.isEnabled, "the address of a set on the air changes")
         case .setData(let piece):
             require(set.exists, "data for no set")
             require(!set.isEnabled || piece.operation == .complete, "pieces of data for a set on the air")
-        case .setScanResponse: require(set.exists, "data for no set")
+        case .setScanResponse: require(set.exists && set.mode.isScannable, "data for no set")
         case .enable: require(set.exists && !set.isEnabled, "a set is put on the air twice")
         case .disable: require(set.isEnabled, "a set that is off the air is taken off it")
         case .remove: require(set.exists && !set.isEnabled, "a set on the air is removed")
@@ -197,7 +202,7 @@ private struct GAPWorld {
         var set = modelSets[handle] ?? ModelSet()
         if status == .success {
             switch action {
-            case .setParameters: set.exists = true
+            case .setParameters(_, let mode): (set.exists, set.mode) = (true, mode)
             case .enable: set.isEnabled = true
             case .disable: set.isEnabled = false
             case .remove: set = ModelSet()
@@ -266,7 +271,8 @@ private struct GAPWorld {
         require(isConnecting == (!initiator.wanted.isEmpty && !initiator.isHeld), "no attempt, or one too many")
         guard !hasRefusedSet else { return }
         let onAir = modelSets.values.count { $0.isEnabled }
-        require(onAir == (sets.isHeld ? 0 : min(wishes.count, setCount)), "sets are not on the air as they are wanted")
+        let wanted = wishes.prefix(setCount).count { !sets.isHeld && (!sets.isFull || $0 != .connectable) }
+        require(onAir == wanted, "sets are not on the air as they are wanted")
     }
 }
 

@@ -172,6 +172,8 @@ import Testing
         }
         #expect(flags(payload.data) == [[1, AdvertisingFlags(row.mode).rawValue]])
         #expect(flags(payload.scanResponse).isEmpty)
+        let long = AdvertisingData.extendedPayload(for: record, room: 1650)
+        #expect(long.map { flags($0.data) } == [[1, AdvertisingFlags(row.mode).rawValue]])
     }
 
     @Test("A structure of a length that its type does not have says nothing, and those behind it are read")

@@ -59,6 +59,7 @@ final class PeerRuntime {
                 channels,
                 ProcedureSide(host),
                 SecuritySide(host),
+                ModeSide(host, voice),
                 AgentSide(host, voice, options.ioCapability),
             ])
     }
