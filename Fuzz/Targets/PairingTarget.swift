@@ -56,7 +56,7 @@ private func negotiatedPolicy(_ input: inout FuzzInput) -> PairingPolicy {
             PairingCapabilities(
                 ioCapability: capabilities[Int(choice & 7) % capabilities.count],
                 minimumLevel: choice & 8 == 0 ? 2 : 3, asksConsent: choice & 0x10 != 0)),
-        legacy: choice & 0x20 == 0 ? nil : legacy, renewsUnnamedBonds: choice & 0x40 != 0)
+        legacy: choice & 0x20 == 0 ? nil : legacy)
     if choice & 0x80 != 0 { policy.maximumKeyOctets = max(LegacyPairing.keyOctetsMinimum, keys & 0x1F) }
     return policy
 }

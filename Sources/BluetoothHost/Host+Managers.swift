@@ -60,6 +60,7 @@ extension Host {
             consider(link.logical.deadline)
             consider(link.negotiation.deadline)
             consider(link.pairing.deadline)
+            consider(link.securityWait?.until)
             consider(link.inquiry?.deadline)
             consider(link.lifecycle.deadline)
         }

@@ -21,6 +21,7 @@ final class PeripheralApp: PeripheralRoleDelegate {
     private(set) var writes: [ServerWriteRequest] = []
     private(set) var subscriptions: [AttributeHandle: Bool] = [:]
     private(set) var secured: [LinkInfo] = []
+    private(set) var securityErrors: [HostError] = []
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkey: UInt32?
     private(set) var passkeyWanted = false
@@ -52,7 +53,9 @@ final class PeripheralApp: PeripheralRoleDelegate {
         links.removeAll { $0.link == link.link }
         disconnections.append(reason)
     }
-    func securityChanged(_ link: LinkInfo, error: HostError?) { if error == nil { secured.append(link) } }
+    func securityChanged(_ link: LinkInfo, error: HostError?) {
+        if let error { securityErrors.append(error) } else { secured.append(link) }
+    }
     func mtuChanged(_ link: LinkInfo) {}
     func readRequested(_ request: ServerReadRequest) {
         host.respond(to: request.id, value: Array(value.dropFirst(request.offset)))
@@ -88,6 +91,7 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var results: [OperationToken: Result<ClientValue, HostError>] = [:]
     private(set) var updates: [(handle: AttributeHandle, value: [UInt8])] = []
     private(set) var secured: [Bool] = []
+    private(set) var securityErrors: [HostError] = []
     private(set) var paired: [Result<BondID, HostError>] = []
     private(set) var passkeyWanted = false
     private(set) var invalidations = 0
@@ -122,7 +126,10 @@ final class CentralApp: CentralRoleDelegate {
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
         invalidations += 1
     }
-    func securityChanged(_ link: LinkInfo, error: HostError?) { secured.append(error == nil) }
+    func securityChanged(_ link: LinkInfo, error: HostError?) {
+        secured.append(error == nil)
+        if let error { securityErrors.append(error) }
+    }
     func passkeyRequested(_ peer: PeerIdentifier) { passkeyWanted = true }
     func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) { self.passkey = passkey }
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { numericValue = value }

@@ -13,20 +13,23 @@ import Testing
     final class Agent: PairingAgent {
         let host: Host
         let ioCapability: IOCapability
-        private(set) var consents: [(link: LinkInfo, model: AssociationModel)] = []
+        private(set) var consents: [(link: LinkInfo, model: AssociationModel?)] = []
         private(set) var numbers: [(link: LinkInfo, value: UInt32)] = []
         private(set) var shown: UInt32?
         private(set) var typing: LinkInfo?
         private(set) var ended: [Result<BondID, HostError>] = []
         var isWilling = true
+        /// Answers later, or never.
+        var isSilent = false
 
         init(_ host: Host, _ ioCapability: IOCapability) {
             self.host = host
             self.ioCapability = ioCapability
         }
 
-        func consentRequested(_ link: LinkInfo, model: AssociationModel) {
+        func consentRequested(_ link: LinkInfo, model: AssociationModel?) {
             consents.append((link, model))
+            guard !isSilent else { return }
             host.answerPairing(link.link, .consent(isWilling))
         }
         func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { numbers.append((link, value)) }

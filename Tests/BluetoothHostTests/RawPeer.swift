@@ -16,6 +16,8 @@ final class RawPeer {
     private(set) var isEncrypted = false
     private(set) var encryptionStatus: UInt8?
     private var fragments: [UInt8] = []
+    /// As peripheral: has no key for anybody who encrypts.
+    var refusesKeys = false
 
     init(_ world: World, address: DeviceAddress) {
         self.world = world
@@ -152,6 +154,7 @@ final class RawPeer {
         case (0x08, let status):
             encryptionStatus = status
             isEncrypted = status == 0 && packet[6] != 0
+        case (0x3E, 0x05) where refusesKeys: command(0x201B, Array(packet[4...5]))
         default: break
         }
     }

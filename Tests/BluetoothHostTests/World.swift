@@ -82,6 +82,8 @@ final class Node {
     private(set) var handles: [UInt16] = []
     /// A controller's packets that the host never gets.
     var withholds: ([UInt8]) -> Bool = { _ in false }
+    /// What the host's packets are when they reach the controller.
+    var outgoing: ([UInt8]) -> [UInt8] = { $0 }
     /// What a controller's packets are when they reach the host.
     var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     var configuration: HostConfiguration
@@ -192,7 +194,7 @@ final class Node {
                     case .packet(let packet):
                         let packet = packet.withUnsafeBytes { Array($0) }
                         sent.append(packet)
-                        world.radio.send(packet, from: controller)
+                        world.radio.send(outgoing(packet), from: controller)
                     case .controllerFailed(let failure, let remedy):
                         failures.append(failure)
                         remedies.append(remedy)

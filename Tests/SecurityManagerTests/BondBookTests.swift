@@ -274,6 +274,21 @@ struct BondLifeTests {
         book.encryptionLost(BondID(99))
     }
 
+    @Test("Of two bonds that both wait for their confirmation the newer is tried first, and then they take turns")
+    func twoUnconfirmed() throws {
+        let (old, new) = (try Fixture.bond(9, state: .unconfirmed), try Fixture.bond(2, state: .unconfirmed))
+        let book = try book([old])
+        _ = book.admit(new, replacing: [])
+        let identity = try Fixture.identity(Fixture.initiatorAddress)
+        for _ in 0..<2 {
+            #expect(book.bondForEncryption(with: identity)?.id == new.id)
+            book.encryptionLost(new.id)
+            #expect(book.bondForEncryption(with: identity)?.id == old.id)
+            book.encryptionLost(old.id)
+        }
+        #expect(book.promote(new.id) == [.delete(old.id), .promoted(new.id)])
+    }
+
     @Test("Replacing is one list of mutations: the old out, the new in")
     func replacing() throws {
         let (old, new) = (try Fixture.bond(1), try Fixture.bond(2, state: .unconfirmed))

@@ -121,7 +121,7 @@ struct NegotiatedPairingTests {
         let justWorks = try Fixture.bond(7, model: .justWorks)
         func attempt(_ old: Bond, _ capability: IOCapability, renews: Bool) throws -> Rig {
             var responder = try parameters(.responder, capability)
-            responder.policy.renewsUnnamedBonds = renews
+            responder.renewable = renews ? [old.id] : []
             return try pair(try parameters(.initiator, capability), responder, bonds: [old])
         }
         for (old, capability, renews, isReplaced) in [
@@ -140,7 +140,7 @@ struct NegotiatedPairingTests {
     func namedBond() throws {
         let old = try Fixture.bond(7, model: .justWorks, credential: "alice")
         var responder = try parameters(.responder, .displayYesNo)
-        responder.policy.renewsUnnamedBonds = true
+        responder.renewable = [old.id]
         let rig = try pair(try parameters(.initiator, .displayYesNo), responder, bonds: [old])
         #expect(rig.responder.error == .identityTaken && rig.responder.book.bonds == [old])
     }

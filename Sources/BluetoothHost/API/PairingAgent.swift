@@ -8,8 +8,10 @@ import SecurityManager
 package protocol PairingAgent: AnyObject {
     /// What the user can see and type here.
     var ioCapability: IOCapability { get }
-    /// A peer asks to pair, by this model: ``PairingAnswer/consent(_:)``.
-    func consentRequested(_ link: LinkInfo, model: AssociationModel)
+    /// A peer asks to pair, by this model; or, where there is no model yet, this side would ask a peer to, which has lost
+    /// the key of its bond. ``PairingAnswer/consent(_:)``. A link that is in a bond's name and not proven is a bonded peer
+    /// that lost its half of the bond, or somebody else under its address: whoever consents gives the bond up.
+    func consentRequested(_ link: LinkInfo, model: AssociationModel?)
     /// Show these six digits and ask whether the peer shows the same: ``PairingAnswer/numbersAreEqual(_:)``.
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32)
     /// Show these six digits, which the peer's user types.
@@ -35,7 +37,9 @@ package struct PairingRules: Sendable {
     package var isAllowed: Bool
     /// The least level of LE security mode 1: 2 lets Just Works through, which anybody in the middle can be part of.
     package var minimumLevel: UInt8
-    /// Whether what is bonded without a credential's name may pair again in place of its bond, no weaker than it was.
+    /// Whether what is bonded without a credential's name, and has lost its half, may pair again in place of its bond, no
+    /// weaker than it was: when the agent's user consents, and not without one. On a link that is encrypted with the bond a
+    /// stronger one may always take its place.
     package var renewsBonds: Bool
     /// nil, as it should be, allows LE Secure Connections only.
     package var legacy: LegacyPairing?

@@ -33,7 +33,9 @@ extension Host {
         withPeers { $0.keep(peer, &$1) }
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
-        if let link = centralLink(peer), !link.isDisconnecting {
+        // A link that the peer made will do: there is never a second one between the same two.
+        let standing = clientLink(peer) ?? linksInOrder.first { $0.peer == peer }
+        if let link = standing, !link.isDisconnecting {
             link.users.insert(slot.owner)
             slot.central?.connected(link.info)
         } else {
@@ -48,7 +50,7 @@ extension Host {
         else { return }
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
-        if let link = centralLink(peer) {
+        if let link = clientLink(peer) {
             link.users.remove(slot.owner)
             endUnwanted(link)
         }
@@ -56,7 +58,7 @@ extension Host {
         reconcile()
     }
 
-    /// A link that no manager wants any more ends.
+    /// A link that no manager wants any more ends; one that the peer made is the peer's.
     func endUnwanted(_ link: Link) {
         guard link.role == .central, wanting(link.peer).isEmpty else { return }
         disconnect(link.id)
@@ -77,7 +79,12 @@ extension Host {
         links.values.first { $0.role == .central && $0.peer == peer }
     }
 
-    func centralLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
+    /// The link over which managers of this side are a peer's clients.
+    func clientLink(_ peer: PeerIdentifier) -> Link? {
+        centralLink(peer) ?? linksInOrder.first { $0.peer == peer && $0.isClient }
+    }
+
+    func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
         guard link.bond == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
@@ -106,7 +113,7 @@ extension Host {
 extension Host {
     /// Octets of value that one write without response carries.
     package func maximumWriteLength(_ peer: PeerIdentifier) -> Int {
-        (centralLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
+        (clientLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
     }
 
     /// Runs a procedure at a connected peer; `completed` comes exactly once with the token.
@@ -116,7 +123,7 @@ extension Host {
         let token = makeToken()
         asking += 1
         defer { asking -= 1 }
-        guard let link = centralLink(peer), !link.isDisconnecting else {
+        guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
@@ -150,7 +157,7 @@ extension Host {
         let token = makeToken()
         asking += 1
         defer { asking -= 1 }
-        guard let link = centralLink(peer), !link.isDisconnecting else {
+        guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
@@ -226,7 +233,7 @@ extension Host {
     }
 
     func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
-        guard link.role == .central else { return }
+        guard link.isClient else { return }
         forEachCentralDelegate(of: link.peer) {
             $0.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
         }

@@ -7,7 +7,7 @@ extension Host {
     /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
     /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
     package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
-        let link = centralLink(peer)
+        let link = clientLink(peer)
         if let link, link.isImpostorPossible { return }
         withPeers { directory, facts in
             directory.keep(peer, &facts)
@@ -26,7 +26,7 @@ extension Host {
 
     /// A bonded peer has proved itself: is the tree still the one that was kept?
     func checkDatabaseHash(_ link: Link) {
-        guard link.role == .central, peers[link.peer]?.databaseHash != nil else { return }
+        guard link.isClient, peers[link.peer]?.databaseHash != nil else { return }
         start(
             .readByUUID(.databaseHash, AttributeHandle.first...AttributeHandle.last), .readDatabaseHash, makeToken(),
             on: link)
@@ -41,7 +41,7 @@ extension Host {
 
     /// The peer's tree is not the one that was kept. Only the peer itself can say so of a bonded one.
     func treeIsVoid(_ link: Link) {
-        guard link.role == .central, !link.isImpostorPossible else { return }
+        guard link.isClient, !link.isImpostorPossible else { return }
         withPeers { directory, facts in
             directory.update(link.peer, &facts) {
                 $0.remoteDatabase = nil

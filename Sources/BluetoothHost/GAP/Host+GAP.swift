@@ -106,7 +106,7 @@ extension Host {
 
     /// Whoever is to be connected and is not.
     private var wantedConnections: [DeviceAddress] {
-        let connected = Set(links.values.lazy.filter { $0.role == .central }.map(\.peer))
+        let connected = Set(links.values.lazy.filter(\.isClient).map(\.peer))
         var addresses: [DeviceAddress] = []
         for owner in ledger.owners(of: .central) {
             for pending in ledger.record(owner).pendingConnections where !connected.contains(pending.peer) {

@@ -28,10 +28,8 @@ extension Host {
     }
 
     private func mtuChanged(_ link: Link) {
-        switch link.role {
-        case .central: for delegate in centralDelegates(of: link.peer) { delegate.mtuChanged(link.info) }
-        case .peripheral: for delegate in managers.peripherals { delegate.mtuChanged(link.info) }
-        }
+        if link.role == .peripheral { for delegate in managers.peripherals { delegate.mtuChanged(link.info) } }
+        for delegate in clientDelegates(of: link) { delegate.mtuChanged(link.info) }
     }
 
     private func perform(_ outputs: [GATTOutput], on link: Link) {

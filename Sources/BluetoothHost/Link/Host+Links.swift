@@ -102,6 +102,9 @@ extension Host {
             armPairing(link)
             preferConfiguredConnection(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }
+            // Whoever waits for this peer has it, although it was the peer that came.
+            link.users = Set(wanting(peer))
+            for delegate in clientDelegates(of: link) { delegate.connected(link.info) }
         }
     }
 
@@ -137,9 +140,10 @@ extension Host {
         closeChannels(link, reason: reason)
         for reading in LinkReading.allCases { finish(reading, of: link, .failure(.disconnected(reason))) }
         switch link.role {
-        case .central: centralLinkClosed(link, reason)
+        case .central: clientLinkClosed(link, reason)
         case .peripheral:
             for delegate in managers.peripherals { delegate.centralDisconnected(link.info, reason: reason) }
+            if link.isClient { clientLinkClosed(link, reason) }
         }
         announceRoom()
         // What was refused for want of a slot in the controller may go now.
@@ -156,6 +160,11 @@ extension Host {
         guard let link = links[link], !link.isDisconnecting else { return }
         link.isEndedByApp = true
         disconnect(link, reason: .remoteUserTerminatedConnection)
+    }
+
+    /// Those central managers that are clients over this link.
+    func clientDelegates(of link: Link) -> [any CentralRoleDelegate] {
+        link.isClient ? centralDelegates(of: link.peer) : []
     }
 
     /// Those central managers that asked for this peer.
@@ -178,6 +187,7 @@ extension Host {
     func timerFired(_ link: Link) {
         withEndpoint(link) { $0.timerFired(now: now, outputs: &$1) }
         pairing(link, .timerFired)
+        securityWaitEnded(link)
         withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
         negotiate(link) { $0.timerFired(now: now) }
         if link.inquiry?.isDue(now) == true { inquire(link) }

@@ -33,8 +33,12 @@ final class Link {
     var pairing: PairingMachine
     /// Whether a window or a request named the method of the pairing under way: else the pairing agent is asked.
     var isPairingPinned = false
-    /// As central: operations that were refused for want of security, and wait for it.
+    /// Operations that were refused for want of security, and wait for it.
     var awaitingSecurity: [SecuredOperation] = []
+    /// What they wait for where no timer of a pairing runs, and how long at most.
+    var securityWait: (what: SecurityWait, until: Instant)?
+    /// As peripheral: the central was asked for security, and has not answered.
+    var hasRequestedSecurity = false
     static let awaitingSecurityMaximum = 64
     /// The window that the attempt under way began in.
     var pairingWindow = 0
@@ -49,8 +53,11 @@ final class Link {
     var isDisconnecting: Bool { lifecycle.state != .open }
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
-    /// As central: the managers whose connection this link is. Who takes it back leaves, and hears no more of the link.
+    /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
+    /// the link.
     var users: Set<RestorationLedger.Owner> = []
+    /// Whether this side's central managers are clients of the peer.
+    var isClient: Bool { role == .central || !users.isEmpty }
     /// As central: a change of the connection's parameters has been asked of the controller, and the next one waits.
     /// One at a time, so that a peer that asks without end cannot fill the command queue.
     var isUpdatingConnection = false
@@ -100,6 +107,14 @@ final class Link {
 enum LinkReading: CaseIterable { case rssi, channelMap }
 
 enum ServerRequestKind { case read, write }
+
+/// Who has to answer before a link can become more secure.
+enum SecurityWait {
+    /// The user: the peer has lost its bond, and may pair again.
+    case consent
+    /// The central, which has a Security Request.
+    case central
+}
 
 /// An operation at the peer, with all that is needed to ask once more when it was refused for want of security.
 struct SecuredOperation {

@@ -7,10 +7,14 @@ import SecurityManager
 // MARK: Encryption
 
 extension Host {
-    /// Encrypts a link to a bonded peer with the key that both kept; `securityChanged` follows.
+    /// Encrypts a link to a bonded peer with the key that both kept, or asks the peer to on a link that it made;
+    /// `securityChanged` follows.
     package func encrypt(_ peer: PeerIdentifier) {
-        guard let link = centralLink(peer) else { return }
-        encrypt(link)
+        guard let link = clientLink(peer) else { return }
+        switch link.role {
+        case .central: encrypt(link)
+        case .peripheral: requestSecurity(link.id)
+        }
     }
 
     func encrypt(_ link: Link) {
@@ -61,6 +65,8 @@ extension Host {
             // An encrypted link never goes back to being a signed one.
             if link.security.encrypted { return disconnect(link, reason: .authenticationFailure) }
             pairing(link, .encryptionChanged(enabled: false))
+            // Of two bonds the peer may have kept the other one.
+            if let key { bondBook.encryptionLost(key) }
             return securityChanged(link, .encryptionFailed(status))
         }
         if let key {
@@ -98,13 +104,16 @@ extension Host {
     }
 
     private func securityChanged(_ link: Link, _ error: HostError?) {
-        switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) { delegate.securityChanged(link.info, error: error) }
-            runAwaitingSecurity(link)
-        case .peripheral:
+        tellSecurity(link, error)
+        if error == .encryptionFailed(.pinOrKeyMissing), askForRenewal(link) { return }
+        runAwaitingSecurity(link)
+    }
+
+    func tellSecurity(_ link: Link, _ error: HostError?) {
+        if link.role == .peripheral {
             for delegate in managers.peripherals { delegate.securityChanged(link.info, error: error) }
         }
+        for delegate in clientDelegates(of: link) { delegate.securityChanged(link.info, error: error) }
     }
 }
 

@@ -33,14 +33,18 @@ extension Host {
         guard attempts.waits(claimant(link), at: now) == nil else {
             return pairing(link, .disarm(refusing: .repeatedAttempts))
         }
-        let parameters = pairingWindow.map(responderParameters) ?? negotiatedParameters(asksConsent: true)
+        let parameters =
+            pairingWindow.map(responderParameters) ?? negotiatedParameters(for: link, asksConsent: true)
         pairing(link, parameters.map(PairingEvent.arm) ?? .disarm(refusing: .unspecifiedReason))
     }
 
     /// What a Pairing Request finds depends on the moment at which it comes: the wait after a failure may be over.
     func receivedSMP(_ octets: [UInt8], on link: Link) {
         let isRequest = octets.first == SMPOpcode.pairingRequest.rawValue
-        if isRequest, link.role == .peripheral, !link.pairing.isPairing { armPairing(link) }
+        if isRequest, link.role == .peripheral, !link.pairing.isPairing {
+            armPairing(link)
+            bondLostByCentral(link)
+        }
         pairing(link, .received(octets))
     }
 
@@ -74,11 +78,11 @@ extension Host {
     }
 
     func parameters(
-        _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?
+        _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?, renewable: Set<BondID> = []
     ) -> PairingParameters? {
         let octets = random.octets(PairingMaterial.randomOctets)
         guard let material = PairingMaterial(keyPair: keyPair, random: octets) else { return nil }
-        return PairingParameters(policy: policy, material: material, credential: credential)
+        return PairingParameters(policy: policy, material: material, credential: credential, renewable: renewable)
     }
 
     /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
@@ -183,6 +187,7 @@ extension Host {
             // One window, one enrolment: nobody else gets in through what is left of it.
             if link.isPairingPinned { pairingWindow = nil }
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
+            for delegate in clientDelegates(of: link) { delegate.paired(link.peer, result: .success(bond.id)) }
             rearm()
         }
         reconcile()
@@ -202,8 +207,12 @@ extension Host {
             for delegate in managers.peripherals {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
+            for delegate in clientDelegates(of: link) {
+                delegate.paired(link.peer, result: .failure(.pairing(error)))
+            }
             rearm()
             reconcile()
+            runAwaitingSecurity(link)
         }
     }
 

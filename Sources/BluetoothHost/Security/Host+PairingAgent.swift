@@ -1,4 +1,3 @@
-import ATT
 import BluetoothCore
 import BluetoothCrypto
 import GATT
@@ -15,7 +14,9 @@ extension Host {
 
     /// What a link's user says.
     package func answerPairing(_ id: LinkID, _ answer: PairingAnswer) {
-        guard let link = links[id], link.pairing.isPairing else { return }
+        guard let link = links[id] else { return }
+        if case .consent? = link.securityWait?.what { return answerRenewal(link, answer) }
+        guard link.pairing.isPairing else { return }
         switch answer {
         case .consent(let consent): pairing(link, .consented(consent))
         case .numbersAreEqual(let equal): pairing(link, .numericCompared(equal: equal))
@@ -32,7 +33,9 @@ extension Host {
             delegate?.paired(peer, result: .failure(.notConnected))
             return
         }
-        guard let parameters = negotiatedParameters(received: received, asksConsent: false) else {
+        // Whoever asks for this has given the bond up, where the rules let that be done.
+        let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
+        guard let parameters = negotiatedParameters(for: link, received: received, renewable: renewable) else {
             delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
             return
         }
@@ -48,20 +51,48 @@ extension Host {
     /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
     package func requestSecurity(_ id: LinkID) {
         guard let link = links[id], link.role == .peripheral, !link.security.encrypted else { return }
-        guard attempts.waits(claimant(link), at: now) == nil else { return }
-        pairing(link, .requestSecurity([.bonding, .mitm, .secureConnections]))
+        requestSecurity(link, level: configuration.pairing.minimumLevel)
     }
 
-    func negotiatedParameters(received: OutOfBandData? = nil, asksConsent: Bool) -> PairingParameters? {
+    /// False when the central may not be asked now.
+    @discardableResult
+    func requestSecurity(_ link: Link, level: UInt8) -> Bool {
+        guard attempts.waits(claimant(link), at: now) == nil, !link.pairing.isDead, !link.isDisconnecting else {
+            return false
+        }
+        link.hasRequestedSecurity = true
+        pairing(
+            link, .requestSecurity(level > 2 ? [.bonding, .mitm, .secureConnections] : [.bonding, .secureConnections]))
+        return true
+    }
+
+    /// What both sides' capabilities lead to, under the host's rules. `renewable` beside the bond that the link is encrypted
+    /// with; as peripheral those that a user who is asked gives up.
+    func negotiatedParameters(
+        for link: Link, received: OutOfBandData? = nil, atLeast need: SecurityNeed = SecurityNeed(),
+        renewable: Set<BondID> = [], asksConsent: Bool = false
+    ) -> PairingParameters? {
         let rules = configuration.pairing
         guard rules.isAllowed else { return nil }
+        let asksConsent = asksConsent && pairingAgent != nil
+        var renewable = renewable
+        if link.isProven, let bond = link.bond { renewable.insert(bond) }
+        if asksConsent, rules.renewsBonds { renewable.formUnion(unnamedBonds(of: link)) }
         let capabilities = PairingCapabilities(
             ioCapability: pairingAgent?.ioCapability ?? .noInputNoOutput,
             offered: rules.offered.map { OutOfBandOffer(random: $0.random) }, received: received,
-            minimumLevel: rules.minimumLevel, asksConsent: asksConsent && pairingAgent != nil)
-        let policy = PairingPolicy(
-            choice: .negotiated(capabilities), legacy: rules.legacy, renewsUnnamedBonds: rules.renewsBonds)
-        return parameters(policy, rules.offered?.keyPair ?? makeKeyPair(), credential: nil)
+            minimumLevel: max(rules.minimumLevel, need.level), asksConsent: asksConsent)
+        var legacy = need.level > 3 ? nil : rules.legacy
+        if let octets = legacy?.minimumKeyOctets { legacy?.minimumKeyOctets = max(octets, need.keyOctets) }
+        let policy = PairingPolicy(choice: .negotiated(capabilities), legacy: legacy)
+        return parameters(
+            policy, rules.offered?.keyPair ?? makeKeyPair(), credential: nil, renewable: renewable)
+    }
+
+    /// The bonds of whoever the link's address stands for that no operator has named.
+    func unnamedBonds(of link: Link) -> Set<BondID> {
+        guard let identity = link.identity else { return [] }
+        return Set(bondBook.bonds(with: identity).filter { $0.credential == nil }.map(\.id))
     }
 
     // MARK: Questions
@@ -111,72 +142,6 @@ extension Host {
         case .peripheral:
             for delegate in managers.peripherals { delegate.numericComparisonRequested(link.info, value: value) }
         }
-    }
-}
-
-// MARK: Security on demand
-
-extension Host {
-    /// The peripheral wants security: with its bond, or by pairing where the rules let a stranger pair.
-    ///
-    /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
-    func securityRequested(_ link: Link, _ authReq: AuthReq) {
-        guard link.identity.flatMap(bondBook.bondForEncryption) == nil else { return encrypt(link) }
-        if !pairOnDemand(link) { encrypt(link) }
-    }
-
-    private func pairOnDemand(_ link: Link) -> Bool {
-        guard link.role == .central, !link.pairing.isDead, !link.isDisconnecting else { return false }
-        guard !link.pairing.isPairing else { return true }
-        guard attempts.waits(claimant(link), at: now) == nil,
-            let parameters = negotiatedParameters(asksConsent: false)
-        else { return false }
-        begin(link, parameters, isPinned: false)
-        return link.pairing.isPairing
-    }
-
-    /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:
-    /// with the bond where there is one, by pairing where the rules allow it. False when neither is possible.
-    ///
-    /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
-    func secure(_ link: Link, for error: GATTClientError, _ operation: SecuredOperation) -> Bool {
-        guard configuration.pairing.isAllowed, error.wantsSecurity, link.role == .central, !link.isDisconnecting,
-            !operation.isRetry, link.awaitingSecurity.count < Link.awaitingSecurityMaximum
-        else { return false }
-        // First, because securing may end at once.
-        link.awaitingSecurity.append(operation)
-        guard makeSecure(link) else {
-            link.awaitingSecurity.removeAll { $0.token == operation.token }
-            return false
-        }
-        return true
-    }
-
-    private func makeSecure(_ link: Link) -> Bool {
-        if link.security.encrypted {
-            // Encrypted, and not enough: only another pairing makes more of it.
-            return (link.pairing.isPairing || !link.security.authenticated) && pairOnDemand(link)
-        }
-        guard link.identity.flatMap(bondBook.bondForEncryption) != nil else { return pairOnDemand(link) }
-        encrypt(link)
-        return true
-    }
-
-    /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
-    func runAwaitingSecurity(_ link: Link) {
-        let waiting = link.awaitingSecurity
-        link.awaitingSecurity = []
-        for var operation in waiting {
-            operation.isRetry = true
-            start(operation, on: link)
-        }
-    }
-}
-
-extension GATTClientError {
-    fileprivate var wantsSecurity: Bool {
-        guard case .refused(let code, _) = self else { return false }
-        return [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort].contains(code)
     }
 }
 

@@ -14,10 +14,11 @@ package final class BondBook {
     }
 
     private var entries: [BondID: Entry] = [:]
-    /// Bonds that are not provisional; two while a renewed bond waits for its confirmation beside the old one.
+    /// Bonds that are not provisional, the newest last; two while a renewed bond waits for its confirmation beside the old
+    /// one.
     private var byIdentity: [IdentityAddress: [BondID]] = [:]
     private var resolver = AddressResolver()
-    /// Unconfirmed bonds over which a link was lost.
+    /// Bonds that did not encrypt a link when they were last tried, of peers that have more than one.
     private var doubted: Set<BondID> = []
 
     /// Takes what the host's store loaded. Begin with ``discardUnfinished()``.
@@ -53,21 +54,31 @@ package final class BondBook {
         return address.isResolvable ? resolver.resolve(address) : .unknown
     }
 
-    /// The bond to encrypt a link with: one that waits for its confirmation before the one it is to replace, unless the
-    /// last link that was to be encrypted with it was lost.
+    /// The bond to encrypt a link with: the newest that waits for its confirmation before those it is to replace, unless it
+    /// was tried last, in vain.
     package func bondForEncryption(with identity: IdentityAddress) -> Bond? {
-        let (new, old) = (bond(with: identity, in: .unconfirmed), bond(with: identity, in: .confirmed))
-        if let new, let old, doubted.contains(new.id) { return old }
-        return new ?? old
+        let candidates = candidates(with: identity)
+        return candidates.first { !doubted.contains($0.id) } ?? candidates.first
     }
 
-    /// A link was lost over its encryption with this bond. Either side may have kept what the other did not: the next
-    /// attempt is the other bond's turn, where there is one.
+    /// A link was not encrypted with this bond, or lost over it. Either side may have kept what the other did not: the next
+    /// attempt is another bond's turn, where there is one.
     package func encryptionLost(_ id: BondID) {
-        guard let bond = entries[id]?.bond, let identity = bond.identity,
-            let new = self.bond(with: identity, in: .unconfirmed)
-        else { return }
-        if new.id == id { doubted.insert(id) } else { doubted.remove(new.id) }
+        guard let identity = entries[id]?.bond.identity else { return }
+        let candidates = candidates(with: identity).map(\.id)
+        guard candidates.count > 1 else { return }
+        doubted.insert(id)
+        if doubted.isSuperset(of: candidates) { doubted.subtract(candidates.filter { $0 != id }) }
+    }
+
+    private func candidates(with identity: IdentityAddress) -> [Bond] {
+        let bonds = bonds(with: identity)
+        return bonds.reversed().filter { $0.state == .unconfirmed } + bonds.filter { $0.state == .confirmed }
+    }
+
+    /// Every bond with an identity: a renewed one stands beside its predecessor until it is confirmed.
+    package func bonds(with identity: IdentityAddress) -> [Bond] {
+        (byIdentity[identity] ?? []).compactMap { entries[$0]?.bond }
     }
 
     /// The bond that signed commands may rest on.
@@ -107,10 +118,10 @@ package final class BondBook {
     /// for `credential` or is stronger in anything, or because the peer claims what is ours.
     ///
     /// `address` is the connection's. Rights belong to credentials: neither an address nor a key that turns up in a
-    /// pairing may take a bond over. Bonds without a credential give way only where `renewsUnnamed` says so.
+    /// pairing may take a bond over. Bonds without a credential give way only if they are among `renewable`.
     package func replaceable(
         by address: DeviceAddress, identity: IdentityAddress? = nil, irk: Secret? = nil, credential: String?,
-        renewsUnnamed: Bool = false, strength: BondStrength
+        renewable: Set<BondID> = [], strength: BondStrength
     ) -> [BondID]? {
         guard identity != localIdentity.address, irk != localIdentity.irk else { return nil }
         var resolved: IdentityAddress?
@@ -124,7 +135,8 @@ package final class BondBook {
                 || bond.peerIRK == irk && irk != nil
         }
         let mayReplace = matching.allSatisfy { bond in
-            bond.credential == credential && (credential != nil || renewsUnnamed) && strength.isAtLeast(bond.strength)
+            bond.credential == credential && (credential != nil || renewable.contains(bond.id))
+                && strength.isAtLeast(bond.strength)
         }
         return mayReplace ? matching.map(\.id) : nil
     }

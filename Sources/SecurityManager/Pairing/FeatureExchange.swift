@@ -116,8 +116,8 @@ extension PairingMachine {
     /// Whether the bonds allow this peer to pair at all, as far as its address tells.
     private func isAdmissible(_ parameters: PairingParameters, _ strength: BondStrength, _ book: BondBook) -> Bool {
         book.replaceable(
-            by: peerAddress, credential: parameters.credential, renewsUnnamed: parameters.policy.renewsUnnamedBonds,
-            strength: strength) != nil
+            by: peerAddress, credential: parameters.credential, renewable: parameters.renewable, strength: strength)
+            != nil
     }
 
     private enum Settlement {

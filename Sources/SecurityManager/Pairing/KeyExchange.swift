@@ -55,7 +55,7 @@ extension PairingMachine {
         guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
             let replaced = turn.book.replaceable(
                 by: peerAddress, identity: identity, irk: bond.peerIRK, credential: bond.credential,
-                renewsUnnamed: keys.agreed.parameters.policy.renewsUnnamedBonds, strength: bond.strength)
+                renewable: keys.agreed.parameters.renewable, strength: bond.strength)
         else { return fail(.identityTaken, telling: .keyRejected, &turn) }
         let isProven = role == .responder && !keys.agreed.keys(from: .initiator).isEmpty
         turn.persist(turn.book.admit(bond, replacing: isProven ? replaced : []))

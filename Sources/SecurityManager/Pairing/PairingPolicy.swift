@@ -81,14 +81,11 @@ package struct PairingPolicy: Sendable {
     package var allowsDebugKey: Bool
     /// Octets of the longest key that is offered. All, but in a rig that has to see short ones.
     package var maximumKeyOctets = Self.keyOctets
-    /// Whether a bond that carries no credential's name may be replaced, by one that is no weaker. It lets whoever takes
-    /// a bonded peer's address pair in its place where Just Works will do.
-    package var renewsUnnamedBonds: Bool
 
     package init(
         choice: MethodChoice, legacy: LegacyPairing? = nil, localKeys: KeyDistribution = [.idKey, .signKey],
         peerKeys: KeyDistribution = [.idKey, .signKey], requiredPeerKeys: KeyDistribution = [],
-        allowsDebugKey: Bool = false, renewsUnnamedBonds: Bool = false
+        allowsDebugKey: Bool = false
     ) {
         self.choice = choice
         self.legacy = legacy
@@ -96,7 +93,6 @@ package struct PairingPolicy: Sendable {
         self.peerKeys = peerKeys
         self.requiredPeerKeys = requiredPeerKeys
         self.allowsDebugKey = allowsDebugKey
-        self.renewsUnnamedBonds = renewsUnnamedBonds
     }
 
     /// By one method and no other, with LE Secure Connections.

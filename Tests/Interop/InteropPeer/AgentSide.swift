@@ -58,8 +58,8 @@ extension AgentSide: PairingAgent {
         voice.event(event, told)
     }
 
-    func consentRequested(_ link: LinkInfo, model: AssociationModel) {
-        tell("agentConsent", link, ["model": .string("\(model)")])
+    func consentRequested(_ link: LinkInfo, model: AssociationModel?) {
+        tell("agentConsent", link, ["model": model.map { .string("\($0)") } ?? .null])
     }
 
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {

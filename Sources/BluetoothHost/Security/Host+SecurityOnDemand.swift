@@ -1,0 +1,170 @@
+import ATT
+import BluetoothCore
+import GATT
+import HCI
+import SecurityManager
+
+// MARK: Security on demand
+
+extension Host {
+    /// The peripheral wants security: with its bond, or by pairing where the rules let a stranger pair.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
+    func securityRequested(_ link: Link, _ authReq: AuthReq) {
+        if link.security.encrypted {
+            // The key in use will not do for a peripheral that wants protection against a machine in the middle.
+            if authReq.contains(.mitm), !link.security.authenticated {
+                _ = pairOnDemand(link, atLeast: SecurityNeed(level: 3))
+            }
+            return
+        }
+        guard link.identity.flatMap(bondBook.bondForEncryption) == nil else { return encrypt(link) }
+        if !pairOnDemand(link) { encrypt(link) }
+    }
+
+    /// As central pairs, as peripheral asks the central to.
+    private func pairOnDemand(
+        _ link: Link, atLeast need: SecurityNeed = SecurityNeed(), renewable: Set<BondID> = []
+    ) -> Bool {
+        guard !link.pairing.isDead, !link.isDisconnecting else { return false }
+        guard !link.pairing.isPairing else { return true }
+        guard attempts.waits(claimant(link), at: now) == nil, isPossible(need) else { return false }
+        guard link.role == .central else { return awaitCentral(link, level: need.level) }
+        guard let parameters = negotiatedParameters(for: link, atLeast: need, renewable: renewable) else {
+            return false
+        }
+        begin(link, parameters, isPinned: false)
+        return link.pairing.isPairing
+    }
+
+    /// Nobody here can see or type anything: then no pairing gets beyond Just Works, and none is begun for more.
+    private func isPossible(_ need: SecurityNeed) -> Bool {
+        need.level < 3 || configuration.pairing.offered != nil
+            || ![nil, .noInputNoOutput].contains(pairingAgent?.ioCapability)
+    }
+
+    private func awaitCentral(_ link: Link, level: UInt8) -> Bool {
+        guard link.securityWait == nil else { return true }
+        guard requestSecurity(link, level: max(level, configuration.pairing.minimumLevel)) else { return false }
+        waitForSecurity(.central, on: link)
+        return true
+    }
+
+    /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:
+    /// with the bond where there is one, by pairing where the rules allow it. False when neither is possible.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
+    func secure(_ link: Link, for error: GATTClientError, _ operation: SecuredOperation) -> Bool {
+        guard configuration.pairing.isAllowed, error.wantsSecurity, link.isClient, !link.isDisconnecting,
+            !operation.isRetry, link.awaitingSecurity.count < Link.awaitingSecurityMaximum
+        else { return false }
+        // First, because securing may end at once.
+        link.awaitingSecurity.append(operation)
+        guard makeSecure(link, for: error) else {
+            link.awaitingSecurity.removeAll { $0.token == operation.token }
+            return false
+        }
+        return true
+    }
+
+    private func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
+        if link.security.encrypted {
+            // Encrypted, and not enough: only another pairing makes more of it.
+            if link.pairing.isPairing { return true }
+            guard let need = SecurityNeed(beyond: link.security, error) else { return false }
+            return pairOnDemand(link, atLeast: need)
+        }
+        guard link.role == .central, link.identity.flatMap(bondBook.bondForEncryption) != nil else {
+            return pairOnDemand(link)
+        }
+        // The user is being asked about its bond.
+        if link.securityWait == nil { encrypt(link) }
+        return true
+    }
+
+    /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
+    func runAwaitingSecurity(_ link: Link) {
+        link.securityWait = nil
+        let waiting = link.awaitingSecurity
+        link.awaitingSecurity = []
+        for var operation in waiting {
+            operation.isRetry = true
+            start(operation, on: link)
+        }
+    }
+}
+
+// MARK: A peer that has lost its bond
+
+extension Host {
+    /// A bonded peer does not know the key of its bond any more, or is somebody else under its address. Nobody can tell, so
+    /// that nothing replaces the bond without a user's word: the user is asked if something waits for the link to be secure,
+    /// and the rules let bonds be renewed at all. False when nobody is.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
+    func askForRenewal(_ link: Link) -> Bool {
+        guard link.role == .central, !link.awaitingSecurity.isEmpty, configuration.pairing.renewsBonds,
+            let pairingAgent, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
+        else { return false }
+        waitForSecurity(.consent, on: link)
+        pairingAgent.consentRequested(link.info, model: nil)
+        return true
+    }
+
+    func answerRenewal(_ link: Link, _ answer: PairingAnswer) {
+        link.securityWait = nil
+        guard case .consent(true) = answer, pairOnDemand(link, renewable: unnamedBonds(of: link)) else {
+            return runAwaitingSecurity(link)
+        }
+    }
+
+    /// As peripheral: the central answers our wish for encryption with a Pairing Request, which says that it has no key for
+    /// it. Apps hear that; whether it may pair is another question.
+    func bondLostByCentral(_ link: Link) {
+        guard link.hasRequestedSecurity, !link.isProven, link.bond != nil else { return }
+        link.hasRequestedSecurity = false
+        tellSecurity(link, .encryptionFailed(.pinOrKeyMissing))
+    }
+
+    func waitForSecurity(_ what: SecurityWait, on link: Link) {
+        link.securityWait = (what, now.advanced(byMilliseconds: PairingMachine.timeoutMilliseconds))
+    }
+
+    /// Neither the user nor the central has answered.
+    func securityWaitEnded(_ link: Link) {
+        guard let (what, until) = link.securityWait, until <= now else { return }
+        // A pairing that has begun since has a timer of its own.
+        guard what == .consent || !link.pairing.isPairing else { return link.securityWait = nil }
+        runAwaitingSecurity(link)
+    }
+}
+
+/// What a link has to be worth.
+struct SecurityNeed: Equatable {
+    /// Of LE security mode 1.
+    var level: UInt8 = 2
+    var keyOctets: UInt8 = LegacyPairing.keyOctetsMinimum
+}
+
+extension SecurityNeed {
+    /// What an encrypted link lacks, by the error that it was met with; nil where no pairing makes more of it.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.3.1 (Responding to a service request), Table 10.2
+    init?(beyond security: LinkSecurity, _ error: GATTClientError) {
+        guard case .refused(let code, _) = error else { return nil }
+        switch code {
+        case .encryptionKeySizeTooShort where security.keySize < PairingPolicy.keyOctets:
+            self.init(level: security.authenticated ? 3 : 2, keyOctets: PairingPolicy.keyOctets)
+        case .insufficientAuthentication where !security.authenticated: self.init(level: 3)
+        case .insufficientAuthentication where !security.secureConnections: self.init(level: 4)
+        default: return nil
+        }
+    }
+}
+
+extension GATTClientError {
+    fileprivate var wantsSecurity: Bool {
+        guard case .refused(let code, _) = self else { return false }
+        return [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort].contains(code)
+    }
+}
