@@ -28,6 +28,10 @@ package struct AttributeAccess: Hashable, Sendable {
     package var writeCommand: AttributeRequirement
     /// Signed Write Command, which only ever counts on an unencrypted link.
     package var signedWrite: Bool
+    /// Signatures count only with a key from a pairing with MITM protection.
+    ///
+    /// Core 5.4, Vol 3, Part C, 10.2.2 (LE security mode 2): level 2
+    package var signatureNeedsAuthentication: Bool
     /// Writing the CCC descriptor, and every notification and indication that follows from it.
     package var subscribe: AttributeRequirement
     /// Octets of key wanted by the encrypted requirements, 7–16.
@@ -38,12 +42,14 @@ package struct AttributeAccess: Hashable, Sendable {
     package init(
         read: AttributeRequirement = .forbidden, writeRequest: AttributeRequirement = .forbidden,
         writeCommand: AttributeRequirement = .forbidden, signedWrite: Bool = false,
+        signatureNeedsAuthentication: Bool = false,
         subscribe: AttributeRequirement = .forbidden, minimumKeySize: UInt8 = 7, requiresAuthorization: Bool = false
     ) {
         self.read = read
         self.writeRequest = writeRequest
         self.writeCommand = writeCommand
         self.signedWrite = signedWrite
+        self.signatureNeedsAuthentication = signatureNeedsAuthentication
         self.subscribe = subscribe
         self.minimumKeySize = minimumKeySize
         self.requiresAuthorization = requiresAuthorization

@@ -23,7 +23,7 @@ package enum GATTOutput: Hashable, Sendable {
     case serverWriteCommand(AttributeWrite)
     /// A Signed Write Command that passed every check but that of its signature and counter. `pdu` is all of its octets
     /// as they arrived, MAC last.
-    case signedWrite(handle: AttributeHandle, value: [UInt8], pdu: [UInt8])
+    case signedWrite(handle: AttributeHandle, value: [UInt8], pdu: [UInt8], needsAuthentication: Bool)
     /// A peer's subscription to the characteristic with this value handle is now this, on this link.
     case subscriptionChanged(AttributeHandle, ClientCharacteristicConfiguration)
     /// An indication given with this token is over: confirmed, or lost with its bearer.

@@ -134,6 +134,9 @@ extension GATTServerLink {
             attribute.access.signedWrite, attribute.properties.contains(.authenticatedSignedWrites),
             case .dynamic = attribute.content
         else { return }
-        outputs.append(.signedWrite(handle: command.handle, value: command.value, pdu: pdu))
+        outputs.append(
+            .signedWrite(
+                handle: command.handle, value: command.value, pdu: pdu,
+                needsAuthentication: attribute.access.signatureNeedsAuthentication))
     }
 }

@@ -172,7 +172,63 @@ struct ConnectionParameterTests {
         #expect(scene.lock.parameterRequests == 1)
     }
 
-    @Test("What is out of range, on no link, or on a link that this side is the central of is not asked for")
+    @Test(
+        "9.3.9: a central changes the parameters of its link by itself, and the link lasts under them",
+        arguments: [true, false])
+    func centralChanges(_ asksByLinkLayer: Bool) throws {
+        let scene = HostScenarioTests.Scene()
+        if !asksByLinkLayer {
+            for node in [scene.lock, scene.key] { node.rewrites = Node.withoutParametersRequest }
+        }
+        scene.start()
+        try scene.connect()
+        let link = try #require(scene.central?.link?.link)
+        let before = scene.key.sent.count
+        // While one change is under way the newest wish waits, and no other.
+        let wishes = [PreferredConnection(interval: 80...80, latency: 1, timeout: 300), Self.quick, Self.preferred]
+        for wish in wishes { scene.key.call { #expect($0.preferConnection(wish, on: link)) } }
+        scene.world.run(forMilliseconds: 10_000)
+        let updates = scene.key.sent.dropFirst(before).filter(Node.isConnectionUpdate).map { Array($0[6...13]) }
+        #expect(updates == [[80, 0, 80, 0, 1, 0, 44, 1], [160, 0, 64, 1, 3, 0, 88, 2]])
+        let door = try #require(scene.door)
+        let lock = try #require(scene.peripheral?.links.first?.peer)
+        for info in [scene.key.host?.link(of: door), scene.lock.host?.link(of: lock)] {
+            let facts = try #require(info).facts
+            #expect((160...320).contains(facts.connectionInterval))
+            #expect(facts.peripheralLatency == 3 && facts.supervisionTimeout == 600)
+        }
+        #expect(scene.central?.disconnections == 0)
+    }
+
+    private static let quick = PreferredConnection(interval: 6...12, latency: 0, timeout: 100)
+
+    @Test(
+        "5.1.7: what a central's link layer asks a peripheral for is taken if it is in range, and refused if it is not")
+    func peripheralIsAsked() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        let handle = try #require(scene.lock.handles.last)
+        let octets = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        // LE Remote Connection Parameter Request: the virtual central's controller never asks, it tells.
+        func asked(_ parameters: [UInt8]) -> [[UInt8]] {
+            let before = scene.lock.sent.count
+            scene.lock.inject([[4, 0x3E, 11, 0x06] + octets + parameters])
+            return scene.lock.sent.dropFirst(before).filter {
+                $0.count > 2 && $0[2] == 0x20 && [0x20, 0x21].contains($0[1])
+            }
+        }
+        let wanted: [UInt8] = [160, 0, 64, 1, 3, 0, 88, 2]
+        #expect(asked(wanted) == [[1, 0x20, 0x20, 14] + octets + wanted + [0, 0, 0, 0]])
+        // A timeout that the link would not outlive: Unacceptable Connection Parameters.
+        #expect(asked([160, 0, 64, 1, 3, 0, 10, 0]) == [[1, 0x21, 0x20, 3] + octets + [0x3B]])
+        // Done by the link layers, it is what the apps see.
+        scene.lock.inject([[4, 0x3E, 10, 0x03, 0] + octets + [200, 0, 3, 0, 88, 2]])
+        let name = try #require(scene.peripheral?.links.first?.peer)
+        #expect(scene.lock.host?.link(of: name)?.facts.connectionInterval == 200)
+    }
+
+    @Test("What is out of range, or on no link, is not asked for, in either role")
     func notAsked() throws {
         let scene = HostScenarioTests.Scene()
         scene.start()
@@ -182,7 +238,7 @@ struct ConnectionParameterTests {
         let invalid = PreferredConnection(interval: 160...320, latency: 500, timeout: 600)
         scene.lock.call { #expect(!$0.preferConnection(invalid, on: link)) }
         scene.lock.call { #expect(!$0.preferConnection(Self.preferred, on: LinkID(rawValue: 99))) }
-        scene.key.call { #expect(!$0.preferConnection(Self.preferred, on: central)) }
+        scene.key.call { #expect(!$0.preferConnection(invalid, on: central)) }
     }
 }
 

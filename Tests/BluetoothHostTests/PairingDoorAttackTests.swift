@@ -35,7 +35,9 @@ import Testing
         let facts = fortress.lock.facts
         let peer = fortress.stranger()
         #expect(peer.connect(to: try fortress.lockAddress()))
-        for request in [Self.passkeyRequest, Self.outOfBandRequest] {
+        // The last would not bond, and has no keys to give.
+        let unbonded: [UInt8] = [0x01, 0x03, 0x00, 0x08, 16, 0x00, 0x00]
+        for request in [Self.passkeyRequest, Self.outOfBandRequest, unbonded] {
             #expect(ask(peer, request) == Self.notSupported)
         }
         #expect(fortress.lock.facts == facts)

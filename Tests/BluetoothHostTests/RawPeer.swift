@@ -16,11 +16,13 @@ final class RawPeer {
     private(set) var isEncrypted = false
     private(set) var encryptionStatus: UInt8?
     private var fragments: [UInt8] = []
+    private let address: DeviceAddress
     /// As peripheral: has no key for anybody who encrypts.
     var refusesKeys = false
 
     init(_ world: World, address: DeviceAddress) {
         self.world = world
+        self.address = address
         controller = world.radio.addController()
         command(0x0C03, [])
         command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
@@ -75,6 +77,33 @@ final class RawPeer {
     func advertise(to central: DeviceAddress) {
         command(0x2006, [0x20, 0, 0x20, 0, 4, 1, 1] + Self.octets(central) + [7, 0])
         command(0x200A, [1])
+    }
+
+    /// Advertises to one central alone: at an interval, or at once and without a pause for 1.28 s.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.5 (LE Set Advertising Parameters command)
+    func advertise(to target: DeviceAddress, isHighDuty: Bool, ownAddressType: UInt8 = 1) {
+        command(
+            0x2006,
+            [0x20, 0, 0x20, 0, isHighDuty ? 1 : 4, ownAddressType, target.kind == .random ? 1 : 0]
+                + Self.octets(target) + [7, 0])
+        command(0x200A, [1])
+    }
+
+    /// The same by an extended set: connectable, directed, 20 ms on the LE 1M PHY.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.53 (LE Set Extended Advertising Parameters command)
+    func advertiseExtended(to target: DeviceAddress) {
+        command(
+            0x2036,
+            [1, 0x05, 0, 0x20, 0, 0, 0x20, 0, 0, 7, 1, target.kind == .random ? 1 : 0] + Self.octets(target)
+                + [0, 0x7F, 1, 0, 1, 0, 0])
+        command(0x2035, [1] + Self.octets(address))
+        command(0x2039, [1, 1, 1, 0, 0, 0])
+    }
+
+    func stopAdvertising(isExtended: Bool) {
+        if isExtended { command(0x2039, [0, 0]) } else { command(0x200A, [0]) }
     }
 
     func disconnect() {

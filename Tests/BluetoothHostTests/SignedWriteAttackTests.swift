@@ -1,6 +1,7 @@
 import ATT
 import BluetoothCore
 import BluetoothHost
+import GATT
 import SecurityManager
 import Testing
 
@@ -119,6 +120,58 @@ import Testing
         try send(fortress.signed(counter: 1, value: [9]), by: fortress.stranger(), fortress)
         #expect(try fortress.app().writes.count == 1)
         #expect(fortress.lock.facts == facts)
+    }
+
+    @Test(
+        "A bond that this side has deleted: the command is ignored, the link stands, and nobody asks for another bond")
+    func deletedBond() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let command = try fortress.signed(counter: 1, value: [9])
+        fortress.lock.call { $0.deleteBond(fortress.bond.id) }
+        let facts = fortress.lock.facts
+        let peer = try fortress.impostor()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.send(command, on: RawPeer.attributeProtocol)
+        peer.run(500)
+        #expect(app.writes.count == 1 && fortress.lock.facts == facts)
+        #expect(peer.handle != nil && peer.smp.isEmpty)
+    }
+
+    @Test(
+        "LE security mode 2, level 2: the key of a pairing without protection signs nothing there, and elsewhere it does"
+    )
+    func unauthenticatedKey() throws {
+        let duo = try Duo()
+        try duo.bond()
+        let definition = ServiceDefinition(
+            uuid: 0xFFD0,
+            characteristics: [false, true].map {
+                CharacteristicDefinition(
+                    uuid: 0xFFD1, properties: .authenticatedSignedWrites,
+                    access: AttributeAccess(signedWrite: true, signatureNeedsAuthentication: $0))
+            })
+        #expect(try ServiceDefinition(exactly: definition.encoded) == definition, "as it is kept")
+        let server = try #require(duo[.peripheral].server)
+        var service: PublishedService?
+        duo[.peripheral].node.call { service = try? $0.publish(server.manager, definition) }
+        let published = try #require(service)
+        try duo.reconnect()
+        // Confirmed by a link that it encrypts; the next one is not encrypted.
+        _ = duo.answer(to: try duo.read(by: .central), of: .central)
+        try duo.reconnect()
+        let client = try #require(duo[.central].client)
+        let peer = try #require(client.link?.peer)
+        for (index, isTaken) in [(1, false), (0, true)] {
+            let before = server.writes.count
+            duo[.central].node.call {
+                _ = $0.perform(client.manager, peer, .signedWrite(published.characteristics[index].value, [7]))
+            }
+            duo.world.run(forMilliseconds: 1_000)
+            #expect(server.writes.count == before + (isTaken ? 1 : 0))
+            #expect(client.link != nil)
+        }
+        #expect(duo[.central].node.signedWrites.count == 2)
     }
 
     @Test("The command characteristic on an unencrypted link: a plain write is refused, a plain command ignored")

@@ -91,7 +91,7 @@ struct Bench {
             case .serverRead(_, let handle, let offset): "read \(handle)+\(offset)"
             case .serverWrite(_, let writes): "write " + writes.map(text).joined(separator: " ")
             case .serverWriteCommand(let write): "command " + text(write)
-            case .signedWrite(let handle, let value, let pdu):
+            case .signedWrite(let handle, let value, let pdu, _):
                 "signed \(handle)=\(HexText.encode(value)) of \(HexText.encode(pdu))"
             case .subscriptionChanged(let handle, let value): "subscribed \(handle) \(value.rawValue)"
             case .indicationEnded(let token, let confirmed): "indication \(token) \(confirmed)"

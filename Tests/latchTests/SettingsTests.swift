@@ -1,3 +1,4 @@
+import BluetoothHost
 import DaemonControl
 import Foundation
 import Testing
@@ -47,6 +48,10 @@ struct SettingsTests {
                 "key `name` cannot be that in f.conf line 2 column 8: write 1 to 29 octets"
             ),
             (
+                "[lock]\nlatency = \"none\"",
+                "key `latency` cannot be that in f.conf line 2 column 11: write one of \"low\", \"medium\", \"high\""
+            ),
+            (
                 "[log]\nlevel = \"loud\"",
                 "key `level` cannot be that in f.conf line 2 column 9: write one of \"debug\", \"info\", \"warning\", "
                     + "\"error\""
@@ -55,6 +60,15 @@ struct SettingsTests {
     func refused(text: String, message: String) {
         let error = #expect(throws: ConfigurationError.self) { try Self.read(text, as: PeripheralSettings.self) }
         #expect(error?.description == message)
+    }
+
+    @Test("a latency stands for connection parameters, and none for no wish")
+    func latency() throws {
+        #expect(PeripheralSettings().preferredConnection == nil)
+        for (name, interval) in [("low", UInt16(12)...24), ("medium", 48...80), ("high", 160...320)] {
+            let settings = try Self.read("[lock]\nlatency = \"\(name)\"", as: PeripheralSettings.self)
+            #expect(settings.preferredConnection?.interval == interval)
+        }
     }
 
     @Test("both ends of every range are taken")

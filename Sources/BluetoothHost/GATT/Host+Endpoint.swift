@@ -40,7 +40,8 @@ extension Host {
             case .serverRead(let id, let handle, let offset): serverRead(link, id, handle, offset)
             case .serverWrite(let id, let writes): serverWrite(link, id, writes)
             case .serverWriteCommand(let write): deliver(writes: [write], path: .command, id: nil, on: link)
-            case .signedWrite(let handle, let value, let pdu): signedWrite(link, handle, value, pdu)
+            case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
+                signedWrite(link, handle, value, pdu, needsAuthentication)
             case .subscriptionChanged(let handle, let configuration):
                 peripheralDelegate(of: handle)?.subscriptionChanged(
                     link.info, handle: handle, notify: configuration.contains(.notification),
@@ -89,8 +90,11 @@ extension Host {
     }
 
     /// MAC first, in constant time, and then the counter: a forged write moves nothing, and ends the link that it came on.
-    private func signedWrite(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8]) {
+    private func signedWrite(
+        _ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8], _ needsAuthentication: Bool
+    ) {
         guard let bond = link.bond, !link.security.encrypted else { return }
+        guard !needsAuthentication || bondBook.bond(bond)?.isAuthenticated == true else { return }
         switch bondBook.verifySigned(pdu, from: bond) {
         case .accepted(let counter, let mutation):
             persist(mutation)

@@ -2,7 +2,7 @@ import BluetoothCore
 import HCI
 import L2CAP
 
-/// What a peripheral would like its link to be: quick to answer, or cheap to keep.
+/// What one side would like its link to be: quick to answer, or cheap to keep.
 package struct PreferredConnection: Equatable, Sendable {
     /// Units of 1.25 ms.
     package var interval: ClosedRange<UInt16>
@@ -23,21 +23,23 @@ package struct PreferredConnection: Equatable, Sendable {
     }
 }
 
-// MARK: As peripheral
-
 extension Host {
-    /// Asks the central of a link for other connection parameters, when it may be asked next. False when they are out of
-    /// range, or this side is not the link's peripheral: a central decides by itself.
+    /// As central changes a link's parameters; as peripheral asks the central for them, when it may be asked next. The
+    /// newest wish counts, and ``LinkInfo/facts`` say what came of it. False when they are out of range, or there is no such
+    /// link.
     ///
     /// Core 5.4, Vol 3, Part C, 9.3.9 (Connection Parameter Update procedure)
     @discardableResult
     package func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
-        guard let link = links[link], link.role == .peripheral, preferred.parameters.isValid else { return false }
-        negotiate(link) { $0.want(preferred.parameters, now: now) }
+        guard let link = links[link], !link.isDisconnecting, preferred.parameters.isValid else { return false }
+        switch link.role {
+        case .central: updateConnection(link, preferred.parameters)
+        case .peripheral: negotiate(link) { $0.want(preferred.parameters, now: now) }
+        }
         return true
     }
 
-    /// What the operator prefers for every link.
+    /// What the operator prefers for every link that a central has made.
     func preferConfiguredConnection(_ link: Link) {
         guard let preferred = configuration.preferredConnection else { return }
         preferConnection(preferred, on: link.id)

@@ -98,16 +98,21 @@ extension AttributeAccess: WireCodable {
         }
         self.init(
             read: try requirement(try reader.readUInt8()), writeRequest: try requirement(try reader.readUInt8()),
-            writeCommand: try requirement(try reader.readUInt8()), signedWrite: try reader.readUInt8() == 1,
-            subscribe: try requirement(try reader.readUInt8()), minimumKeySize: try reader.readUInt8(),
-            requiresAuthorization: try reader.readUInt8() == 1)
+            writeCommand: try requirement(try reader.readUInt8()))
+        // 0 for none, else the level of LE security mode 2.
+        let signature = try reader.readUInt8()
+        guard signature <= 2 else { throw .invalidValue(field: "access") }
+        (signedWrite, signatureNeedsAuthentication) = (signature > 0, signature == 2)
+        subscribe = try requirement(try reader.readUInt8())
+        minimumKeySize = try reader.readUInt8()
+        requiresAuthorization = try reader.readUInt8() == 1
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(read.rawValue)
         writer.write(writeRequest.rawValue)
         writer.write(writeCommand.rawValue)
-        writer.write(UInt8(signedWrite ? 1 : 0))
+        writer.write(UInt8(signedWrite ? signatureNeedsAuthentication ? 2 : 1 : 0))
         writer.write(subscribe.rawValue)
         writer.write(minimumKeySize)
         writer.write(UInt8(requiresAuthorization ? 1 : 0))

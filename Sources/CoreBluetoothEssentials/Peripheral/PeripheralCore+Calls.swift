@@ -181,7 +181,7 @@ extension PeripheralCore {
 extension PreferredConnection {
     /// Within what Apple asks of accessories: 15 ms at least between the bounds of the interval, at most 2 s between two events
     /// that the peripheral listens to, and a timeout of 2 s to 6 s that is longer than three times that.
-    init(_ latency: CBPeripheralManagerConnectionLatency) {
+    package init(_ latency: CBPeripheralManagerConnectionLatency) {
         switch latency {
         // 15 ms to 30 ms.
         case .low: self.init(interval: 12...24, latency: 0, timeout: 200)

@@ -41,6 +41,8 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var challengeLifeMilliseconds = 5000
     var isSignedAllowed = true
     var boltTravelMilliseconds = 500
+    /// What keys are asked to make of their links; nil asks for nothing.
+    var latency: String?
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
@@ -49,6 +51,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("lock", "relock_seconds", .integer(\.relockSeconds, 0...3600)),
             ConfigurationKey("lock", "challenge_life_ms", .integer(\.challengeLifeMilliseconds, 1000...25_500)),
             ConfigurationKey("lock", "signed", .boolean(\.isSignedAllowed)),
+            ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
         ]
     }

@@ -28,7 +28,7 @@ final class DaemonRuntime {
     /// returns. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
     /// and anything else is an error.
     init(
-        _ plan: DaemonPlan, deviceName: String,
+        _ plan: DaemonPlan, deviceName: String, preferredConnection: PreferredConnection? = nil,
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
     ) throws {
         self.plan = plan
@@ -66,7 +66,7 @@ final class DaemonRuntime {
             guard address.canReopen, error.isMendedByWaiting else { throw error }
             launched = .failure(error)
         }
-        var configuration = HostConfiguration(deviceName: deviceName)
+        var configuration = HostConfiguration(deviceName: deviceName, preferredConnection: preferredConnection)
         configuration.privacy = plan.isPrivate
         host = Host(
             configuration: configuration, boot: self.boot, snapshot: try store.load(), store: store,

@@ -30,7 +30,9 @@ final class PeripheralDaemon {
                 journal: try Self.boltJournal(plan.directory.boltJournal),
                 travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
         }
-        let runtime = try DaemonRuntime(plan, deviceName: settings.name) { state, boot, journal in
+        let runtime = try DaemonRuntime(
+            plan, deviceName: settings.name, preferredConnection: settings.preferredConnection
+        ) { state, boot, journal in
             try Self.settle(try makeBolt(), state, boot, journal)
         }
         let bolt = try makeBolt()
@@ -160,5 +162,17 @@ extension Role {
             case .guest: .guest
             case .lockOnly: .lockOnly
             }
+    }
+}
+
+extension PeripheralSettings {
+    /// What keys are asked to make of their links.
+    var preferredConnection: PreferredConnection? {
+        switch latency {
+        case "low": PreferredConnection(.low)
+        case "medium": PreferredConnection(.medium)
+        case "high": PreferredConnection(.high)
+        default: nil
+        }
     }
 }
