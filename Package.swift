@@ -56,7 +56,8 @@ let package = Package(
         room(
             "CoreBluetooth",
             [
-                "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "StatePersistence",
+                "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "HostComposition",
+                "StatePersistence",
             ]),
 
         // The lock and the key.
@@ -85,6 +86,13 @@ let package = Package(
             [
                 "BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
             ]),
+        // Host, loop, controller and store as one: what daemons, apps and the tests' peers stand on.
+        room(
+            "HostComposition",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "HCITransport",
+                "StatePersistence",
+            ]),
         room("HCITransport", ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "HCI"]),
 
         // How operators speak to a running daemon.
@@ -98,8 +106,8 @@ let package = Package(
             name: "latch",
             dependencies: [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
-                "DaemonControl", "Drills", "GATT", "HCITransport", "LockCentral", "LockPeripheral", "LockPersistence",
-                "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
+                "DaemonControl", "Drills", "GATT", "HCITransport", "HostComposition", "LockCentral", "LockPeripheral",
+                "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
@@ -108,7 +116,7 @@ let package = Package(
             dependencies: [
                 "ATT", "AllocationCounter", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux",
                 "CoreBluetoothEssentials", "GATT",
-                "HCI", "HCITransport", "SecurityManager", "StatePersistence",
+                "HCI", "HCITransport", "HostComposition", "SecurityManager", "StatePersistence",
             ],
             path: "Benchmarks", exclude: ["AllocationCounter"], swiftSettings: swift),
         .target(
@@ -120,12 +128,19 @@ let package = Package(
             ],
             path: "Fuzz/Targets", swiftSettings: swift),
 
+        // Apps that know nothing but Apple's API.
+        .executableTarget(
+            name: "Doorbell", dependencies: ["CoreBluetooth"], path: "Examples/Doorbell", swiftSettings: swift),
+        .executableTarget(
+            name: "Visitor", dependencies: ["CoreBluetooth"], path: "Examples/Visitor", swiftSettings: swift),
+
         // What the suites of Tests/Interop drive over JSON.
         .executableTarget(
             name: "InteropPeer",
             dependencies: [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
-                "DaemonControl", "GATT", "HCI", "HCITransport", "SecurityManager", "StatePersistence",
+                "DaemonControl", "GATT", "HCI", "HCITransport", "HostComposition", "SecurityManager",
+                "StatePersistence",
             ],
             path: "Tests/Interop/InteropPeer", swiftSettings: swift),
 
@@ -146,6 +161,13 @@ let package = Package(
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "SecurityManager",
                 "VirtualRadio",
+            ]),
+        tests(
+            "CoreBluetooth",
+            [
+                "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "Doorbell", "HCITransport",
+                "HostComposition",
+                "StatePersistence", "Visitor", "latch",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),

@@ -122,6 +122,9 @@ package final class EventLoop {
         }
     }
 
+    /// Runs what was posted and finds no iteration any more, once ``run(endOfIteration:)`` has ended.
+    package func runPosted() { mailbox.take().forEach { $0() } }
+
     private func iterate(timeoutMilliseconds: Int32) throws(TransportError) {
         let count = epoll_wait(epoll.rawValue, &events, Self.eventsPerWait, timeoutMilliseconds)
         guard count >= 0 else {
@@ -142,7 +145,7 @@ package final class EventLoop {
         }
         if isTimed { fireDeadline() }
         if isSignalled { readSignals() }
-        if isPosted { mailbox.take().forEach { $0() } }
+        if isPosted { runPosted() }
     }
 
     private func fireDeadline() {

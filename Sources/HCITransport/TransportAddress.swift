@@ -1,3 +1,5 @@
+import Glibc
+
 /// Where a controller is, as configuration and command lines write it.
 package enum TransportAddress: Hashable, Sendable {
     /// `unix:PATH`: H4 over a stream socket.
@@ -28,6 +30,22 @@ package enum TransportAddress: Hashable, Sendable {
             }
         guard let address else { throw Self.malformed(text) }
         self = address
+    }
+
+    /// The kernel's adapters, least number first.
+    package static func adapters(in folder: String = "/sys/class/bluetooth") -> [Self] {
+        guard let entries = opendir(folder) else { return [] }
+        defer { closedir(entries) }
+        var numbers: [UInt16] = []
+        while let entry = readdir(entries) {
+            let name = withUnsafeBytes(of: entry.pointee.d_name) { octets in
+                String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            // A link over hci0 is `hci0:64` there.
+            guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)) else { continue }
+            numbers.append(number)
+        }
+        return numbers.sorted().map { .userChannel($0) }
     }
 
     /// Whether it can be opened a second time: an inherited descriptor is gone once it is closed, and its number may be

@@ -31,7 +31,7 @@ package struct TransportError: Error, Equatable, Sendable, CustomStringConvertib
         }
     }
 
-    init(_ kind: Kind, _ description: String) {
+    package init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
     }

@@ -29,6 +29,8 @@ package enum StoreError: Error, Equatable, Sendable {
     case secretAltered(path: String, table: String, row: String)
     /// Another process runs with the same restore identifier.
     case claimed(role: String, identifier: String, pid: Int32)
+    /// Another process is the host of this database's identity.
+    case identityClaimed(path: String, pid: Int32)
     case backupExists(path: String)
     /// A bug of this program: SQLite refuses what it was asked.
     case misuse(path: String, reason: String)
@@ -70,6 +72,8 @@ extension StoreError: CustomStringConvertible {
         case .claimed(let role, let identifier, let pid):
             "restore identifier \"\(identifier)\" (\(role)) is in use by process \(pid); "
                 + "stop that process, or configure another identifier"
+        case .identityClaimed(let path, let pid):
+            "\(path): process \(pid) runs with it; stop that process, or choose another state directory"
         case .backupExists(let path):
             "\(path): exists already; name a new file for the backup"
         case .misuse(let path, let reason):

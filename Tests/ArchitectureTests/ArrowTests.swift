@@ -20,9 +20,8 @@ import Testing
             "SecurityManager", "Synchronization",
         ],
         "CoreBluetooth": [
-            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Foundation",
-            "HCITransport",
-            "StatePersistence", "Synchronization",
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Dispatch", "Foundation",
+            "Glibc", "HCITransport", "HostComposition", "StatePersistence",
         ],
         "LockProtocol": ["BluetoothCore", "BluetoothCrypto"],
         "LockPeripheral": [
@@ -42,6 +41,10 @@ import Testing
             "StatePersistence",
         ],
         "HCITransport": ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "Glibc", "HCI", "Synchronization"],
+        "HostComposition": [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Glibc", "HCITransport",
+            "StatePersistence", "Synchronization",
+        ],
         "DaemonControl": ["BluetoothCore", "CLinux", "FoundationEssentials", "Glibc"],
         "VirtualRadio": ["CLinux", "COpenSSL", "Glibc"],
     ]

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import HCITransport
@@ -42,5 +43,19 @@ struct TransportAddressTests {
         #expect(error.kind == .malformedAddress)
         #expect(error.description.contains("unix:PATH"))
         #expect(!error.description.contains("\n"))
+    }
+}
+
+@Suite struct AdapterListTests {
+    @Test("the kernel's adapters are told from what else stands there, and sorted by their numbers")
+    func adapters() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("adapters-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: folder) }
+        #expect(TransportAddress.adapters(in: folder.path).isEmpty)
+        for name in ["hci10", "hci2", "hci2:64", "hci", "rfkill0"] {
+            try FileManager.default.createDirectory(
+                at: folder.appendingPathComponent(name), withIntermediateDirectories: true)
+        }
+        #expect(TransportAddress.adapters(in: folder.path) == [.userChannel(2), .userChannel(10)])
     }
 }

@@ -29,8 +29,11 @@ package enum HostState: Sendable {
     case unknown
     /// The controller went away or is starting over; what was running will run again.
     case resetting
-    /// The controller lacks what the host needs: LE, or buffers.
+    /// There is no controller that could be used, or it lacks what the host needs: LE, or buffers.
     case unsupported
+    /// There is a controller, and this process may not open it.
+    case unauthorized
+    /// There is a controller, and a switch or another program keeps it away.
     case poweredOff
     case poweredOn
 }

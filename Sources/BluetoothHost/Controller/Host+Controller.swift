@@ -19,6 +19,20 @@ extension Host {
         withRecovery(.transportClosed)
     }
 
+    /// There is no transport, and managers are to hear why: ``HostState/unsupported``, ``HostState/unauthorized`` or
+    /// ``HostState/poweredOff``. It stands until one opens.
+    package func transportUnavailable(_ state: HostState) { setState(state) }
+
+    /// After a commit that failed. Nothing that waited for it leaves, and managers hear that there is no adapter any more;
+    /// only calls may be released from now on.
+    package func abandon() {
+        // Whatever managers were told last may be among what is dropped: it is news again.
+        setState(.resetting)
+        acts.removeAll()
+        answers.removeAll()
+        setState(.unsupported)
+    }
+
     /// The transport cannot tell any more where a packet starts, and drops octets until a Reset is answered. `indicator`:
     /// what stood in the place of a packet indicator.
     package func transportOutOfStep(indicator: UInt8?) { controllerFailed(.outOfStep(indicator: indicator)) }

@@ -1,4 +1,5 @@
 import BluetoothHost
+import Synchronization
 
 /// The Bluetooth host that managers stand on: one process owns one adapter, and all of its managers share one host.
 public final class CBHost: Sendable {
@@ -6,6 +7,13 @@ public final class CBHost: Sendable {
     /// Seconds since 1970, which a wish for a connection carries for people to read.
     let wallClockSeconds: @Sendable () -> Int64
     private let misuseHandler: (@Sendable (String) -> Void)?
+    private let obstacleText = Mutex<String?>(nil)
+
+    /// Why there is no adapter, and what to do about it, in one line for people to read; nil while nothing is in the way.
+    public var obstacle: String? { obstacleText.withLock { $0 } }
+
+    /// Whoever looks after the adapter says what is in its way.
+    package func setObstacle(_ text: String?) { obstacleText.withLock { $0 = text } }
 
     /// A handle on a host whose loop `executor` reaches. `misuse` hears of calls that are ignored because the caller broke
     /// a rule of the API.

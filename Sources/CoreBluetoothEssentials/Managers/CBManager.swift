@@ -9,7 +9,8 @@ public class CBManager: Hashable, @unchecked Sendable {
     /// The state of the adapter, as last told to the delegate.
     public var state: CBManagerState { .unknown }
 
-    /// Always ``CBManagerAuthorization/allowedAlways``: on Linux the adapter's file permissions decide.
+    /// Always ``CBManagerAuthorization/allowedAlways``: on Linux nobody is asked. Whether this process may open the adapter
+    /// is for the system to say, and ``state`` tells.
     public class var authorization: CBManagerAuthorization { .allowedAlways }
 
     /// Whether both are the same object.
@@ -25,6 +26,7 @@ extension CBManagerState {
             case .unknown: .unknown
             case .resetting: .resetting
             case .unsupported: .unsupported
+            case .unauthorized: .unauthorized
             case .poweredOff: .poweredOff
             case .poweredOn: .poweredOn
             }

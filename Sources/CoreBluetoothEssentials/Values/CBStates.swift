@@ -4,11 +4,11 @@ public enum CBManagerState: Int, Sendable {
     case unknown = 0
     /// The controller went away or is starting over; an update is imminent.
     case resetting = 1
-    /// The controller lacks Bluetooth LE.
+    /// There is no adapter, or it lacks Bluetooth LE.
     case unsupported = 2
-    /// Never on Linux: whoever may open the adapter is authorised.
+    /// There is an adapter, and this process may not open it.
     case unauthorized = 3
-    /// The adapter is off.
+    /// The adapter is switched off, or another program has it.
     case poweredOff = 4
     /// The adapter is on, and the manager takes calls.
     case poweredOn = 5
@@ -22,7 +22,7 @@ public enum CBManagerAuthorization: Int, Sendable {
     case restricted = 1
     /// Never on Linux.
     case denied = 2
-    /// Always on Linux: the adapter's file permissions decide.
+    /// Always on Linux: nobody is asked, and the state of a manager says whether the adapter may be opened.
     case allowedAlways = 3
 }
 

@@ -21,6 +21,13 @@ enum StateFile {
         try checkDirectory(path)
     }
 
+    /// The same, and whatever of the directories above it is missing is made too, for the owner only.
+    static func prepareDirectories(_ path: String) throws(StoreError) {
+        let parent = directory(of: path)
+        if try status(parent) == nil { try prepareDirectories(parent) }
+        try prepareDirectory(path)
+    }
+
     static func checkDirectory(_ path: String) throws(StoreError) {
         guard let found = try status(path) else { throw .directoryMissing(path: path) }
         guard found.st_mode & S_IFMT == S_IFDIR else { throw .directoryMissing(path: path) }

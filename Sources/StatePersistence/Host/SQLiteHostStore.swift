@@ -26,6 +26,11 @@ package final class SQLiteHostStore: HostStore {
         try RestoreClaim(key, beside: database.path)
     }
 
+    /// Keeps other processes from being this identity's host for as long as the result lives.
+    package func claimIdentity() throws(StoreError) -> RestoreClaim {
+        try RestoreClaim(identity: name, beside: database.path)
+    }
+
     package func load() throws -> HostSnapshot {
         identity = try findIdentity()
         guard let identity else { return HostSnapshot() }

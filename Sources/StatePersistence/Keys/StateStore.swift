@@ -3,6 +3,10 @@ package struct StateStore {
     package let database: Database
     package let keys: KeyWrap
 
+    /// Makes `directory`, and what is missing above it, so that only its owner may enter it; one that is there and open to
+    /// others is refused.
+    package static func prepareDirectory(_ directory: String) throws { try StateFile.prepareDirectories(directory) }
+
     /// Opens both, or makes both at the first launch.
     package init(
         path: String, machineKeyFile: String, credentialsDirectory: String?, components: [SchemaComponent],

@@ -1,11 +1,11 @@
 import BluetoothCore
-import BluetoothCrypto
 import BluetoothHost
 import CLinux
 import CoreBluetoothEssentials
 import DaemonControl
 import Glibc
 import HCITransport
+import HostComposition
 import LockPersistence
 import LockProtocol
 import StatePersistence
@@ -14,13 +14,10 @@ import StatePersistence
 final class DaemonRuntime {
     let plan: DaemonPlan
     let state: StateStore
-    let host: Host
-    let bluetooth: CBHost
     let boot: BootID
     let journal: EventJournal
     private let claim: RestoreClaim
-    private let loop: EventLoop
-    private let driver: HostDriver
+    private let runtime: HostRuntime
     private var control: ControlServer?
     private var fault: (any Error)?
 
@@ -49,40 +46,33 @@ final class DaemonRuntime {
         // Two roles in one file are two identities: each has its own adapter.
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
-        loop = try EventLoop()
+        let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
         capture?.onFailure = { [journal] error in
             journal.record("capture_stopped", ["reason": .string(error.description)], level: .error)
         }
         let address = plan.transport
-        func openStream() throws(TransportError) -> HCIStream {
-            HCIStream(try Transport.open(address), capture: capture)
-        }
-        let launched: Result<HCIStream, TransportError>
-        do throws(TransportError) {
-            launched = .success(try openStream())
-        } catch {
+        let controller = ControllerSource(address, capture: capture)
+        let launched = controller.launch()
+        if case .failure(let error) = launched {
             try withoutRadio(state, self.boot, journal)
             guard address.canReopen, error.isMendedByWaiting else { throw error }
-            launched = .failure(error)
         }
         var configuration = HostConfiguration(deviceName: deviceName, preferredConnection: preferredConnection)
         configuration.privacy = plan.isPrivate
-        host = Host(
-            configuration: configuration, boot: self.boot, snapshot: try store.load(), store: store,
-            random: OperatingSystemRandom(), makeKeyPair: P256KeyPair.generate)
-        host.beginIteration(now: SystemClock.now())
-        let controller = ControllerConnection(
-            launched, name: "\(address)", canReopen: address.canReopen, loop: loop, reopenedBy: openStream)
-        driver = HostDriver(host: host, loop: loop, controller: controller, coordinator: state.database)
+        let log = plan.log
+        runtime = try HostRuntime(
+            configuration, boot: self.boot, state: state, store: store, controller: controller, launched: launched,
+            loop: loop,
+            misuse: { message in log.error(message) })
         driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
-        let log = plan.log
-        bluetooth = CBHost(
-            driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: { message in log.error(message) })
-        let database = state.database
-        driver.onIdle = { try database.checkpointIfNeeded() }
     }
+
+    var host: Host { runtime.host }
+    var bluetooth: CBHost { runtime.bluetooth }
+    private var loop: EventLoop { runtime.loop }
+    private var driver: HostDriver { runtime.driver }
 
     private static func openCapture(_ path: String) throws(Failure) -> BTSnoopWriter {
         do {
@@ -118,11 +108,6 @@ final class DaemonRuntime {
         fault = fault ?? error
         driver.stop()
     }
-}
-
-/// getrandom, for the host.
-struct OperatingSystemRandom: RandomSource {
-    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { octets += SystemRandom.bytes(count) }
 }
 
 /// When it is, for schedules and validity.

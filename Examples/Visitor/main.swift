@@ -1,0 +1,101 @@
+// A central app, written as for Apple's Core Bluetooth: it looks for a doorbell, presses its button each time that it is
+// connected, and listens for the chime. Killed and started again it comes back to the same door without looking for it.
+import CoreBluetooth
+
+final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
+    static let service = CBUUID(string: "8C9A0001-6F2D-4B7E-9B1C-2F6D3A5E4C10")
+    static let button = CBUUID(string: "8C9A0002-6F2D-4B7E-9B1C-2F6D3A5E4C10")
+    static let chime = CBUUID(string: "8C9A0003-6F2D-4B7E-9B1C-2F6D3A5E4C10")
+
+    private var manager: CBCentralManager?
+    private var door: CBPeripheral?
+
+    func leaveHome() {
+        manager = CBCentralManager(
+            delegate: self, queue: nil, options: [CBCentralManagerOptionRestoreIdentifierKey: "visitor"])
+    }
+
+    func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {
+        let peripherals = dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral] ?? []
+        door = peripherals.first
+        door?.delegate = self
+        let isListening = characteristic(Self.chime, of: door)?.isNotifying == true
+        say("restored: \(peripherals.count) peripheral, \(isListening ? "listening" : "deaf")")
+    }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {
+        say("state: \(central.state)")
+        guard central.state == .poweredOn else { return }
+        guard let door else { return central.scanForPeripherals(withServices: [Self.service]) }
+        // Connected already, or as soon as it is near: nothing has to be asked for.
+        if door.state == .connected { press() }
+    }
+
+    func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int
+    ) {
+        say("discovered a doorbell")
+        central.stopScan()
+        door = peripheral
+        peripheral.delegate = self
+        central.connect(peripheral)
+    }
+
+    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+        if peripheral.services == nil { peripheral.discoverServices([Self.service]) } else { press() }
+    }
+
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        say("disconnected")
+        central.connect(peripheral)
+    }
+
+    func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        for service in peripheral.services ?? [] { peripheral.discoverCharacteristics(nil, for: service) }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
+    ) {
+        // The doorbell wants an encrypted link for it: the link is paired first, and the subscription follows.
+        if let chime = characteristic(Self.chime, of: peripheral) { peripheral.setNotifyValue(true, for: chime) }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        say(error.map { "not listening: \($0.localizedDescription)" } ?? "listening")
+        if error == nil { press() }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        if let error { say("not pressed: \(error.localizedDescription)") }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        say("heard: \(String(decoding: characteristic.value ?? Data(), as: UTF8.self))")
+    }
+
+    private func press() {
+        guard let door, let button = characteristic(Self.button, of: door) else { return }
+        door.writeValue(Data("ding".utf8), for: button, type: .withResponse)
+    }
+
+    private func characteristic(_ uuid: CBUUID, of peripheral: CBPeripheral?) -> CBCharacteristic? {
+        let services = peripheral?.services ?? []
+        return services.flatMap { $0.characteristics ?? [] }.first { $0.uuid == uuid }
+    }
+
+    private func say(_ line: String) { try? FileHandle.standardOutput.write(contentsOf: Data((line + "\n").utf8)) }
+}
+
+let visitor = Visitor()
+visitor.leaveHome()
+RunLoop.main.run()

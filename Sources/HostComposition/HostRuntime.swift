@@ -1,0 +1,86 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import CoreBluetoothEssentials
+import Glibc
+import HCITransport
+import StatePersistence
+
+/// One host on one controller, one store and one loop, and the handle that Apple's managers take: what a daemon, an app's
+/// process and a peer of the tests stand on. Confined to the loop's thread but for ``bluetooth``.
+package final class HostRuntime {
+    package let host: Host
+    package let bluetooth: CBHost
+    package let loop: EventLoop
+    package let driver: HostDriver
+
+    /// Nothing has been sent when it returns. `launched` is what opening `controller` for the first time gave; `misuse`
+    /// hears of calls that are ignored because an app broke a rule of the API.
+    package init(
+        _ configuration: HostConfiguration, boot: BootID, store: any HostStore, coordinator: any TransactionCoordinator,
+        controller: ControllerSource, launched: Result<HCIStream, TransportError>, loop: EventLoop,
+        misuse: @escaping @Sendable (String) -> Void
+    ) throws {
+        self.loop = loop
+        host = Host(
+            configuration: configuration, boot: boot, snapshot: try store.load(), store: store,
+            random: OperatingSystemRandom(),
+            makeKeyPair: P256KeyPair.generate)
+        host.beginIteration(now: SystemClock.now())
+        let connection = ControllerConnection(
+            launched, name: controller.name, canReopen: controller.canReopen, loop: loop,
+            backOff: controller.backOff, reopenedBy: controller.open)
+        driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
+        bluetooth = CBHost(driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: misuse)
+    }
+
+    /// The same on a database, which is looked after while nothing else is to do.
+    package convenience init(
+        _ configuration: HostConfiguration, boot: BootID, state: StateStore, store: SQLiteHostStore,
+        controller: ControllerSource,
+        launched: Result<HCIStream, TransportError>, loop: EventLoop, misuse: @escaping @Sendable (String) -> Void
+    ) throws {
+        let database = state.database
+        try self.init(
+            configuration, boot: boot, store: store, coordinator: database, controller: controller, launched: launched,
+            loop: loop,
+            misuse: misuse)
+        driver.onIdle = { try database.checkpointIfNeeded() }
+    }
+}
+
+/// Where a controller is, and how its packets are reached: each ``open`` is another attempt.
+package struct ControllerSource {
+    package let name: String
+    /// False for what is gone once it is closed.
+    package let canReopen: Bool
+    package let backOff: TransportRecovery.BackOff
+    package let open: () throws(TransportError) -> HCIStream
+
+    package init(
+        name: String, canReopen: Bool, backOff: TransportRecovery.BackOff = TransportRecovery.BackOff(),
+        open: @escaping () throws(TransportError) -> HCIStream
+    ) {
+        self.name = name
+        self.canReopen = canReopen
+        self.backOff = backOff
+        self.open = open
+    }
+
+    /// The one that `address` names; its traffic goes into `capture` too.
+    package init(_ address: TransportAddress, capture: BTSnoopWriter? = nil) {
+        self.init(name: "\(address)", canReopen: address.canReopen) { () throws(TransportError) in
+            HCIStream(try Transport.open(address), capture: capture)
+        }
+    }
+
+    /// The first attempt.
+    package func launch() -> Result<HCIStream, TransportError> {
+        do throws(TransportError) { return .success(try open()) } catch { return .failure(error) }
+    }
+}
+
+/// The system's random source, for the host.
+private struct OperatingSystemRandom: RandomSource {
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { octets += SystemRandom.bytes(count) }
+}

@@ -1,0 +1,120 @@
+import Foundation
+import Testing
+
+@Suite("Apps that import CoreBluetooth and nothing else", .serialized)
+struct TwoAppsTests {
+    /// A radio, and what the apps beside it find in their environments.
+    final class Air {
+        let directory: TemporaryDirectory
+        private var radio: App?
+
+        init(withRadio: Bool = true) throws {
+            directory = try TemporaryDirectory()
+            if withRadio { try plug() }
+        }
+
+        /// There are controllers.
+        func plug() throws {
+            radio = try App(
+                "latch",
+                [
+                    "radio", "--socket", directory.path + "/air", "--control", directory.path + "/control", "--air",
+                    "immediate",
+                ])
+            #expect(waits { FileManager.default.fileExists(atPath: directory.path + "/air") })
+        }
+
+        func start(_ app: String, _ more: [String: String] = [:]) throws -> App {
+            let environment = [
+                "HOME": directory.path, "LATCH_TRANSPORT": "unix:\(directory.path)/air", "LATCH_PAIRING": "just-works",
+            ]
+            return try App(app, environment: environment.merging(more) { _, new in new })
+        }
+    }
+
+    @Test("a peripheral and a central meet, and each goes on where it was killed")
+    func killedAndRestored() throws {
+        let air = try Air()
+        var doorbell = try air.start("Doorbell")
+        #expect(try doorbell.lines(until: "advertising") == ["state: poweredOn", "advertising"])
+        var visitor = try air.start("Visitor")
+        #expect(
+            try visitor.lines(until: "heard: ding")
+                == ["state: poweredOn", "discovered a doorbell", "listening", "heard: ding"])
+        #expect(try doorbell.lines(until: "rang: ding") == ["rang: ding"])
+
+        // The central again: what it had asked for is restored, and nothing is asked for or discovered anew.
+        visitor.kill()
+        visitor = try air.start("Visitor")
+        #expect(
+            try visitor.lines(until: "heard: ding")
+                == ["restored: 1 peripheral, listening", "state: poweredOn", "heard: ding"])
+        #expect(try doorbell.lines(until: "rang: ding") == ["rang: ding"])
+
+        // The peripheral again: it advertises by itself, and knows its subscriber.
+        doorbell.kill()
+        doorbell = try air.start("Doorbell")
+        #expect(
+            try doorbell.lines(until: "rang: ding")
+                == ["restored: 1 service, 1 subscriber", "state: poweredOn", "rang: ding"])
+        #expect(try visitor.lines(until: "heard: ding") == ["disconnected", "heard: ding"])
+    }
+
+    @Test("state is kept where the user's state belongs, and only the user may enter")
+    func stateDirectory() throws {
+        let air = try Air()
+        let doorbell = try air.start("Doorbell")
+        _ = try doorbell.lines(until: "advertising")
+        for folder in [".local", ".local/state", ".local/state/latch", ".local/state/latch/Doorbell"] {
+            #expect(try mode(air.directory.path + "/" + folder) == 0o700)
+        }
+        let files = try FileManager.default.contentsOfDirectory(
+            atPath: air.directory.path + "/.local/state/latch/Doorbell")
+        #expect(files.contains("bluetooth.sqlite") && files.contains("machine.key"))
+        for file in files {
+            #expect(try mode(air.directory.path + "/.local/state/latch/Doorbell/" + file) == 0o600, "\(file)")
+        }
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test("one process at a time is an app's device: the second hears that there is no adapter, and why")
+    func secondProcess() throws {
+        let air = try Air()
+        let first = try air.start("Doorbell")
+        _ = try first.lines(until: "advertising")
+        let second = try air.start("Doorbell")
+        #expect(second.line() == "state: unsupported")
+        #expect(second.complaint.contains("bluetooth.sqlite: process "))
+    }
+
+    @Test("a controller that comes later is found, and what was missing is said once")
+    func lateController() throws {
+        let air = try Air(withRadio: false)
+        let doorbell = try air.start("Doorbell")
+        #expect(doorbell.line() == "state: unsupported")
+        try air.plug()
+        #expect(
+            try doorbell.lines(until: "advertising") == ["state: resetting", "state: poweredOn", "advertising"])
+        #expect(
+            doorbell.complaint
+                == "CoreBluetooth: unix:\(air.directory.path)/air: no such socket; start the controller that makes it\n"
+        )
+    }
+
+    @Test("what nobody can have meant, and state that others may read: the app hears a state, and people the reason")
+    func misconfigured() throws {
+        let air = try Air(withRadio: false)
+        let nowhere = try air.start("Visitor", ["LATCH_TRANSPORT": "bluetooth"])
+        #expect(nowhere.line() == "state: unsupported")
+        #expect(nowhere.complaint.hasPrefix("CoreBluetooth: LATCH_TRANSPORT: "))
+        let open = air.directory.path + "/open"
+        try FileManager.default.createDirectory(
+            atPath: open, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
+        let exposed = try air.start("Visitor", ["LATCH_STATE": open])
+        #expect(exposed.line() == "state: unauthorized")
+        #expect(exposed.complaint.contains("chmod 0700 \(open)"))
+    }
+}
