@@ -11,128 +11,14 @@ import tempfile
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import host
-from bumble import att
-from bumble.gatt import Characteristic, CharacteristicValue, Descriptor, Service
-from bumble.pairing import PairingDelegate
 from bumble.profiles.gatt_service import GenericAttributeProfileService
 from host import le
+from server_caching import come_back_bonded, see_the_tree_change
+from server_rig import LONG, LONG_UUID, SERVICE, Server, link_down, link_up, open_tree
 from support.interop_peer import Failed, InteropPeer
-from support.ours import Remote, refusal
+from support.ours import refusal
 from support.radios import RootCanal, VirtualRadio
 from support.steps import StepFailed, Suite, check, check_equal
-
-Properties = Characteristic.Properties
-Permissions = Characteristic.Permissions
-READABLE, WRITEABLE = Permissions.READABLE, Permissions.WRITEABLE
-
-LONG = bytes(number * 7 % 256 for number in range(512))
-LONG_UUID = "0F0E0D0C-0B0A-0908-0706-050403020100"
-SERVICE = "FFF0"
-
-
-def uuid(short):
-    return host.UUID.from_16_bits(int(short, 16))
-
-
-def refusing(code):
-    """A value that is neither read nor written."""
-
-    def refuse(*_):
-        raise att.ATT_Error(error_code=code)
-
-    return CharacteristicValue(read=refuse, write=refuse)
-
-
-class Server:
-    """The tree of a Bumble device, and all that its server is sent."""
-
-    def __init__(self, bumble):
-        self.bumble = bumble
-        self.server = bumble.device.gatt_server
-        self.heard = []
-        everything = Properties.READ | Properties.WRITE
-
-        def characteristic(short, properties, permissions, value=b"", descriptors=()):
-            return Characteristic(short, properties, permissions, value, list(descriptors))
-
-        self.open = characteristic(
-            "FFF1",
-            everything | Properties.WRITE_WITHOUT_RESPONSE,
-            READABLE | WRITEABLE,
-            b"\x01\x02\x03",
-            [
-                Descriptor("2901", READABLE, b"Open"),
-                Descriptor("2904", READABLE, bytes(range(7))),
-                Descriptor(LONG_UUID, READABLE | WRITEABLE, b"kept"),
-            ],
-        )
-        self.long = characteristic("FFF2", everything, READABLE | WRITEABLE, LONG)
-        self.notifying = characteristic("FFF3", Properties.NOTIFY, Permissions(0))
-        self.indicating = characteristic("FFF4", Properties.INDICATE, Permissions(0))
-        self.twins = [characteristic("FFF5", Properties.READ, READABLE, value) for value in (b"one", b"two")]
-        self.wide = characteristic(LONG_UUID, everything, READABLE | WRITEABLE, b"wide")
-        self.refusals = {
-            name: characteristic(f"FFD{number}", everything, permissions, value)
-            for number, (name, permissions, value) in enumerate(
-                [
-                    ("encrypted", Permissions.READ_REQUIRES_ENCRYPTION | Permissions.WRITE_REQUIRES_ENCRYPTION, b"e"),
-                    (
-                        "authorised",
-                        Permissions.READ_REQUIRES_AUTHORIZATION | Permissions.WRITE_REQUIRES_AUTHORIZATION,
-                        b"",
-                    ),
-                    ("own", READABLE | WRITEABLE, refusing(0x81)),
-                    ("locked", READABLE | WRITEABLE, refusing(0x03)),
-                    ("full", READABLE | WRITEABLE, refusing(0x11)),
-                ]
-            )
-        }
-        inner = Service("FFE0", [characteristic("FFE1", Properties.READ, READABLE, b"inner")], primary=False)
-        self.main = Service(
-            SERVICE,
-            [self.open, self.long, self.notifying, self.indicating, *self.twins, self.wide],
-            included_services=[inner],
-        )
-        for service in (inner, self.main, Service("FFD0", list(self.refusals.values()))):
-            bumble.device.add_service(service)
-        hear = self.server.on_gatt_pdu
-
-        def on_gatt_pdu(bearer, pdu):
-            self.heard.append(bytes(pdu))
-            hear(bearer, pdu)
-
-        self.server.on_gatt_pdu = on_gatt_pdu
-
-    def requests(self):
-        """The PDUs heard since this was last asked."""
-        heard, self.heard = self.heard, []
-        return heard
-
-    def add(self, short):
-        """One more service at the tree's end; its handles."""
-        value = Characteristic(f"{short[:3]}1", Properties.READ, READABLE, short.encode())
-        service = Service(short, [value])
-        self.bumble.device.add_service(service)
-        return service.handle, value.handle
-
-    async def change(self, link, first, last):
-        """Indicates Service Changed; returns when it has been confirmed."""
-        changed = self.bumble.device.gatt_service.service_changed_characteristic
-        value = le(first) + le(last)
-        await host.within(self.server.indicate_subscriber(link.connection, changed, value), "the confirmation")
-
-
-async def link_up(ours, bumble, service=SERVICE):
-    """Bumble advertises, our central finds it and connects."""
-    connected = await bumble.advertise(uuid(service))
-    remote = await Remote.find(ours, service)
-    await remote.connect()
-    return remote, await host.within(connected, "Bumble's connection")
-
-
-async def link_down(remote, link):
-    await remote.disconnect()
-    await link.end()
 
 
 async def discover(suite, server, remote, _):
@@ -183,13 +69,6 @@ async def discover(suite, server, remote, _):
             bytes(16), b"".join(map(GenericAttributeProfileService.get_attribute_data, server.server.attributes))
         )[::-1]
         check_equal(database["hash"], computed.hex().upper(), "the Database Hash")
-
-
-async def open_tree(remote):
-    """The characteristics of the main service and of that which refuses, by type; of twins the last."""
-    services = {one["uuid"]: one for one in await remote.services()}
-    found = await remote.characteristics(services[SERVICE]) + await remote.characteristics(services["FFD0"])
-    return {one["uuid"]: one for one in found}
 
 
 async def read_values(suite, server, remote, _):
@@ -334,87 +213,6 @@ async def small_mtu(suite, server, ours):
         check_equal((length["withResponse"], length["withoutResponse"]), (512, 20), "what one write carries")
     await link_down(remote, link)
     server.server.max_mtu = 517
-
-
-async def see_the_tree_change(suite, server, ours):
-    remote, link = await link_up(ours, server.bumble)
-    with suite.step("the server says that its tree changed: what was there is void, what is new is discovered"):
-        services = await remote.services()
-        # Behind the subscription to Service Changed, which nobody asked for.
-        await remote.read((await open_tree(remote))["FFF1"])
-        first, value = server.add("FFC0")
-        await server.change(link, first, value)
-        await remote.event("modifiedServices")
-        found = await remote.services()
-        check_equal([one["uuid"] for one in found], [one["uuid"] for one in services] + ["FFC0"], "the services")
-        check_equal(found[: len(services)], services, "those that stood, as objects")
-        characteristic = (await remote.characteristics(found[-1]))[0]
-        check_equal(await remote.read(characteristic), b"FFC0", "the new value")
-    with suite.step("this client claims robust caching and notifications of several values"):
-        features = server.bumble.device.gatt_service.client_supported_features_characteristic.value
-        check_equal(features, b"\x05", "the Client Supported Features")
-    with suite.step("the server says that this client is out of sync: it hears of it, and discovers again"):
-        server.add("FFB0")
-        honest, server.open.value = server.open.value, refusing(0x12)
-        tree = {one["uuid"]: one for one in await remote.characteristics(found[2])}
-        check_equal(await refusal(remote.read(tree["FFF1"])), {"att": 0x12}, "reading")
-        await remote.event("modifiedServices")
-        server.open.value = honest
-        check_equal([one["uuid"] for one in await remote.services()][-1], "FFB0", "the newest service")
-        check_equal(await remote.read((await open_tree(remote))["FFF1"]), honest, "the value")
-    await link_down(remote, link)
-
-
-async def come_back_bonded(suite, server, ours):
-    user = host.User(PairingDelegate.DISPLAY_OUTPUT_ONLY)
-    server.bumble.set_pairing(user)
-    remote, link = await link_up(ours, server.bumble)
-    with suite.step("pair by passkey entry, and read what wants encryption"):
-        await remote.call("pair", method="passkeyEntry", credential="server")
-        await remote.event("passkeyRequested")
-        await remote.call("enterPasskey", passkey=await host.within(user.shown, "the passkey"))
-        check_equal((await remote.event("paired"))["error"], None, "pairing")
-        # Named by its identity from here on.
-        bonds = (await ours.acall("bonds"))["bonds"]
-        check_equal([one["identity"] for one in bonds], [server.bumble.address], "whom the bond is with")
-        tree = await open_tree(remote)
-        check_equal(await remote.read(tree["FFD0"]), b"e", "the value")
-        await remote.notify(tree["FFF3"])
-    await link_down(remote, link)
-
-    async def come_back():
-        connected = await server.bumble.advertise(uuid(SERVICE))
-        server.requests()
-        # The pairing's link was secured too.
-        ours.forget()
-        await remote.connect()
-        link = await host.within(connected, "Bumble's connection")
-        await remote.call("encrypt")
-        secured = await remote.event("security", error=None)
-        check_equal((secured["link"]["proven"], secured["link"]["encrypted"]), (True, True), "the link")
-        return link
-
-    link = await come_back()
-    with suite.step("come back bonded: the hash is asked for, and nothing is discovered") as figure:
-        tree = await open_tree(remote)
-        check_equal(await remote.read(tree["FFD0"]), b"e", "the value")
-        asked = server.requests()
-        expected = [
-            b"\x02" + le(247),
-            b"\x08" + le(1) + le(0xFFFF) + le(0x2B2A),
-            b"\x0a" + le(server.refusals["encrypted"].handle),
-        ]
-        check_equal(sorted(asked), sorted(expected), "all that was asked")
-        figure.is_(f"{len(asked)} requests")
-    await link_down(remote, link)
-    first, _ = server.add("FFA0")
-    link = await come_back()
-    with suite.step("the tree changed while it was away: the hash says so, and it is discovered anew"):
-        await remote.event("modifiedServices")
-        services = await remote.services()
-        check_equal(services[-1]["uuid"], "FFA0", "the newest service")
-        check_equal(await remote.read((await remote.characteristics(services[-1]))[0]), b"FFA0", "its value")
-    await link_down(remote, link)
 
 
 async def run(suite, peer_program, radio, directory):
