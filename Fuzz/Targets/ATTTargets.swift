@@ -12,23 +12,23 @@ import GATT
 /// One request and one indication each way; every indication taken ends exactly once.
 @Sendable func fuzzATTBearer(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
-    var bearer = ATTBearer<UInt64>(maximumMTU: Int(input.uint16()))
+    var bearer = ATTBearer(maximumMTU: Int(input.uint16()))
     var now = Instant(nanoseconds: 0)
-    var open: Set<UInt64> = []
+    var open: Set<ATTIndicationTag> = []
     var token: UInt64 = 0
-    func ended(_ token: UInt64) { require(open.remove(token) != nil, "an indication ended twice") }
+    func ended(_ tag: ATTIndicationTag) { require(open.remove(tag) != nil, "an indication ended twice") }
 
     while let event = input.nextEvent() {
         switch event & 7 {
         case 0, 1, 2:
             let arrival = bearer.receive(input.chunk(), now: now)
-            if case .confirmation(let token, _) = arrival { ended(token) }
+            if case .confirmation(let tag, _) = arrival { ended(tag) }
             if case .failed = arrival { bearer.close().forEach(ended) }
         case 3: _ = bearer.begin(ATTOpcode(rawValue: input.octet()), now: now)
         case 4:
             token += 1
-            switch bearer.indicate(input.chunk(), token: token, now: now) {
-            case .send, .queued: open.insert(token)
+            switch bearer.indicate(input.chunk(), tag: .app(token: token), now: now) {
+            case .send, .queued: open.insert(.app(token: token))
             case .queueFull: require(open.count > ATTBound.indicationQueueCapacityCount, "the queue is full too soon")
             case .closed: require(!bearer.isOpen, "an open bearer says that it is closed")
             }

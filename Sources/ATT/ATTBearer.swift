@@ -14,14 +14,21 @@ package enum ATTBound {
     package static let indicationQueueCapacityCount = 32
 }
 
+/// Whose an indication is: its sender's note, which comes back with the confirmation.
+package enum ATTIndicationTag: Hashable, Sendable {
+    case app(token: UInt64)
+    /// The server's own, with what it has to remember until then.
+    case server(note: [UInt8])
+}
+
 /// The ATT bearer of one link: what may be sent when, and what an arriving PDU is worth.
 ///
 /// The two ends of a link are client and server to each other at once. Each of four transactions has its own slot: our
 /// request, the peer's request, our indication, the peer's indication. The last is never open between two calls: its
-/// confirmation stands in the same list of outputs. `Token` names our indications.
+/// confirmation stands in the same list of outputs.
 ///
 /// Core 5.4, Vol 3, Part F, 3.3.2 (Sequential protocol)
-package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
+package struct ATTBearer: Sendable {
     /// What an arriving PDU is.
     package enum Arrival: Hashable, Sendable {
         /// For the server. The bearer holds the peer to one at a time until ``respond(_:)``.
@@ -33,8 +40,8 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
         case command(ATTCommand)
         case notification(ATTNotification)
         case indication(ATTHandleValueIndication)
-        /// Our indication with this token was confirmed; the PDU, if there is one, is the next one's.
-        case confirmation(token: Token, next: [UInt8]?)
+        /// Our indication with this tag was confirmed; the PDU, if there is one, is the next one's.
+        case confirmation(ATTIndicationTag, next: [UInt8]?)
         /// The bearer itself answers.
         case refused(ATTErrorResponse)
         /// Nothing to do: an unknown or malformed command, a response or confirmation that nobody waits for.
@@ -43,7 +50,7 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
     }
 
     private struct Indication: Sendable {
-        var token: Token
+        var tag: ATTIndicationTag
         var pdu: [UInt8]
     }
 
@@ -61,7 +68,7 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
     private struct Slots: Sendable {
         var request: Transaction?
         var peerRequest: Transaction?
-        var indication: (token: Token, transaction: Transaction)?
+        var indication: (tag: ATTIndicationTag, transaction: Transaction)?
         var waitingIndications: [Indication] = []
         var requestedMTU = false
         var peerRequestedMTU = false
@@ -104,10 +111,10 @@ package struct ATTBearer<Token: Hashable & Sendable>: Sendable {
     }
 
     /// Ends every transaction and yields the indications that will not be confirmed.
-    package mutating func close() -> [Token] {
+    package mutating func close() -> [ATTIndicationTag] {
         guard let slots else { return [] }
         self.slots = nil
-        return [slots.indication?.token].compactMap { $0 } + slots.waitingIndications.map(\.token)
+        return [slots.indication?.tag].compactMap { $0 } + slots.waitingIndications.map(\.tag)
     }
 }
 
@@ -128,20 +135,20 @@ extension ATTBearer {
     /// What became of an indication.
     package enum IndicationOutcome: Hashable, Sendable { case send, queued, queueFull, closed }
 
-    /// Whether ``indicate(_:token:now:)`` would find its queue full.
+    /// Whether ``indicate(_:tag:now:)`` would find its queue full.
     package var isIndicationQueueFull: Bool {
         (slots?.waitingIndications.count ?? 0) >= ATTBound.indicationQueueCapacityCount
     }
 
     /// Takes the slot of our indication, or a place in the queue for it.
-    package mutating func indicate(_ pdu: [UInt8], token: Token, now: Instant) -> IndicationOutcome {
+    package mutating func indicate(_ pdu: [UInt8], tag: ATTIndicationTag, now: Instant) -> IndicationOutcome {
         guard slots != nil else { return .closed }
         guard slots?.indication != nil else {
-            slots?.indication = (token, Transaction(.handleValueIndication, now))
+            slots?.indication = (tag, Transaction(.handleValueIndication, now))
             return .send
         }
         guard !isIndicationQueueFull else { return .queueFull }
-        slots?.waitingIndications.append(Indication(token: token, pdu: pdu))
+        slots?.waitingIndications.append(Indication(tag: tag, pdu: pdu))
         return .queued
     }
 
@@ -202,14 +209,14 @@ extension ATTBearer {
     }
 
     private mutating func receiveConfirmation(now: Instant) -> Arrival {
-        guard let token = slots?.indication?.token else { return .ignored }
+        guard let tag = slots?.indication?.tag else { return .ignored }
         guard let next = slots?.waitingIndications.first else {
             slots?.indication = nil
-            return .confirmation(token: token, next: nil)
+            return .confirmation(tag, next: nil)
         }
         slots?.waitingIndications.removeFirst()
-        slots?.indication = (next.token, Transaction(.handleValueIndication, now))
-        return .confirmation(token: token, next: next.pdu)
+        slots?.indication = (next.tag, Transaction(.handleValueIndication, now))
+        return .confirmation(tag, next: next.pdu)
     }
 
     /// Core 5.4, Vol 3, Part F, 3.3 (Attribute PDU): what a server does not know it refuses, unless it is a command.

@@ -27,7 +27,7 @@ struct GATTClient: Sendable {
 
     /// Starts what waits, if nothing runs.
     mutating func advance(
-        _ bearer: inout ATTBearer<GATTIndication>, now: Instant, _ outputs: inout [GATTOutput]
+        _ bearer: inout ATTBearer, now: Instant, _ outputs: inout [GATTOutput]
     ) {
         while case .idle = state, !waiting.isEmpty {
             let next = waiting.removeFirst()
@@ -42,7 +42,7 @@ struct GATTClient: Sendable {
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU): once on a bearer; asked again, it yields what was agreed.
     private mutating func startMTUExchange(
-        _ token: UInt64, _ bearer: inout ATTBearer<GATTIndication>, _ now: Instant, _ outputs: inout [GATTOutput]
+        _ token: UInt64, _ bearer: inout ATTBearer, _ now: Instant, _ outputs: inout [GATTOutput]
     ) {
         let request = ATTExchangeMTURequest(clientRxMTU: UInt16(truncatingIfNeeded: bearer.maximumMTU))
         guard bearer.begin(.exchangeMTURequest, now: now) else {
@@ -55,7 +55,7 @@ struct GATTClient: Sendable {
 
     private mutating func take(
         _ step: ClientStep, _ token: UInt64, _ procedure: any ClientProcedure,
-        _ bearer: inout ATTBearer<GATTIndication>, _ now: Instant, _ outputs: inout [GATTOutput]
+        _ bearer: inout ATTBearer, _ now: Instant, _ outputs: inout [GATTOutput]
     ) {
         switch step {
         case .request(let request):
@@ -74,7 +74,7 @@ struct GATTClient: Sendable {
 
     /// The answer to the request under way; nil for one that could not be decoded.
     mutating func receive(
-        _ response: ATTResponse?, _ bearer: inout ATTBearer<GATTIndication>, now: Instant,
+        _ response: ATTResponse?, _ bearer: inout ATTBearer, now: Instant,
         _ outputs: inout [GATTOutput]
     ) {
         let current = state

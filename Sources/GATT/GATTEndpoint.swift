@@ -1,19 +1,12 @@
 import ATT
 import BluetoothCore
 
-/// Whose an indication is.
-enum GATTIndication: Hashable, Sendable {
-    case app(token: UInt64)
-    /// Tells the client of the tree with this Database Hash.
-    case serviceChanged(databaseHash: [UInt8])
-}
-
 /// GATT on one link: the bearer, the client and this link's share of the server, all in one value that the host feeds
 /// and drains. The server is the identity's, handed in by the host.
 ///
 /// Outputs are appended to the caller's array, which it reuses from iteration to iteration.
 package struct GATTEndpoint: Sendable {
-    private var bearer: ATTBearer<GATTIndication>
+    private var bearer: ATTBearer
     private var client = GATTClient()
     private var link = GATTServerLink()
     private var pdus = RecycledOctets()
@@ -50,8 +43,8 @@ package struct GATTEndpoint: Sendable {
         case .confirmation(.app(let token), let next):
             if let next { outputs.append(.send(next)) }
             outputs.append(.indicationEnded(token: token, confirmed: true))
-        case .confirmation(.serviceChanged(let hash), let next):
-            link.confirmServiceChanged(hash, &server, &outputs)
+        case .confirmation(.server(let databaseHash), let next):
+            link.confirmServiceChanged(databaseHash, &server, &outputs)
             if let next { outputs.append(.send(next)) }
         case .refused(let error):
             link.noteRequest(&server, &outputs)
@@ -67,8 +60,8 @@ package struct GATTEndpoint: Sendable {
 
     /// The link is gone: every operation that was asked ends, every request that waits for the app is dropped.
     package mutating func disconnected(outputs: inout [GATTOutput]) {
-        for token in bearer.close() {
-            guard case .app(let token) = token else { continue }
+        for tag in bearer.close() {
+            guard case .app(let token) = tag else { continue }
             outputs.append(.indicationEnded(token: token, confirmed: false))
         }
         client.close(&outputs)
@@ -242,9 +235,9 @@ extension GATTEndpoint {
     }
 
     private mutating func indicate(
-        _ pdu: [UInt8], _ token: GATTIndication, _ now: Instant, _ outputs: inout [GATTOutput]
+        _ pdu: [UInt8], _ tag: ATTIndicationTag, _ now: Instant, _ outputs: inout [GATTOutput]
     ) -> GATTSendOutcome {
-        switch bearer.indicate(pdu, token: token, now: now) {
+        switch bearer.indicate(pdu, tag: tag, now: now) {
         case .closed: return .bearerClosed
         case .queueFull: return .queueFull
         case .queued: return .queued
@@ -262,6 +255,7 @@ extension GATTEndpoint {
         guard subscription(to: server.serviceChanged, server: server).contains(.indication) else { return }
         let value = ATTHandleRange(range).encoded
         let pdu = handleValue(ATTHandleValueIndication.opcode, server.serviceChanged, value)
-        _ = indicate(pdu, .serviceChanged(databaseHash: server.databaseHash), now, &outputs)
+        // Confirmed is the tree that stood when it was told.
+        _ = indicate(pdu, .server(note: server.databaseHash), now, &outputs)
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Core 5.4, Vol 3, Part F, 3.3 (Attribute PDU): the bearer")
 struct ATTBearerTests {
-    typealias Bearer = ATTBearer<Int>
+    typealias Bearer = ATTBearer
 
     static let start = Instant(nanoseconds: 1_000_000_000)
     static let late = start.advanced(byMilliseconds: ATTBound.transactionTimeoutMilliseconds)
@@ -40,7 +40,7 @@ struct ATTBearerTests {
         var bearer = Bearer()
         if slots.contains(.request) { _ = bearer.begin(.readRequest, now: start) }
         if slots.contains(.peerRequest) { _ = bearer.receive(Input.readRequest.octets, now: start) }
-        if slots.contains(.indication) { _ = bearer.indicate([0x1D], token: 1, now: start) }
+        if slots.contains(.indication) { _ = bearer.indicate([0x1D], tag: .app(token: 1), now: start) }
         return bearer
     }
 
@@ -65,7 +65,7 @@ struct ATTBearerTests {
             awaited(.response(.error(.init(requestOpcode: .readRequest, handle: handle, code: .attributeNotFound))))
         case .mismatchedResponse, .mismatchedError: awaited(.failed(.mismatchedResponse))
         case .malformedError: awaited(.malformedResponse)
-        case .confirmation: slots.contains(.indication) ? .confirmation(token: 1, next: nil) : .ignored
+        case .confirmation: slots.contains(.indication) ? .confirmation(.app(token: 1), next: nil) : .ignored
         case .indication: .indication(.init(handle: handle, value: [0xAA]))
         case .notification: .notification(.handleValue(.init(handle: handle, value: [0xAA])))
         case .writeCommand: .command(.write(.init(handle: handle, value: [0xAA])))
@@ -86,10 +86,10 @@ struct ATTBearerTests {
     @Test("a closed bearer takes nothing and sends nothing", arguments: Input.allCases)
     func closed(_ input: Input) {
         var bearer = Self.bearer([.request, .peerRequest, .indication])
-        #expect(bearer.close() == [1])
+        #expect(bearer.close() == [.app(token: 1)])
         #expect(bearer.receive(input.octets, now: Self.start) == .ignored)
         #expect(bearer.begin(.readRequest, now: Self.start) == false)
-        #expect(bearer.indicate([0x1D], token: 2, now: Self.start) == .closed)
+        #expect(bearer.indicate([0x1D], tag: .app(token: 2), now: Self.start) == .closed)
         #expect(bearer.respond() == false)
         #expect(bearer.deadline == nil)
         #expect(bearer.close() == [])
@@ -120,17 +120,18 @@ struct ATTBearerTests {
     @Test("3.3.2: one indication at a time, the others in order, one past the queue refused")
     func indications() {
         var bearer = Bearer()
-        #expect(bearer.indicate([0], token: 0, now: Self.start) == .send)
-        for token in 1...ATTBound.indicationQueueCapacityCount {
-            #expect(bearer.indicate([UInt8(token)], token: token, now: Self.start) == .queued)
+        #expect(bearer.indicate([0], tag: .app(token: 0), now: Self.start) == .send)
+        for token in 1...UInt64(ATTBound.indicationQueueCapacityCount) {
+            #expect(bearer.indicate([UInt8(token)], tag: .app(token: token), now: Self.start) == .queued)
         }
-        #expect(bearer.indicate([99], token: 99, now: Self.start) == .queueFull)
+        #expect(bearer.indicate([99], tag: .app(token: 99), now: Self.start) == .queueFull)
         let later = Self.start.advanced(byMilliseconds: 1000)
-        for token in 0..<ATTBound.indicationQueueCapacityCount {
-            #expect(bearer.receive([0x1E], now: later) == .confirmation(token: token, next: [UInt8(token + 1)]))
+        for token in 0..<UInt64(ATTBound.indicationQueueCapacityCount) {
+            let confirmation = ATTBearer.Arrival.confirmation(.app(token: token), next: [UInt8(token + 1)])
+            #expect(bearer.receive([0x1E], now: later) == confirmation)
         }
         #expect(bearer.deadline == Self.late.advanced(byMilliseconds: 1000))
-        #expect(bearer.close() == [ATTBound.indicationQueueCapacityCount])
+        #expect(bearer.close() == [.app(token: UInt64(ATTBound.indicationQueueCapacityCount))])
     }
 
     @Test(
