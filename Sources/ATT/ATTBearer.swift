@@ -49,14 +49,14 @@ package struct ATTBearer: Sendable {
         case failed(ATTBearerFailure)
     }
 
-    private struct Indication: Sendable {
+    @usableFromInline struct Indication: Sendable {
         var tag: ATTIndicationTag
         var pdu: [UInt8]
     }
 
-    private struct Transaction: Sendable {
+    @usableFromInline struct Transaction: Sendable {
         var opcode: ATTOpcode
-        var deadline: Instant
+        @usableFromInline var deadline: Instant
 
         init(_ opcode: ATTOpcode, _ now: Instant) {
             self.opcode = opcode
@@ -65,17 +65,17 @@ package struct ATTBearer: Sendable {
     }
 
     /// What an open bearer has under way.
-    private struct Slots: Sendable {
-        var request: Transaction?
-        var peerRequest: Transaction?
-        var indication: (tag: ATTIndicationTag, transaction: Transaction)?
-        var waitingIndications: [Indication] = []
+    @usableFromInline struct Slots: Sendable {
+        @usableFromInline var request: Transaction?
+        @usableFromInline var peerRequest: Transaction?
+        @usableFromInline var indication: (tag: ATTIndicationTag, transaction: Transaction)?
+        @usableFromInline var waitingIndications: [Indication] = []
         var requestedMTU = false
         var peerRequestedMTU = false
     }
 
     /// nil once closed: an ATT bearer never opens again.
-    private var slots: Slots? = Slots()
+    @usableFromInline var slots: Slots? = Slots()
     /// Where the values of arriving PDUs lie.
     private var values = RecycledOctets()
     /// Octets of the largest PDU, either way.
@@ -95,7 +95,7 @@ package struct ATTBearer: Sendable {
     package var hasRequestedMTU: Bool { slots?.requestedMTU ?? false }
 
     /// When the first transaction under way runs out.
-    package var deadline: Instant? {
+    @inlinable package var deadline: Instant? {
         guard let slots else { return nil }
         let requests = Instant.earliest(slots.request?.deadline, slots.peerRequest?.deadline)
         return Instant.earliest(requests, slots.indication?.transaction.deadline)
@@ -136,7 +136,7 @@ extension ATTBearer {
     package enum IndicationOutcome: Hashable, Sendable { case send, queued, queueFull, closed }
 
     /// Whether ``indicate(_:tag:now:)`` would find its queue full.
-    package var isIndicationQueueFull: Bool {
+    @inlinable package var isIndicationQueueFull: Bool {
         (slots?.waitingIndications.count ?? 0) >= ATTBound.indicationQueueCapacityCount
     }
 

@@ -51,7 +51,7 @@ package final class Host {
     var links: [LinkID: Link] = [:]
     /// In the order in which they were made.
     var linksInOrder: [Link] = []
-    var linksByHandle: [ConnectionHandle: LinkID] = [:]
+    var linksByHandle: [ConnectionHandle: Link] = [:]
     /// Handles of links that found no slot, until the controller has taken them back.
     var rejectedLinks: [ConnectionHandle: LinkLifecycle] = [:]
     var nextLinkNumber: UInt64 = 1
@@ -203,7 +203,10 @@ extension Host {
     package func endIteration() { deliverAnswers() }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
-    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || participants.contains { $0.hasPending } }
+    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || hasFacts }
+
+    /// Whether anything waits for a commit.
+    package var hasFacts: Bool { participants.contains { $0.hasPending } }
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
     package func afterCommit(_ act: @escaping () -> Void) { acts.append(call: act) }

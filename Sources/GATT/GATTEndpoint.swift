@@ -6,7 +6,7 @@ import BluetoothCore
 ///
 /// Outputs are appended to the caller's array, which it reuses from iteration to iteration.
 package struct GATTEndpoint: Sendable {
-    private var bearer: ATTBearer
+    @usableFromInline package private(set) var bearer: ATTBearer
     private var client = GATTClient()
     private var link = GATTServerLink()
     private var pdus = RecycledOctets()
@@ -14,12 +14,14 @@ package struct GATTEndpoint: Sendable {
     /// `maximumMTU` is what this side takes, 23–517.
     package init(maximumMTU: Int = ATTBound.maximumMTUOctets) { bearer = ATTBearer(maximumMTU: maximumMTU) }
 
+    // Inlined, for the host looks at these with every packet, and would copy the whole endpoint for each call.
+
     /// Octets of the largest PDU, either way.
-    package var mtu: Int { bearer.mtu }
+    @inlinable package var mtu: Int { bearer.mtu }
     /// Whether ``indicate(_:_:token:now:security:server:outputs:)`` would find its queue full.
-    package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
+    @inlinable package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
     /// When ``timerFired(now:outputs:)`` wants to be called.
-    package var deadline: Instant? { bearer.deadline }
+    @inlinable package var deadline: Instant? { bearer.deadline }
 
     /// A PDU arrived on the fixed channel 0x0004.
     package mutating func receive(

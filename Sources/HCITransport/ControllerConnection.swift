@@ -26,6 +26,8 @@ package final class ControllerConnection {
     private var recovery: TransportRecovery
     private var stream: HCIStream?
     private var registration: EventLoop.Registration?
+    /// What the loop was asked to watch for, so that it is not asked with every packet.
+    private var shownInterest: Readiness = []
     private var listener: Listener?
 
     /// `launched`: what the first attempt gave, which was made before anything else was. `openStream` makes the others.
@@ -42,7 +44,7 @@ package final class ControllerConnection {
         recovery = TransportRecovery(name: name, canReopen: canReopen, backOff: backOff)
     }
 
-    package var deadline: Instant? { [recovery.deadline, stream?.deadline].compactMap { $0 }.min() }
+    package var deadline: Instant? { Instant.earliest(recovery.deadline, stream?.deadline) }
 
     /// Takes up what the launch found.
     package func start(_ listener: Listener) {
@@ -66,21 +68,32 @@ package final class ControllerConnection {
         guarded { () throws(HCIStreamError) in try stream.send(packet) }
     }
 
-    package func flush() {
-        guard let stream, !stream.isConnecting else { return }
-        guarded { () throws(HCIStreamError) in try stream.flush() }
+    /// False when the stream broke over it, of which the listener has heard by then.
+    @discardableResult
+    package func flush() -> Bool {
+        guard let stream, !stream.isConnecting else { return true }
+        let isWhole = guarded { () throws(HCIStreamError) in try stream.flush() }
         showInterest()
+        return isWhole
     }
 
-    private func guarded(_ body: () throws(HCIStreamError) -> Void) {
-        do throws(HCIStreamError) { try body() } catch { handle(.broke(reason: error.description)) }
+    @discardableResult
+    private func guarded(_ body: () throws(HCIStreamError) -> Void) -> Bool {
+        do throws(HCIStreamError) {
+            try body()
+            return true
+        } catch {
+            handle(.broke(reason: error.description))
+            return false
+        }
     }
 
     private func showInterest() {
         guard let stream, let registration else { return }
-        if stream.isConnecting { return loop.setInterest(.writable, of: registration) }
-        var interest: Readiness = stream.wantsRead ? .readable : []
-        if stream.wantsWrite { interest.insert(.writable) }
+        var interest: Readiness = stream.isConnecting ? .writable : stream.wantsRead ? .readable : []
+        if !stream.isConnecting, stream.wantsWrite { interest.insert(.writable) }
+        guard interest != shownInterest else { return }
+        shownInterest = interest
         loop.setInterest(interest, of: registration)
     }
 
@@ -109,6 +122,7 @@ package final class ControllerConnection {
         do throws(TransportError) {
             let fresh = try result.get()
             registration = try loop.register(fresh.descriptor, .readable) { [unowned self] in ready($0) }
+            shownInterest = .readable
             stream = fresh
             handle(fresh.isConnecting ? .connecting : .opened)
             showInterest()

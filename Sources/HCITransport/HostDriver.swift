@@ -73,9 +73,9 @@ package final class HostDriver {
     /// Commits, then acts, until the acts have asked for nothing more. A controller that is gone takes no packets, but what
     /// was read before it went is committed.
     private func settle() throws {
-        repeat {
+        while true {
             host.endIteration()
-            try coordinator.commit(host.participants)
+            if host.hasFacts { try coordinator.commit(host.participants) }
             host.releaseActs { act in
                 switch act {
                 case .packet(let packet): controller.send(packet)
@@ -85,8 +85,10 @@ package final class HostDriver {
                 case .call(let call): call()
                 }
             }
-            if !host.hasWork { controller.flush() }
-        } while host.hasWork
+            if host.hasWork { continue }
+            // A stream that breaks gives the host more to do.
+            if controller.flush() || !host.hasWork { break }
+        }
         loop.deadline = Instant.earliest(host.deadline, controller.deadline)
     }
 }

@@ -16,17 +16,16 @@ package enum LELogicalLinkOutput: Equatable, Sendable {
 ///
 /// Core 5.4, Vol 3, Part A, 2.1 (LE-U logical link)
 package struct LELogicalLink: Sendable {
-    private var signalling: LESignallingChannel
-    package private(set) var channels = ChannelTable()
+    @usableFromInline var signalling: LESignallingChannel
+    @usableFromInline package private(set) var channels = ChannelTable()
 
     package init(role: LESignallingChannel.Role) { signalling = LESignallingChannel(role: role) }
 
-    package var deadline: Instant? {
-        guard let first = signalling.deadline, let second = channels.deadline else {
-            return signalling.deadline ?? channels.deadline
-        }
-        return min(first, second)
-    }
+    // Inlined, for the host looks at these with every packet, and would copy the whole link for each call.
+
+    @inlinable package var deadline: Instant? { Instant.earliest(signalling.deadline, channels.deadline) }
+    /// Whether ``nextFrame(now:into:)`` has one.
+    @inlinable package var hasFrame: Bool { channels.hasFrame }
 
     /// Takes what came on ``ChannelIdentifier/leSignalling``. `requirement` is that of a service which takes channels.
     package mutating func receive(

@@ -40,18 +40,18 @@ package struct LESignallingChannel: Sendable {
 
     package enum Role: Sendable, CaseIterable { case central, peripheral }
 
-    private enum State: Sendable {
+    @usableFromInline enum State: Sendable {
         case idle
         case awaitingUpdateResponse(SignallingIdentifier, deadline: Instant)
     }
 
     private let role: Role
-    private var state = State.idle
+    @usableFromInline var state = State.idle
     var identifiers = SignallingIdentifiers()
 
     package init(role: Role) { self.role = role }
 
-    package var deadline: Instant? {
+    @inlinable package var deadline: Instant? {
         switch state {
         case .idle: nil
         case .awaitingUpdateResponse(_, let deadline): deadline

@@ -28,7 +28,7 @@ enum SendPurpose {
 }
 
 /// The controller as the host holds it: its command flow, its buffers, and what each token was for.
-struct Controller {
+struct Controller: ~Copyable {
     var bringUp: BringUp?
     var facts = ControllerFacts()
     var commands = CommandQueue()

@@ -122,8 +122,7 @@ extension Host {
 
     /// Buffers of the controller are free again.
     func sendChannelFrames() {
-        guard links.values.contains(where: \.logical.channels.hasFrame) else { return }
-        for link in linksInOrder { sendChannelFrames(link) }
+        for link in linksInOrder where link.logical.hasFrame { sendChannelFrames(link) }
     }
 
     func closeChannels(_ link: Link, reason: HCIErrorCode) {

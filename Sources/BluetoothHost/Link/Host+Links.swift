@@ -18,7 +18,7 @@ extension LinkRole {
 // MARK: Links come and go
 
 extension Host {
-    func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle].flatMap { links[$0] } }
+    func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle] }
 
     func connectionComplete(
         _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: LEPeerAddress,
@@ -79,7 +79,7 @@ extension Host {
             facts: facts)
         links[id] = link
         linksInOrder.append(link)
-        linksByHandle[handle] = id
+        linksByHandle[handle] = link
         controller.acl?.addLink(handle)
         link.identity = identity
         if let identity,
