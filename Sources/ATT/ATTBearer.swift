@@ -49,14 +49,14 @@ package struct ATTBearer: Sendable {
         case failed(ATTBearerFailure)
     }
 
-    @usableFromInline struct Indication: Sendable {
+    private struct Indication: Sendable {
         var tag: ATTIndicationTag
         var pdu: [UInt8]
     }
 
-    @usableFromInline struct Transaction: Sendable {
+    private struct Transaction: Sendable {
         var opcode: ATTOpcode
-        @usableFromInline var deadline: Instant
+        var deadline: Instant
 
         init(_ opcode: ATTOpcode, _ now: Instant) {
             self.opcode = opcode
@@ -65,17 +65,24 @@ package struct ATTBearer: Sendable {
     }
 
     /// What an open bearer has under way.
-    @usableFromInline struct Slots: Sendable {
-        @usableFromInline var request: Transaction?
-        @usableFromInline var peerRequest: Transaction?
-        @usableFromInline var indication: (tag: ATTIndicationTag, transaction: Transaction)?
-        @usableFromInline var waitingIndications: [Indication] = []
+    private struct Slots: Sendable {
+        var request: Transaction?
+        var peerRequest: Transaction?
+        var indication: (tag: ATTIndicationTag, transaction: Transaction)?
+        var waitingIndications: [Indication] = []
         var requestedMTU = false
         var peerRequestedMTU = false
+
+        var deadline: Instant? {
+            let requests = Instant.earliest(request?.deadline, peerRequest?.deadline)
+            return Instant.earliest(requests, indication?.transaction.deadline)
+        }
     }
 
     /// nil once closed: an ATT bearer never opens again.
-    @usableFromInline var slots: Slots? = Slots()
+    private var slots: Slots? = Slots() { didSet { deadline = slots?.deadline } }
+    /// When the first transaction under way runs out.
+    package private(set) var deadline: Instant?
     /// Where the values of arriving PDUs lie.
     private var values = RecycledOctets()
     /// Octets of the largest PDU, either way.
@@ -93,13 +100,6 @@ package struct ATTBearer: Sendable {
     package var hasIndicationUnderWay: Bool { slots?.indication != nil }
     /// The Exchange MTU Request has been sent: it is sent once.
     package var hasRequestedMTU: Bool { slots?.requestedMTU ?? false }
-
-    /// When the first transaction under way runs out.
-    @inlinable package var deadline: Instant? {
-        guard let slots else { return nil }
-        let requests = Instant.earliest(slots.request?.deadline, slots.peerRequest?.deadline)
-        return Instant.earliest(requests, slots.indication?.transaction.deadline)
-    }
 
     /// The transaction that ran out, which ends the bearer.
     package func failure(at now: Instant) -> ATTBearerFailure? {
@@ -136,7 +136,7 @@ extension ATTBearer {
     package enum IndicationOutcome: Hashable, Sendable { case send, queued, queueFull, closed }
 
     /// Whether ``indicate(_:tag:now:)`` would find its queue full.
-    @inlinable package var isIndicationQueueFull: Bool {
+    package var isIndicationQueueFull: Bool {
         (slots?.waitingIndications.count ?? 0) >= ATTBound.indicationQueueCapacityCount
     }
 

@@ -3,10 +3,10 @@ package struct Instant: Hashable, Comparable, Sendable {
     package var nanoseconds: UInt64
     package init(nanoseconds: UInt64) { self.nanoseconds = nanoseconds }
 
-    @inlinable package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
+    package static func < (a: Self, b: Self) -> Bool { a.nanoseconds < b.nanoseconds }
 
     /// The earlier of two that need not be.
-    @inlinable package static func earliest(_ a: Self?, _ b: Self?) -> Self? {
+    package static func earliest(_ a: Self?, _ b: Self?) -> Self? {
         guard let a, let b else { return a ?? b }
         return min(a, b)
     }

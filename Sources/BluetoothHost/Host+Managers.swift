@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import GATT
 import L2CAP
@@ -56,7 +57,7 @@ extension Host {
         consider(limitedDeadline)
         consider(initiator.deadline)
         for link in linksInOrder {
-            consider(link.endpoint.deadline)
+            consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
             consider(link.negotiation.deadline)
             consider(link.pairing.deadline)

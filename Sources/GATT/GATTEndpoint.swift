@@ -6,7 +6,9 @@ import BluetoothCore
 ///
 /// Outputs are appended to the caller's array, which it reuses from iteration to iteration.
 package struct GATTEndpoint: Sendable {
-    @usableFromInline package private(set) var bearer: ATTBearer
+    /// Stored where the host can see it: with every packet it looks at the bearer's MTU and deadline, and a call would copy
+    /// the whole endpoint for each.
+    package private(set) var bearer: ATTBearer
     private var client = GATTClient()
     private var link = GATTServerLink()
     private var pdus = RecycledOctets()
@@ -14,14 +16,12 @@ package struct GATTEndpoint: Sendable {
     /// `maximumMTU` is what this side takes, 23–517.
     package init(maximumMTU: Int = ATTBound.maximumMTUOctets) { bearer = ATTBearer(maximumMTU: maximumMTU) }
 
-    // Inlined, for the host looks at these with every packet, and would copy the whole endpoint for each call.
-
     /// Octets of the largest PDU, either way.
-    @inlinable package var mtu: Int { bearer.mtu }
+    package var mtu: Int { bearer.mtu }
     /// Whether ``indicate(_:_:token:now:security:server:outputs:)`` would find its queue full.
-    @inlinable package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
+    package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
     /// When ``timerFired(now:outputs:)`` wants to be called.
-    @inlinable package var deadline: Instant? { bearer.deadline }
+    package var deadline: Instant? { bearer.deadline }
 
     /// A PDU arrived on the fixed channel 0x0004.
     package mutating func receive(

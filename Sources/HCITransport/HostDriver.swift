@@ -106,12 +106,16 @@ private final class LoopExecutor: HostExecutor {
     var isOnLoop: Bool { mailbox.isOnLoopThread }
 
     func execute(_ body: @escaping @Sendable (Host) -> Void) {
-        if mailbox.isOnLoopThread { return run(body) }
-        mailbox.post { self.run(body) }
+        if let host = join() { return body(host) }
+        mailbox.post {
+            self.host.beginIteration(now: SystemClock.now())
+            body(self.host)
+        }
     }
 
-    private func run(_ body: (Host) -> Void) {
+    func join() -> Host? {
+        guard mailbox.isOnLoopThread else { return nil }
         host.beginIteration(now: SystemClock.now())
-        body(host)
+        return host
     }
 }

@@ -14,7 +14,7 @@ package struct ChannelTable: Sendable {
     package static let channelsMaximum = 8
 
     /// In the order in which their turns come to send.
-    @usableFromInline var channels: [CreditBasedChannel] = []
+    private var channels: [CreditBasedChannel] = []
     private var nextNumber: UInt64 = 1
     /// Where the search for the next channel to serve begins.
     private var turn = 0
@@ -22,11 +22,8 @@ package struct ChannelTable: Sendable {
 
     package init() {}
 
-    @inlinable package var deadline: Instant? { channels.isEmpty ? nil : earliestDeadline }
-    @inlinable package var hasFrame: Bool { channels.isEmpty ? false : someHasFrame }
-
-    @usableFromInline var earliestDeadline: Instant? { channels.reduce(nil) { Instant.earliest($0, $1.deadline) } }
-    @usableFromInline var someHasFrame: Bool { channels.contains(where: \.hasFrame) }
+    package var deadline: Instant? { channels.reduce(nil) { Instant.earliest($0, $1.deadline) } }
+    package var hasFrame: Bool { channels.contains(where: \.hasFrame) }
     package var count: Int { channels.count }
 
     var pendingIdentifiers: [SignallingIdentifier] { channels.compactMap(\.pendingIdentifier) }

@@ -16,16 +16,14 @@ package enum LELogicalLinkOutput: Equatable, Sendable {
 ///
 /// Core 5.4, Vol 3, Part A, 2.1 (LE-U logical link)
 package struct LELogicalLink: Sendable {
-    @usableFromInline var signalling: LESignallingChannel
-    @usableFromInline package private(set) var channels = ChannelTable()
+    private var signalling: LESignallingChannel
+    package private(set) var channels = ChannelTable()
 
     package init(role: LESignallingChannel.Role) { signalling = LESignallingChannel(role: role) }
 
-    // Inlined, for the host looks at these with every packet, and would copy the whole link for each call.
-
-    @inlinable package var deadline: Instant? { Instant.earliest(signalling.deadline, channels.deadline) }
+    package var deadline: Instant? { Instant.earliest(signalling.deadline, channels.deadline) }
     /// Whether ``nextFrame(now:into:)`` has one.
-    @inlinable package var hasFrame: Bool { channels.hasFrame }
+    package var hasFrame: Bool { channels.hasFrame }
 
     /// Takes what came on ``ChannelIdentifier/leSignalling``. `requirement` is that of a service which takes channels.
     package mutating func receive(

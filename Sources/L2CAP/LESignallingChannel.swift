@@ -40,18 +40,18 @@ package struct LESignallingChannel: Sendable {
 
     package enum Role: Sendable, CaseIterable { case central, peripheral }
 
-    @usableFromInline enum State: Sendable {
+    private enum State: Sendable {
         case idle
         case awaitingUpdateResponse(SignallingIdentifier, deadline: Instant)
     }
 
     private let role: Role
-    @usableFromInline var state = State.idle
+    private var state = State.idle
     var identifiers = SignallingIdentifiers()
 
     package init(role: Role) { self.role = role }
 
-    @inlinable package var deadline: Instant? {
+    package var deadline: Instant? {
         switch state {
         case .idle: nil
         case .awaitingUpdateResponse(_, let deadline): deadline

@@ -178,6 +178,7 @@ struct ChannelTests {
     /// A loop that is busy elsewhere: what is posted to it does not run.
     private final class BusyLoop: HostExecutor {
         var isOnLoop: Bool { false }
+        func join() -> Host? { nil }
         func execute(_ body: @escaping @Sendable (Host) -> Void) {}
     }
 

@@ -154,5 +154,8 @@ package struct TimerToken: Hashable, Sendable {
 package protocol HostExecutor: AnyObject, Sendable {
     /// Runs `body` on the loop: at once when called there, joining the running iteration, else in its next one.
     func execute(_ body: @escaping @Sendable (Host) -> Void)
+    /// The host, for a caller on the loop, who joins the running iteration; nil elsewhere. What ``execute(_:)`` does there,
+    /// without a closure.
+    func join() -> Host?
     var isOnLoop: Bool { get }
 }

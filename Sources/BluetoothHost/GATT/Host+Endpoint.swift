@@ -20,11 +20,11 @@ extension Host {
     }
 
     func receivedATT(_ pdu: [UInt8], on link: Link) {
-        let mtu = link.endpoint.mtu
+        let mtu = link.endpoint.bearer.mtu
         withEndpoint(link) { endpoint, outputs in
             endpoint.receive(pdu, now: now, security: link.security, server: &server, outputs: &outputs)
         }
-        if link.endpoint.mtu != mtu { mtuChanged(link) }
+        if link.endpoint.bearer.mtu != mtu { mtuChanged(link) }
     }
 
     private func mtuChanged(_ link: Link) {

@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import GATT
 import HCI
@@ -98,7 +99,7 @@ final class Link {
 
     var info: LinkInfo {
         LinkInfo(
-            link: id, peer: peer, bond: bond, isProven: isProven, security: security, mtu: endpoint.mtu,
+            link: id, peer: peer, bond: bond, isProven: isProven, security: security, mtu: endpoint.bearer.mtu,
             address: address, facts: facts)
     }
 }

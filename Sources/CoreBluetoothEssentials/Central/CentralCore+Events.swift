@@ -91,14 +91,7 @@ extension CentralCore: CentralRoleDelegate {
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         if databases[peer]?.characteristic(at: handle)?.uuid == .serviceChanged { return serviceChanged(peer, value) }
-        let peripheral = peripheral(peer)
-        delivery.deliver(host) {
-            guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
-                return
-            }
-            characteristic.state.withLock { $0.value = Data(value) }
-            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
-        }
+        tell(peripheral(peer), .sent(handle, value))
     }
 
     /// What makes no sense is ignored: the peer only harms itself.

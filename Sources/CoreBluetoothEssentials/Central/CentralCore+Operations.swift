@@ -214,10 +214,13 @@ extension CentralCore {
             } else {
                 perform(.discoverServices(filter), peripheral, .discoverDatabase)
             }
-        case .read(let characteristic): finishRead(peripheral, characteristic, value, error)
+        case .read(let characteristic):
+            var octets: [UInt8]?
+            if case .value(let read) = value { octets = read }
+            tell(peripheral, .read(characteristic, octets, error))
         case .readDescriptor(let descriptor): finishRead(peripheral, descriptor, value, error)
         case .write(let characteristic):
-            tell(peripheral) { $0.peripheral(peripheral, didWriteValueFor: characteristic, error: error) }
+            tell(peripheral, .wrote(characteristic, error))
         case .writeDescriptor(let descriptor):
             tell(peripheral) { $0.peripheral(peripheral, didWriteValueFor: descriptor, error: error) }
         case .writeWithoutResponse:
@@ -283,16 +286,6 @@ extension CentralCore {
             }
         } _: {
             $0.peripheral(peripheral, didDiscoverServices: nil)
-        }
-    }
-
-    private func finishRead(
-        _ peripheral: CBPeripheral, _ characteristic: CBCharacteristic, _ value: ClientValue?, _ error: (any Error)?
-    ) {
-        tell(peripheral) {
-            if case .value(let octets) = value { characteristic.state.withLock { $0.value = Data(octets) } }
-        } _: {
-            $0.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
         }
     }
 

@@ -85,15 +85,6 @@ final class CentralCore: @unchecked Sendable {
         }
     }
 
-    /// Runs a call on a peripheral on the loop; ignored, as with Apple, unless the adapter is on.
-    func submit(for peripheral: CBPeripheral, _ body: @escaping @Sendable (CentralCore) -> Void) {
-        guard isPoweredOn("operations of a peripheral") else { return }
-        handle.executor.execute { _ in
-            guard self.id != nil else { return }
-            body(self)
-        }
-    }
-
     func isPoweredOn(_ what: String) -> Bool {
         if shared.withLock({ $0.state }) == .poweredOn { return true }
         handle.misuse("\(what): the central manager is not powered on")

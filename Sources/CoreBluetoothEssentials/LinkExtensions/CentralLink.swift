@@ -49,7 +49,7 @@ extension CBPeripheral {
     /// Core 5.4, Vol 3, Part G, 4.9.2 (Signed Write Without Response)
     package func writeSignedValue(_ data: Data, for characteristic: CBCharacteristic) {
         let octets = Array(data)
-        core.submit(for: self) { $0.signedWrite(self, characteristic, octets) }
+        core.submit(.signedWrite(characteristic, octets), for: self)
     }
 
     /// Pairs by this method and no other. `credential` names whom this is with: a bond is only ever replaced by one of the

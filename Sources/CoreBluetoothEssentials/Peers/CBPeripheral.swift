@@ -102,24 +102,24 @@ extension CBPeripheral {
     /// Discovers the services of these types, or all. A peripheral whose tree is kept and still valid is not asked again.
     public func discoverServices(_ serviceUUIDs: [CBUUID]?) {
         let wanted = serviceUUIDs.map { Set($0.map(\.bluetoothUUID)) }
-        core.submit(for: self) { $0.discoverServices(self, wanted) }
+        core.submit(.discoverServices(wanted), for: self)
     }
 
     /// Discovers the services of these types, or all, that `service` includes.
     public func discoverIncludedServices(_ includedServiceUUIDs: [CBUUID]?, for service: CBService) {
         let wanted = includedServiceUUIDs.map { Set($0.map(\.bluetoothUUID)) }
-        core.submit(for: self) { $0.discoverIncludedServices(self, service, wanted) }
+        core.submit(.discoverIncludedServices(service, wanted), for: self)
     }
 
     /// Discovers the characteristics of these types, or all, of `service`.
     public func discoverCharacteristics(_ characteristicUUIDs: [CBUUID]?, for service: CBService) {
         let wanted = characteristicUUIDs.map { Set($0.map(\.bluetoothUUID)) }
-        core.submit(for: self) { $0.discoverCharacteristics(self, service, wanted) }
+        core.submit(.discoverCharacteristics(service, wanted), for: self)
     }
 
     /// Discovers the descriptors of `characteristic`.
     public func discoverDescriptors(for characteristic: CBCharacteristic) {
-        core.submit(for: self) { $0.discoverDescriptors(self, characteristic) }
+        core.submit(.discoverDescriptors(characteristic), for: self)
     }
 }
 
@@ -128,40 +128,40 @@ extension CBPeripheral {
 extension CBPeripheral {
     /// Reads a value, long ones whole.
     public func readValue(for characteristic: CBCharacteristic) {
-        core.submit(for: self) { $0.read(self, characteristic) }
+        core.submit(.read(characteristic), for: self)
     }
 
     /// Reads a descriptor's value.
     public func readValue(for descriptor: CBDescriptor) {
-        core.submit(for: self) { $0.read(self, descriptor) }
+        core.submit(.readDescriptor(descriptor), for: self)
     }
 
     /// Writes a value. See ``canSendWriteWithoutResponse`` for writes without response.
     public func writeValue(_ data: Data, for characteristic: CBCharacteristic, type: CBCharacteristicWriteType) {
         let octets = Array(data)
         switch type {
-        case .withResponse: core.submit(for: self) { $0.write(self, characteristic, octets) }
+        case .withResponse: core.submit(.write(characteristic, octets), for: self)
         case .withoutResponse:
             guard content.withLock({ $0.commands.take() }) else { return }
-            core.submit(for: self) { $0.writeWithoutResponse(self, characteristic, octets) }
+            core.submit(.writeWithoutResponse(characteristic, octets), for: self)
         }
     }
 
     /// Writes a descriptor's value. The Client Characteristic Configuration is ``setNotifyValue(_:for:)``'s.
     public func writeValue(_ data: Data, for descriptor: CBDescriptor) {
         let octets = Array(data)
-        core.submit(for: self) { $0.write(self, descriptor, octets) }
+        core.submit(.writeDescriptor(descriptor, octets), for: self)
     }
 
     /// Subscribes to a characteristic's notifications, or indications when it has no notifications, or unsubscribes. Kept
     /// under the manager's restore identifier.
     public func setNotifyValue(_ enabled: Bool, for characteristic: CBCharacteristic) {
-        core.submit(for: self) { $0.setNotify(self, characteristic, enabled) }
+        core.submit(.setNotify(characteristic, enabled), for: self)
     }
 
     /// Reads the link's signal strength.
     public func readRSSI() {
-        core.submit(for: self) { $0.readRSSI(self) }
+        core.submit(.readRSSI, for: self)
     }
 }
 
@@ -170,6 +170,6 @@ extension CBPeripheral {
 extension CBPeripheral {
     /// Opens a channel to one of the peripheral's services. Ends in `peripheral(_:didOpen:error:)`.
     public func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
-        core.submit(for: self) { $0.openChannel(self, PSM) }
+        core.submit(.openChannel(PSM), for: self)
     }
 }

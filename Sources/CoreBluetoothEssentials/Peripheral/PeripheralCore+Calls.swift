@@ -109,12 +109,16 @@ extension PeripheralCore {
         let answered = request.answer.take { handle.misuse("respond: the request was answered before") }
         guard let id = answered else { return }
         let value = request.path == nil ? Array(request.value ?? Data()) : []
-        submit { host, _ in
-            if let error = ATTErrorCode(result) {
-                host.refuse(id, error: error)
-            } else {
-                host.respond(to: id, value: value)
-            }
+        if let host = handle.executor.join() { return answer(id, result, value, host) }
+        submit { host, _ in self.answer(id, result, value, host) }
+    }
+
+    private func answer(_ request: ServerRequestID, _ result: CBATTError.Code, _ value: [UInt8], _ host: Host) {
+        guard self.id != nil else { return }
+        if let error = ATTErrorCode(result) {
+            host.refuse(request, error: error)
+        } else {
+            host.respond(to: request, value: value)
         }
     }
 
@@ -127,10 +131,8 @@ extension PeripheralCore {
         let update = Update(
             handle: handle, value: value, links: links,
             keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })
-        if self.handle.executor.isOnLoop, waiting.isEmpty {
-            let isSent = Mutex(false)
-            submit { host, id in isSent.withLock { $0 = self.send(update, host, id) } }
-            if isSent.withLock({ $0 }) { return true }
+        if let host = self.handle.executor.join(), waiting.isEmpty {
+            if let id, send(update, host, id) { return true }
             shared.withLock { $0.updates.refuse() }
             return false
         }

@@ -59,7 +59,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
         let asked = CBATTRequest(
             central: central(request.link), characteristic: characteristic, offset: request.offset, value: nil,
             path: nil, answer: CBATTRequest.Answer(request.id))
-        ask([asked]) { $1.peripheralManager($0, didReceiveRead: asked) }
+        ask(.read(asked))
     }
 
     func writesRequested(_ request: ServerWriteRequest) {
@@ -76,20 +76,36 @@ extension PeripheralCore: PeripheralRoleDelegate {
             if let id = request.id { host?.refuse(id, error: .unlikelyError) }
             return
         }
-        ask(asked) { $1.peripheralManager($0, didReceiveWrite: asked) }
+        ask(.write(asked))
+    }
+
+    /// What a delegate answers. A value and no closure, so that asking on the loop allocates nothing more.
+    private enum Question: Sendable {
+        case read(CBATTRequest)
+        case write([CBATTRequest])
+
+        var first: CBATTRequest? {
+            switch self {
+            case .read(let request): request
+            case .write(let requests): requests.first
+            }
+        }
+    }
+
+    private func ask(_ question: Question) {
+        if case .inline = delivery { return put(question) }
+        delivery.deliver(host) { self.put(question) }
     }
 
     /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
-    private func ask(
-        _ requests: [CBATTRequest],
-        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
-    ) {
-        delivery.deliver(host) {
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else {
-                if let first = requests.first { self.respond(to: first, .unlikelyError) }
-                return
-            }
-            call(manager, delegate)
+    private func put(_ question: Question) {
+        guard let manager = shared.withLock({ $0.manager }), let delegate = manager.delegate else {
+            if let first = question.first { respond(to: first, .unlikelyError) }
+            return
+        }
+        switch question {
+        case .read(let request): delegate.peripheralManager(manager, didReceiveRead: request)
+        case .write(let requests): delegate.peripheralManager(manager, didReceiveWrite: requests)
         }
     }
 

@@ -149,9 +149,13 @@ final class Loop: HostExecutor, @unchecked Sendable {
 
     func execute(_ body: @escaping @Sendable (Host) -> Void) {
         guard isOnLoop else { return calls.withLock { $0.append(body) } }
-        guard let host else { return }
+        if let host = join() { body(host) }
+    }
+
+    func join() -> Host? {
+        guard isOnLoop, let host else { return nil }
         isDirty = true
-        body(host)
+        return host
     }
 
     func takeCalls() -> [@Sendable (Host) -> Void] {
