@@ -44,10 +44,13 @@ final class ModeScene {
         world.run(forMilliseconds: 500)
     }
 
-    func listen(_ procedure: DiscoveryProcedure = .observation, isPassive: Bool = false, duplicates: Bool = true) throws
-    {
+    func listen(
+        _ procedure: DiscoveryProcedure = .observation, services: [BluetoothUUID] = [], isPassive: Bool = false,
+        duplicates: Bool = true
+    ) throws {
         let manager = try #require(central).manager
-        let scan = ScanRecord(services: [], allowDuplicates: duplicates, procedure: procedure, isPassive: isPassive)
+        let scan = ScanRecord(
+            services: services, allowDuplicates: duplicates, procedure: procedure, isPassive: isPassive)
         phone.call { $0.startScan(manager, scan) }
     }
 

@@ -44,6 +44,24 @@ struct DiscoveryProcedureTests {
         #expect(heard.allSatisfy { $0.isConnectable && $0.data == AdvertisingData() })
     }
 
+    @Test(
+        "A scan for a service hears the scan response of who advertises it, and nothing of who does not",
+        arguments: ControllerGeneration.allCases)
+    func service(generation: ControllerGeneration) throws {
+        let scene = ModeScene(generation)
+        try scene.listen(services: [PeripheralApp.service], duplicates: false)
+        var record = ModeScene.record(.general, .connectable)
+        record.services = [0x180A]
+        try scene.advertise(record)
+        #expect((scene.reports + scene.heard()).isEmpty)
+        try scene.listen(services: [PeripheralApp.service], duplicates: false)
+        record.services.append(PeripheralApp.service)
+        try scene.advertise(record)
+        let heard = scene.reports + scene.heard()
+        #expect(heard.contains { $0.services.contains(PeripheralApp.service) })
+        #expect(heard.contains { $0.localName == "Bell" })
+    }
+
     @Test("A peer that leaves the limited mode is no longer listed, and one that enters it is")
     func changing() throws {
         let scene = ModeScene()

@@ -121,8 +121,13 @@ import Testing
         let friend = directory.identifier(at: address(0), fresh: 1)
         directory.keep(friend, &facts)
         let first = directory.identifier(at: address(1), fresh: 2)
-        directory.announced(first, .init(mode: .limited, isConnectable: true))
-        directory.announced(PeerIdentifier(bits: 77), .init(mode: .limited, isConnectable: true))
+        let most = PeerDirectory.Announcement.servicesMaximum
+        for count in [most, most + 1] {
+            let services = (0..<UInt16(count)).map { BluetoothUUID($0) }
+            directory.announced(first, .init(mode: .limited, isConnectable: true, services: services))
+            #expect(directory.announcement(of: first)?.services.count == most)
+        }
+        directory.announced(PeerIdentifier(bits: 77), .init(mode: .limited, isConnectable: true, services: []))
         #expect(directory.announcement(of: first)?.mode == .limited)
         #expect(directory.announcement(of: PeerIdentifier(bits: 77)) == nil, "of nobody")
         for index in 2..<UInt64(3 * PeerDirectory.strangersMaximum) {

@@ -139,6 +139,23 @@ struct AdvertisementMappingTests {
         #expect(discoveries.merge(Self.report(services: many))?.services.count == bound)
     }
 
+    @Test(
+        "Attack: data of another service each time, and another solicited one, count past the bound for what came last")
+    func serviceDataWithoutEnd() {
+        var discoveries = Discoveries()
+        let bound = Discoveries.maximumServicesOfPeer
+        var heard: AdvertisementReport?
+        for number in 1...UInt16(bound) + 1 {
+            var data = AdvertisingData()
+            data.serviceData = [AdvertisedServiceData(service: BluetoothUUID(number), octets: [1])]
+            data.solicitedServices = [BluetoothUUID(number)]
+            heard = discoveries.merge(Self.report(data))
+            let expected = number > bound ? 1 : Int(number)
+            #expect(heard?.data.serviceData.count == expected && heard?.data.solicitedServices.count == expected)
+        }
+        #expect(heard?.data.solicitedServices == [BluetoothUUID(UInt16(bound) + 1)])
+    }
+
     @Test("Connection options are kept as bits")
     func connectionOptions() {
         #expect(ConnectionOptions(nil) == [])

@@ -35,9 +35,10 @@ extension Host {
         let seen = AdvertisementReport(
             peer: peer, address: advertisement.address, rssi: advertisement.rssi ?? 127,
             isConnectable: announced.isConnectable, mode: announced.mode, data: data)
+        let services = advertisement.isScanResponse ? announced.services + data.services : data.services
         for owner in ledger.owners(of: .central) {
             guard let scan = ledger.record(owner).scan, scan.procedure.lists(announced.mode),
-                scan.services.isEmpty || !Set(scan.services).isDisjoint(with: data.services)
+                scan.services.isEmpty || !Set(scan.services).isDisjoint(with: services)
             else { continue }
             managers.slot(of: owner)?.central?.discovered(seen)
         }
@@ -52,7 +53,7 @@ extension Host {
         if advertisement.isScanResponse, let announced = peers.announcement(of: peer) { return announced }
         let announced = PeerDirectory.Announcement(
             mode: advertisement.isScanResponse ? .nonDiscoverable : data.mode,
-            isConnectable: advertisement.isConnectable)
+            isConnectable: advertisement.isConnectable, services: advertisement.isScanResponse ? [] : data.services)
         if !advertisement.isScanResponse { peers.announced(peer, announced) }
         return announced
     }

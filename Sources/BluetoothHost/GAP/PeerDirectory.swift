@@ -10,10 +10,16 @@ package struct PeerDirectory {
     package struct Announcement: Equatable, Sendable {
         package var mode: DiscoverableMode
         package var isConnectable: Bool
+        /// At most ``servicesMaximum``, the first ones.
+        package let services: [BluetoothUUID]
 
-        package init(mode: DiscoverableMode, isConnectable: Bool) {
+        /// As many as fit into an advertisement that has a scan response.
+        package static let servicesMaximum = 14
+
+        package init(mode: DiscoverableMode, isConnectable: Bool, services: [BluetoothUUID]) {
             self.mode = mode
             self.isConnectable = isConnectable
+            self.services = Array(services.prefix(Self.servicesMaximum))
         }
     }
 
