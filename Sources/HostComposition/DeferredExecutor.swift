@@ -26,6 +26,14 @@ package final class DeferredExecutor: HostExecutor {
         inline?.execute(body)
     }
 
+    /// Whoever is on the loop finds the host that is there: it comes and goes on this thread alone.
+    package func join() -> Host? {
+        let executor: (any HostExecutor)? = target.withLock { target in
+            if case .host(let executor) = target { executor } else { nil }
+        }
+        return executor?.join()
+    }
+
     package var isOnLoop: Bool {
         target.withLock { target in
             if case .host(let executor) = target { executor.isOnLoop } else { false }
