@@ -35,6 +35,7 @@ extension Host {
         guard !ledger.outlivesManager(slot.owner) else { return }
         for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
+        noteLimitedDeadline()
         for link in linksInOrder where link.users.remove(slot.owner) != nil { endUnwanted(link) }
         reconcile()
     }

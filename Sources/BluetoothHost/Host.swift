@@ -76,6 +76,8 @@ package final class Host {
     var pairingFailures = 0
     /// How often each manager has asked to advertise and not heard of it yet.
     var advertisingAwaited: [ManagerID: Int] = [:]
+    /// When the first limited discoverable mode ends.
+    var limitedDeadline: Instant?
     /// When what the controller refused is asked of it again.
     var gapRetryAt: Instant?
     /// What the next PDU is sent for, where its completion matters.
@@ -124,6 +126,7 @@ package final class Host {
             irk: identity.irk, lifeMilliseconds: configuration.privateAddressLifeMilliseconds)
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
+        noteLimitedDeadline()
     }
 
     /// A static random address and an IRK.

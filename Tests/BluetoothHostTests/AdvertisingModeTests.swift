@@ -294,6 +294,21 @@ struct LimitedModeTests {
         #expect(host.advertising(of: managers.1)?.discoverability == .nonDiscoverable)
     }
 
+    @Test("A manager that goes for good takes its end along: the loop has nothing to wake for")
+    func unregistered() throws {
+        let scene = ModeScene()
+        var app: PeripheralApp?
+        scene.house.launch { app = PeripheralApp($0, restoreIdentifier: nil) }
+        let manager = try #require(app).manager
+        scene.world.run(forMilliseconds: 500)
+        scene.house.call { $0.startAdvertising(manager, ModeScene.record(.limited, .connectable)) }
+        scene.world.run(forMilliseconds: 500)
+        #expect(scene.house.host?.deadline != nil)
+        scene.house.call { $0.unregister(manager) }
+        scene.world.run(forMilliseconds: 500)
+        #expect(scene.house.host?.deadline == nil)
+    }
+
     @Test("A record without its end, as a damaged file may have one, has ended")
     func withoutEnd() throws {
         let store = MemoryHostStore()

@@ -15,7 +15,7 @@ extension Host {
         }
         var record = record
         record.limitedUntil = record.discoverability == .limited ? limitedFromNow : nil
-        withLedger { $0.advertise(slot.owner, record, &$1) }
+        advertise(record, for: slot.owner)
         advertisingAwaited[manager, default: 0] += 1
         reconcile()
         announceAdvertising()
@@ -23,7 +23,7 @@ extension Host {
 
     package func stopAdvertising(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
-        withLedger { $0.advertise(owner, nil, &$1) }
+        advertise(nil, for: owner)
         advertisingAwaited[manager] = nil
         reconcile()
     }
@@ -43,14 +43,20 @@ extension Host {
         BootDeadline(boot: boot, at: now.advanced(byMilliseconds: DiscoverableMode.limitedMilliseconds))
     }
 
-    /// When the first one ends. What was limited in another boot of the machine has ended: nobody knows how long that was.
-    var limitedDeadline: Instant? {
-        ledger.owners(of: .peripheral).reduce(nil) { earliest, owner in
-            Instant.earliest(earliest, ledger.record(owner).advertising.flatMap(limitedDeadline))
+    private func advertise(_ record: AdvertisingRecord?, for owner: RestorationLedger.Owner) {
+        withLedger { $0.advertise(owner, record, &$1) }
+        noteLimitedDeadline()
+    }
+
+    /// Kept and not computed each time, because the loop asks in every iteration.
+    func noteLimitedDeadline() {
+        limitedDeadline = ledger.owners(of: .peripheral).reduce(nil) { earliest, owner in
+            Instant.earliest(earliest, ledger.record(owner).advertising.flatMap(limitedEnd))
         }
     }
 
-    private func limitedDeadline(of record: AdvertisingRecord) -> Instant? {
+    /// What was limited in another boot of the machine has ended: nobody knows how long that was.
+    private func limitedEnd(of record: AdvertisingRecord) -> Instant? {
         guard record.discoverability == .limited else { return nil }
         return record.limitedUntil?.due(in: boot) ?? Instant(nanoseconds: 0)
     }
@@ -60,12 +66,13 @@ extension Host {
     ///
     /// Core 5.4, Vol 3, Part C, 9.2.3.2 (Limited Discoverable mode, conditions)
     func endLimitedModes() {
+        guard let limitedDeadline, limitedDeadline <= now else { return }
         for owner in ledger.owners(of: .peripheral) {
-            guard var record = ledger.record(owner).advertising, let due = limitedDeadline(of: record), due <= now
+            guard var record = ledger.record(owner).advertising, let due = limitedEnd(of: record), due <= now
             else { continue }
             record.discoverability = .nonDiscoverable
             record.limitedUntil = nil
-            withLedger { $0.advertise(owner, record, &$1) }
+            advertise(record, for: owner)
         }
     }
 }

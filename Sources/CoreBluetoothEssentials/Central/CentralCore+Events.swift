@@ -31,6 +31,8 @@ extension CentralCore: CentralRoleDelegate {
                 return content.name != nil
             }
             if isRenamed { peripheral.delegate?.peripheralDidUpdateName(peripheral) }
+            // Heard before the app stopped the scan, and on its way to it since.
+            guard manager.isScanning else { return }
             delegate.centralManager(
                 manager, didDiscover: peripheral, advertisementData: told.advertisementData, rssi: Int(told.rssi))
         }
