@@ -1,12 +1,17 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import HCI
+import SecurityManager
 
 /// GAP's machines before a controller that refuses what the specification lets it refuse, and whatever else it likes:
 /// none of them asks for what is not allowed, and left alone each gets what is wanted.
 @Sendable func fuzzGAPMachines(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
-    var world = GAPWorld(sets: Int(input.octet() & 3) + 1, acceptListCapacity: Int(input.octet() & 3) + 1)
+    let (sets, capacities) = (input.octet(), input.octet())
+    var world = GAPWorld(
+        sets: Int(sets & 3) + 1, acceptListCapacity: Int(capacities & 3) + 1,
+        resolvingListCapacity: Int(capacities >> 2 & 3))
     while let event = input.nextEvent() { world.happen(event, &input) }
     world.finish()
 }
@@ -24,10 +29,12 @@ private struct GAPWorld {
     private var sets: AdvertisingSets<UInt8>
     private var scanner = Scanner()
     private var initiator: Initiator
+    private var resolvingList: ResolvingList
     private var now = Instant(nanoseconds: 0)
 
     private let setCount: Int
     private let acceptListCapacity: Int
+    private let resolvingListCapacity: Int
     private var modelSets: [UInt8: ModelSet] = [:]
     private var setCommands: [UInt8: Advertiser.Action] = [:]
     /// How each wish may be answered, the first wish first.
@@ -39,12 +46,20 @@ private struct GAPWorld {
     private var isConnecting = false
     private var isCancelled = false
     private var connectCommand: Initiator.Action?
+    /// Who is in the list, and with which key; and whether that one is in device privacy mode.
+    private var resolvable: [IdentityAddress: (irk: Secret, isDevicePrivacy: Bool)] = [:]
+    private var isResolving = false
+    private var resolvingCommand: ResolvingList.Action?
+    private var resolvingWishes: [ResolvingList.Entry] = []
+    private var hasRefusedEntry = false
 
-    init(sets count: Int, acceptListCapacity: Int) {
+    init(sets count: Int, acceptListCapacity: Int, resolvingListCapacity: Int) {
         setCount = count
         self.acceptListCapacity = acceptListCapacity
+        self.resolvingListCapacity = resolvingListCapacity
         sets = AdvertisingSets(count: count)
         initiator = Initiator(acceptListCapacity: acceptListCapacity)
+        resolvingList = ResolvingList(capacity: resolvingListCapacity)
     }
 
     // MARK: What happens
@@ -68,7 +83,8 @@ private struct GAPWorld {
         case 4: if event & 0x10 == 0 { sets.isHeld = input.bool() } else { sets.isFull = input.bool() }
         case 5: scanner.isHeld = input.bool()
         case 6: initiator.isHeld = input.bool()
-        case 7: sets.ownAddress = Self.peer(input.octet())
+        case 7 where event & 0x80 == 0: sets.ownAddress = Self.peer(input.octet())
+        case 7: wishResolved(input.chunk(), keeps: event & 0x40 != 0)
         case 8: answer(input.octet(), HCIErrorCode(rawValue: input.octet()))
         case 9, 10: answer(event >> 4, .success)
         case 11: connectionMade(event >> 4)
@@ -110,6 +126,23 @@ private struct GAPWorld {
         sets.want(made)
     }
 
+    private mutating func wishResolved(_ peers: [UInt8], keeps: Bool) {
+        resolvingWishes = []
+        for octet in peers.prefix(6) {
+            guard let identity = IdentityAddress(Self.peer(octet)) else { continue }
+            let entry = ResolvingList.Entry(
+                identity: identity, irk: Secret([UInt8](repeating: 1 + octet >> 4 & 1, count: 16)))
+            if !resolvingWishes.contains(where: { $0.identity == identity }) { resolvingWishes.append(entry) }
+        }
+        resolvingList.want(resolvingWishes) { _ in keeps }
+    }
+
+    /// As the host does it: whoever is on the air leaves it while the list is to be changed.
+    private mutating func holdForResolvingList() {
+        guard resolvingList.mustRest else { return }
+        (sets.isHeld, scanner.isHeld, initiator.isHeld) = (true, true, true)
+    }
+
     private mutating func connectionMade(_ choice: UInt8) {
         let handles = modelSets.keys.filter { modelSets[$0]?.isEnabled == true && modelSets[$0]?.mode == .connectable }
             .sorted()
@@ -128,7 +161,8 @@ private struct GAPWorld {
         scanner.reset()
         initiator.reset(acceptListCapacity: acceptListCapacity)
         self = {
-            var fresh = GAPWorld(sets: setCount, acceptListCapacity: acceptListCapacity)
+            var fresh = GAPWorld(
+                sets: setCount, acceptListCapacity: acceptListCapacity, resolvingListCapacity: resolvingListCapacity)
             (fresh.sets, fresh.scanner, fresh.initiator) = (sets, scanner, initiator)
             fresh.now = now
             return fresh
@@ -139,6 +173,7 @@ private struct GAPWorld {
 
     /// Takes every command that there is, and checks that it may be given now.
     private mutating func ask() {
+        holdForResolvingList()
         while let (handle, action) = sets.next() {
             require(setCommands[handle.rawValue] == nil, "two commands of one set at once")
             check(action, modelSets[handle.rawValue] ?? ModelSet())
@@ -154,6 +189,25 @@ private struct GAPWorld {
             require(connectCommand == nil, "two connection commands at once")
             check(action)
             connectCommand = action
+        }
+        if let action = resolvingList.next(isUnused: scanner.isAtRest && initiator.isAtRest && sets.isAtRest) {
+            require(resolvingCommand == nil, "two commands of the resolving list at once")
+            check(action)
+            resolvingCommand = action
+        }
+    }
+
+    /// Core 5.4, Vol 4, Part E, 7.8.38, 7.8.39, 7.8.44 and 7.8.77: not while anything is on the air.
+    private func check(_ action: ResolvingList.Action) {
+        let isOnAir = isScanning || isConnecting || isCancelled || modelSets.values.contains(where: \.isEnabled)
+        require(!isOnAir, "the resolving list changes under those who are on the air")
+        switch action {
+        case .add(let entry):
+            require(resolvable.count < resolvingListCapacity, "the resolving list has no room")
+            require(resolvable[entry.identity] == nil, "somebody is resolved twice")
+        case .setDevicePrivacyMode(let identity), .remove(let identity):
+            require(resolvable[identity] != nil, "somebody is not in the resolving list")
+        case .setResolution(let enable): require(isResolving != enable, "resolution is as it was")
         }
     }
 
@@ -188,6 +242,7 @@ private struct GAPWorld {
 
     private mutating func answer(_ choice: UInt8, _ status: HCIErrorCode) {
         switch choice & 3 {
+        case 0 where choice & 4 != 0: answerResolving(status)
         case 0: answerScan(status)
         case 1: answerConnection(status)
         default:
@@ -227,6 +282,22 @@ private struct GAPWorld {
         scanner.completed(status)
     }
 
+    private mutating func answerResolving(_ status: HCIErrorCode) {
+        guard let action = resolvingCommand else { return }
+        resolvingCommand = nil
+        if status == .success {
+            switch action {
+            case .add(let entry): resolvable[entry.identity] = (entry.irk, false)
+            case .setDevicePrivacyMode(let identity): resolvable[identity]?.isDevicePrivacy = true
+            case .remove(let identity): resolvable[identity] = nil
+            case .setResolution(let enable): isResolving = enable
+            }
+        } else {
+            hasRefusedEntry = true
+        }
+        resolvingList.completed(status)
+    }
+
     private mutating func answerConnection(_ status: HCIErrorCode) {
         guard let action = connectCommand else { return }
         connectCommand = nil
@@ -253,14 +324,18 @@ private struct GAPWorld {
         sets.retry()
         scanner.retry()
         initiator.retry()
+        resolvingList.want(resolvingWishes) { _ in false }
         ask()
         var rounds = 0
-        while !setCommands.isEmpty || scanCommand != nil || connectCommand != nil || isCancelled {
+        while !setCommands.isEmpty || scanCommand != nil || connectCommand != nil || isCancelled
+            || resolvingCommand != nil
+        {
             rounds += 1
             require(rounds < Self.roundsMaximum, "GAP never comes to rest")
             for handle in setCommands.keys.sorted() { answerSet(handle, .success) }
             answerScan(.success)
             answerConnection(.success)
+            answerResolving(.success)
             if isCancelled {
                 isCancelled = false
                 initiator.connectionComplete()
@@ -269,6 +344,20 @@ private struct GAPWorld {
         }
         require(isScanning == (scanner.wanted != nil && !scanner.isHeld), "a scan is not as it is wanted")
         require(isConnecting == (!initiator.wanted.isEmpty && !initiator.isHeld), "no attempt, or one too many")
+        require(!resolvingList.mustRest, "everybody rests for ever")
+        if isResolving {
+            let found = Set(resolvable.filter(\.value.isDevicePrivacy).keys.map(\.address))
+            require(resolvingList.resolved == found, "somebody is resolved, or not, without the host's knowledge")
+        } else {
+            require(resolvingList.resolved.isEmpty, "nobody is resolved")
+        }
+        if !hasRefusedEntry {
+            let wanted = resolvingWishes.prefix(resolvingListCapacity)
+            require(
+                resolvable.mapValues(\.irk) == Dictionary(uniqueKeysWithValues: wanted.map { ($0.identity, $0.irk) }),
+                "the resolving list is not as it is wanted")
+            require(isResolving == !wanted.isEmpty, "resolution is not as it is wanted")
+        }
         guard !hasRefusedSet else { return }
         let onAir = modelSets.values.count { $0.isEnabled }
         let wanted = wishes.prefix(setCount).count { !sets.isHeld && (!sets.isFull || $0 != .connectable) }

@@ -41,6 +41,7 @@ package final class Host {
     var commands: GAPCommands
     var ownAddress: OwnAddress
     var privateAddress: PrivateAddress
+    var resolvingList = ResolvingList(capacity: 0)
     var advertisingSets = AdvertisingSets<RestorationLedger.Owner>(count: 1)
     var scanner = Scanner()
     var initiator = Initiator(acceptListCapacity: 1)

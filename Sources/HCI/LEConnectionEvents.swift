@@ -226,7 +226,7 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
     package var peerAddress: LEPeerAddress
     /// 0 when this side used none.
     package var localResolvablePrivateAddress: UInt64
-    /// 0 when the peer used none.
+    /// 0 when the peer used none, and when the controller has not resolved it.
     package var peerResolvablePrivateAddress: UInt64
     /// Units of 1.25 ms.
     package var connectionInterval: UInt16
@@ -251,6 +251,13 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
         self.peripheralLatency = peripheralLatency
         self.supervisionTimeout = supervisionTimeout
         self.centralClockAccuracy = centralClockAccuracy
+    }
+
+    /// What the peer connected under: unlike the identity that a controller resolves it to, what is computed from the
+    /// addresses of a link is computed from this one. nil for a kind that is not an address's.
+    package var peerAddressOnAir: DeviceAddress? {
+        guard peerResolvablePrivateAddress != 0 else { return peerAddress.address }
+        return DeviceAddress(kind: .random, bits: peerResolvablePrivateAddress)
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {

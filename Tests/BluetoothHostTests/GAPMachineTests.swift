@@ -277,6 +277,22 @@ import Testing
         #expect(accept(&initiator) == [.connect(alice)])
     }
 
+    @Test("One whom the controller resolves is connected by the accept list, and listened for only until it does")
+    func resolved() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        initiator.privatePeers = [alice]
+        #expect(initiator.needsScan)
+        #expect(accept(&initiator) == [.connect(alice)])
+        initiator.resolvedPeers = [alice]
+        #expect(!initiator.needsScan)
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete()
+        #expect(accept(&initiator) == [.addToAcceptList(alice), .connectByAcceptList])
+        initiator.privatePeers = [alice, bob]
+        #expect(initiator.needsScan)
+    }
+
     @Test("Several are connected by the filter accept list")
     func several() {
         var initiator = Initiator(acceptListCapacity: 8)

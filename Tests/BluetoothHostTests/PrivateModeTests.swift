@@ -18,6 +18,10 @@ struct PrivateModeTests {
         scene.promote()
         scene.lock.call { $0.setPairingWindow(nil) }
         scene.dropLink()
+        // A new key wants nobody: its controller resolves no address, and reports what is on the air.
+        scene.key.kill()
+        scene.launchKey()
+        scene.world.run(forMilliseconds: 500) { scene.central?.states.last == .poweredOn }
         return scene
     }
 

@@ -15,6 +15,9 @@ final class RawPeer {
     private(set) var received: [UInt16: [[UInt8]]] = [:]
     private(set) var isEncrypted = false
     private(set) var encryptionStatus: UInt8?
+    /// The address of each advertisement, and of each scan request to a broadcast.
+    private(set) var advertisers: [DeviceAddress] = []
+    private(set) var scanners: [DeviceAddress] = []
     private var fragments: [UInt8] = []
     private let address: DeviceAddress
     /// As peripheral: has no key for anybody who encrypts.
@@ -39,6 +42,11 @@ final class RawPeer {
 
     private static func octets(_ address: DeviceAddress) -> [UInt8] {
         (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
+    }
+
+    private static func address(_ kind: UInt8, _ octets: ArraySlice<UInt8>) -> DeviceAddress {
+        DeviceAddress(
+            kind: kind & 1 == 0 ? .public : .random, bits: octets.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
     private static func little(_ value: UInt16) -> [UInt8] {
@@ -104,6 +112,33 @@ final class RawPeer {
 
     func stopAdvertising(isExtended: Bool) {
         if isExtended { command(0x2039, [0, 0]) } else { command(0x200A, [0]) }
+    }
+
+    /// Listens, passively, to everybody.
+    func listen() {
+        command(0x200B, [0, 0x60, 0, 0x60, 0, 1, 0])
+        command(0x200C, [1, 0])
+    }
+
+    /// Where somebody advertises from now on; nil when nobody does within three seconds.
+    func nextAdvertiser() -> DeviceAddress? {
+        // What was heard before this moment is read and forgotten.
+        read()
+        advertisers = []
+        run(3_000) { !self.advertisers.isEmpty }
+        return advertisers.last
+    }
+
+    /// Advertises what anybody may ask more of and nobody may connect to (ADV_SCAN_IND), and notes who asks.
+    func broadcast(_ data: [UInt8], scanResponse: [UInt8]) {
+        command(0x2001, [0xFF, 0xFF, 0xFF, 0, 0, 0, 0, 0])
+        command(
+            0x2036,
+            [0, 0x12, 0, 0x20, 0, 0, 0x20, 0, 0, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 1, 0, 1, 0, 1])
+        command(0x2035, [0] + Self.octets(address))
+        command(0x2037, [0, 3, 1, UInt8(data.count)] + data)
+        command(0x2038, [0, 3, 1, UInt8(scanResponse.count)] + scanResponse)
+        command(0x2039, [1, 1, 0, 0, 0, 0])
     }
 
     func disconnect() {
@@ -177,6 +212,8 @@ final class RawPeer {
         switch (packet[1], packet[3]) {
         case (0x3E, 0x01) where packet[4] == 0, (0x3E, 0x0A) where packet[4] == 0:
             handle = UInt16(packet[5]) | UInt16(packet[6]) << 8
+        case (0x3E, 0x02) where packet.count > 12: advertisers.append(Self.address(packet[6], packet[7..<13]))
+        case (0x3E, 0x13) where packet.count > 11: scanners.append(Self.address(packet[5], packet[6..<12]))
         case (0x05, _):
             handle = nil
             reason = packet[6]

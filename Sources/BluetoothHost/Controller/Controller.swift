@@ -6,6 +6,7 @@ import L2CAP
 enum CommandPurpose {
     case bringUp
     case ownAddress
+    case resolvingList
     case advertiser(LEAdvertisingHandle)
     case scanner
     case initiator

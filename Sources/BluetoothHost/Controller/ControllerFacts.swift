@@ -50,6 +50,16 @@ package struct ControllerFacts: Sendable {
         return isExtended ? .extended : .legacy
     }
 
+    /// How many peers the resolving list takes, as far as it is of use: without LE Set Privacy Mode a peer that shows its
+    /// identity address might not be heard.
+    package var usableResolvingListCapacity: Int {
+        features.contains(.privacy) && Self.resolvingListCommands.allSatisfy(supports) ? resolvingListCapacity : 0
+    }
+
+    private static let resolvingListCommands: [SupportedCommands.Position] = [
+        .leAddDeviceToResolvingList, .leRemoveDeviceFromResolvingList, .leSetAddressResolutionEnable, .leSetPrivacyMode,
+    ]
+
     private static let extendedCommands: [SupportedCommands.Position] = [
         .leSetAdvertisingSetRandomAddress, .leSetExtendedAdvertisingParameters, .leSetExtendedAdvertisingData,
         .leSetExtendedScanResponseData, .leSetExtendedAdvertisingEnable, .leRemoveAdvertisingSet,

@@ -103,6 +103,7 @@ extension Host {
         rejectedLinks = [:]
         gapRetryAt = nil
         ownAddress.reset()
+        resolvingList.reset(capacity: 0)
         advertisingSets.reset(count: 1)
         scanner.reset()
         assembler = AdvertisementAssembler()
@@ -144,12 +145,12 @@ extension Host {
             let facts = LinkFacts(
                 connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
                 supervisionTimeout: event.supervisionTimeout)
-            connectionComplete(event.status, event.handle, event.role, event.peerAddress, facts)
+            connectionComplete(event.status, event.handle, event.role, event.peerAddress.address, facts)
         case .enhancedConnectionComplete(let event):
             let facts = LinkFacts(
                 connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
                 supervisionTimeout: event.supervisionTimeout)
-            connectionComplete(event.status, event.handle, event.role, event.peerAddress, facts)
+            connectionComplete(event.status, event.handle, event.role, event.peerAddressOnAir, facts)
         case .advertisingReport(let event): received(event)
         case .extendedAdvertisingReport(let event): received(event)
         case .advertisingSetTerminated(let event): advertisingSetTerminated(event)
@@ -252,7 +253,7 @@ extension Host {
         guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {
         case .bringUp: bringUpAnswered(completion, status)
-        case .ownAddress, .advertiser, .scanner, .initiator: completedGAP(purpose, status)
+        case .ownAddress, .resolvingList, .advertiser, .scanner, .initiator: completedGAP(purpose, status)
         case .link(let id, let command):
             if let link = links[id] { answered(link, command, status, completion) }
         case .rejectLink(let handle): disconnectAnswered(status, at: handle)
@@ -309,6 +310,7 @@ extension Host {
         else { return setState(.unsupported) }
         controller.acl = ACLSendQueue(buffers)
         commands.family = facts.commandFamily
+        resolvingList.reset(capacity: facts.usableResolvingListCapacity)
         advertisingSets.reset(count: facts.advertisingSetCount)
         initiator.reset(acceptListCapacity: facts.acceptListCapacity)
         withRecovery(.cameUp)

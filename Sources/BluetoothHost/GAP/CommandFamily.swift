@@ -139,6 +139,25 @@ extension GAPCommands {
     }
 }
 
+// MARK: Resolving
+
+extension GAPCommands {
+    /// The same in both families.
+    package func command(for action: ResolvingList.Action) -> any HCICommand {
+        switch action {
+        case .add(let entry):
+            HCILEAddDeviceToResolvingList(
+                peerIdentityAddress: LEPeerAddress(entry.identity.address), peerIRK: HCIKey(entry.irk),
+                localIRK: HCIKey(bits: 0))
+        case .setDevicePrivacyMode(let identity):
+            HCILESetPrivacyMode(peerIdentityAddress: LEPeerAddress(identity.address), mode: .device)
+        case .remove(let identity):
+            HCILERemoveDeviceFromResolvingList(peerIdentityAddress: LEPeerAddress(identity.address))
+        case .setResolution(let enable): HCILESetAddressResolutionEnable(enable: enable)
+        }
+    }
+}
+
 // MARK: Connecting
 
 extension GAPCommands {

@@ -11,15 +11,19 @@ extension Host {
         endLimitedModes()
         let isFull = links.count >= configuration.linksMaximum
         ownAddress.wanted = addressForAir
-        let isUnaddressed = ownAddress.mustRest
+        let pending = pendingConnections
+        wantResolved(pending)
+        let isUnresolved = resolvingList.mustRest
+        let mustRest = ownAddress.mustRest || isUnresolved
         advertisingSets.want(advertisingWishes)
-        advertisingSets.isHeld = isUnaddressed && commands.family == .legacy
+        advertisingSets.isHeld = isUnresolved || (mustRest && commands.family == .legacy)
         advertisingSets.isFull = isFull
         advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
-        initiator.isHeld = isUnaddressed
-        initiator.want(isFull ? [] : wantedConnections)
+        initiator.isHeld = mustRest
+        initiator.want(isFull ? [] : unconnected(of: pending))
         initiator.privatePeers = privatePeers(among: initiator.wanted)
-        scanner.isHeld = isUnaddressed
+        initiator.resolvedPeers = resolvingList.resolved
+        scanner.isHeld = mustRest
         scanner.wanted = wantedScan
         sendGAPCommands()
         if gapRetryAt == nil, gapFailure != nil {
@@ -30,10 +34,13 @@ extension Host {
     /// The machines go their ways side by side, each one command at a time, since its next one builds on what became of
     /// the last; the command queue sends as many at once as the controller takes.
     private func sendGAPCommands() {
-        let isUnused =
-            scanner.isAtRest && initiator.isAtRest && (commands.family == .extended || advertisingSets.isAtRest)
+        let isQuiet = scanner.isAtRest && initiator.isAtRest
+        let isUnused = isQuiet && (commands.family == .extended || advertisingSets.isAtRest)
         if let address = ownAddress.next(isUnused: isUnused) {
             submit(HCILESetRandomAddress(address: address.bits), for: .ownAddress)
+        }
+        if let action = resolvingList.next(isUnused: isQuiet && advertisingSets.isAtRest) {
+            submit(commands.command(for: action), for: .resolvingList)
         }
         while let (set, action) = advertisingSets.next() {
             if let command = commands.command(for: action, of: set) {
@@ -104,23 +111,34 @@ extension Host {
             isActive: scans.contains { !$0.isPassive }, generation: scanGeneration)
     }
 
-    /// Whoever is to be connected and is not.
-    private var wantedConnections: [DeviceAddress] {
-        let connected = Set(links.values.lazy.filter(\.isClient).map(\.peer))
-        var addresses: [DeviceAddress] = []
-        for owner in ledger.owners(of: .central) {
-            for pending in ledger.record(owner).pendingConnections where !connected.contains(pending.peer) {
-                guard let address = peers[pending.peer]?.address, !addresses.contains(address) else { continue }
-                addresses.append(address)
-            }
+    /// Whoever is to be connected, whether they are or not.
+    private var pendingConnections: [(peer: PeerIdentifier, address: DeviceAddress)] {
+        var found: Set<PeerIdentifier> = []
+        return ledger.owners(of: .central).flatMap { ledger.record($0).pendingConnections }.compactMap { pending in
+            guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
+            return (pending.peer, address)
         }
-        return addresses
+    }
+
+    private func unconnected(of pending: [(peer: PeerIdentifier, address: DeviceAddress)]) -> [DeviceAddress] {
+        let connected = Set(links.values.lazy.filter(\.isClient).map(\.peer))
+        var found: Set<DeviceAddress> = []
+        return pending.filter { !connected.contains($0.peer) }.map(\.address).filter { found.insert($0).inserted }
+    }
+
+    /// The controller resolves those who are to be connected: also while they are, since the list is changed with nobody on
+    /// the air, and links come and go.
+    private func wantResolved(_ pending: [(peer: PeerIdentifier, address: DeviceAddress)]) {
+        resolvingList.want(pending.compactMap { resolvingEntry(of: $0.address) }) {
+            resolvingEntry(of: $0.identity.address) == $0
+        }
     }
 
     /// The command of a GAP machine was answered.
     func completedGAP(_ purpose: CommandPurpose, _ status: HCIErrorCode) {
         switch purpose {
         case .ownAddress: ownAddress.completed(status)
+        case .resolvingList: resolvingList.completed(status)
         case .advertiser(let set):
             advertisingSets.completed(set, status)
             announceAdvertising()

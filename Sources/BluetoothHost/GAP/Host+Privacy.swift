@@ -22,11 +22,15 @@ extension Host {
     }
 
     /// Of those who are wanted, who may be on the air under an address that only their key tells: no accept list finds
-    /// them, so that they are listened for.
+    /// them by itself.
     func privatePeers(among wanted: [DeviceAddress]) -> Set<DeviceAddress> {
-        Set(
-            wanted.filter { address in
-                IdentityAddress(address).flatMap(bondBook.bondForEncryption)?.peerIRK != nil
-            })
+        Set(wanted.filter { resolvingEntry(of: $0) != nil })
+    }
+
+    /// nil for whoever is no bonded peer, or has given no key.
+    func resolvingEntry(of address: DeviceAddress) -> ResolvingList.Entry? {
+        guard let identity = IdentityAddress(address), let irk = bondBook.bondForEncryption(with: identity)?.peerIRK
+        else { return nil }
+        return ResolvingList.Entry(identity: identity, irk: irk)
     }
 }

@@ -2,7 +2,7 @@ import BluetoothCore
 import HCI
 
 /// Keeps the controller connecting to whom it should: one standing attempt for all that are wanted, by address when that
-/// is one peer, else by the filter accept list. It never times out; a changed wish cancels and starts anew.
+/// is one peer whose address does not change, else by the filter accept list. It never times out; a changed wish cancels and starts anew.
 ///
 /// When more are wanted than the list holds, the others are listened for, and who is heard is connected to by its address
 /// in an attempt of its own, which is bounded: docs/GAP.md says why.
@@ -52,6 +52,8 @@ package struct Initiator {
     package var isHeld = false { didSet { if isHeld != oldValue { failure = nil } } }
     /// Of those who are wanted, who may be on the air under other addresses than the one that the accept list knows.
     package var privatePeers: Set<DeviceAddress> = []
+    /// Who is found by the accept list under whatever address, since the controller resolves it.
+    package var resolvedPeers: Set<DeviceAddress> = []
     package private(set) var failure: HCIErrorCode?
 
     private let acceptListCapacity: Int
@@ -78,7 +80,9 @@ package struct Initiator {
     }
 
     /// Some are wanted whom the accept list does not find: what advertises is to be told to ``heard(_:at:now:)``.
-    package var needsScan: Bool { (wanted.count > acceptListCapacity || !privatePeers.isEmpty) && !isHeld }
+    package var needsScan: Bool {
+        (wanted.count > acceptListCapacity || !privatePeers.isSubset(of: resolvedPeers)) && !isHeld
+    }
 
     /// Nothing runs, and nothing is asked of the controller.
     package var isAtRest: Bool { attempt == .none && outstanding == nil }
@@ -139,7 +143,8 @@ package struct Initiator {
         if let heard { return .peer(heard.onAir) }
         let listed = listed
         guard let first = listed.first else { return .nobody }
-        return listed.count == 1 ? .peer(first) : .list(Set(listed))
+        // An address alone is one on the air, unless the list says whose it is.
+        return listed.count == 1 && !resolvedPeers.contains(first) ? .peer(first) : .list(Set(listed))
     }
 
     private func missing() -> Action? {

@@ -21,7 +21,7 @@ extension Host {
     func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle] }
 
     func connectionComplete(
-        _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: LEPeerAddress,
+        _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: DeviceAddress?,
         _ facts: LinkFacts
     ) {
         // 0x02 ends a cancelled attempt; directed advertising, which ends with 0x3C, is nothing that this host does. The
@@ -40,7 +40,7 @@ extension Host {
         }
         // A link that the handle still stands for here is not there any more: it takes no slot.
         let isReplaced = link(at: handle) != nil
-        if let address = peerAddress.address, hasSlot(for: address, role, isReplaced: isReplaced) {
+        if let address = peerAddress, hasSlot(for: address, role, isReplaced: isReplaced) {
             let lifecycle = happened(.connected, at: handle)
             opened(handle, role, address, own: own, lifecycle, facts)
         } else {
