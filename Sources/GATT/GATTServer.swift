@@ -76,6 +76,19 @@ package struct GATTServer: Sendable {
     /// The bond is gone, and with it what was remembered of the client.
     package mutating func forget(bond: UInt64) { records[bond] = nil }
 
+    /// What was remembered of a client is remembered under its next bond. The returned mutations are to be persisted.
+    package mutating func inherit(_ record: GATTClientRecord, by bond: UInt64) -> [GATTMutation] {
+        var mutations = record.configurations.sorted { $0.key < $1.key }.map {
+            GATTMutation.clientCharacteristicConfiguration(bond: bond, handle: $0.key, value: $0.value)
+        }
+        if !record.supportedFeatures.isEmpty {
+            mutations.append(.clientSupportedFeatures(bond: bond, value: record.supportedFeatures))
+        }
+        if let hash = record.awareDatabaseHash { mutations.append(.changeAware(bond: bond, databaseHash: hash)) }
+        for mutation in mutations { mutation.apply(to: &records) }
+        return mutations
+    }
+
     mutating func remember(_ mutation: GATTMutation, _ outputs: inout [GATTOutput]) {
         mutation.apply(to: &records)
         outputs.append(.persist(mutation))
@@ -98,7 +111,8 @@ package struct GATTServer: Sendable {
             characteristics: [
                 .init(uuid: .deviceName, properties: .read, access: .readOnly, value: .static(name)),
                 .init(uuid: .appearance, properties: .read, access: .readOnly, value: .static(appearance)),
-                .init(uuid: .centralAddressResolution, properties: .read, access: .readOnly, value: .static([1])),
+                // Nothing here resolves a private address of this side that somebody else has made.
+                .init(uuid: .centralAddressResolution, properties: .read, access: .readOnly, value: .static([0])),
             ])
         let gatt = ServiceDefinition(
             uuid: .gattService,

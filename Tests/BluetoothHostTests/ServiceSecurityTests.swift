@@ -139,6 +139,46 @@ struct ServiceSecurityTests {
         #expect(sent() == before)
     }
 
+    @Test(
+        "Vol 3, Part G, 3.3.3.3: a subscription outlives the bond that it was made under, when a stronger one takes its place",
+        arguments: Duo.Side.allCases)
+    func subscriptionInherited(_ server: Duo.Side) throws {
+        let duo = try Duo()
+        try duo.bond()
+        try duo.reconnect()
+        let (app, client) = (try #require(duo[server].server), try #require(duo[server.other].client))
+        let definition = ServiceDefinition(
+            uuid: 0xFFD0,
+            characteristics: [
+                CharacteristicDefinition(
+                    uuid: 0xFFD1, properties: .notify, access: AttributeAccess(subscribe: .encrypted))
+            ])
+        var service: PublishedService?
+        duo[server].node.call { service = try? $0.publish(app.manager, definition) }
+        let notifying = try #require(service?.characteristics.first)
+        let configuration = try #require(notifying.configuration)
+        expectValue(duo.answer(to: try duo.read(by: server.other), of: server.other))
+        let peer = try #require(client.link?.peer)
+        duo[server.other].node.call {
+            _ = $0.setNotify(client.manager, peer, value: notifying.value, ccc: configuration, kind: .notify)
+        }
+        #expect(duo.world.run(forMilliseconds: 2_000) { app.subscriptions[notifying.value] == true })
+        for side in Duo.Side.allCases { duo.setAgent(side, .displayYesNo) }
+        expectValue(duo.answer(to: try duo.read(by: server.other, 1), of: server.other))
+        func update(_ value: UInt8) {
+            duo[server].node.call {
+                _ = $0.updateValue(app.manager, notifying.value, [value], to: nil, keepForAbsent: false)
+            }
+            duo.world.run(forMilliseconds: 1_000)
+        }
+        update(1)
+        try duo.reconnect()
+        expectValue(duo.answer(to: try duo.read(by: server.other), of: server.other))
+        update(2)
+        #expect(client.updates.map(\.value) == [[1], [2]])
+        #expect(app.subscriptions[notifying.value] == true)
+    }
+
     // MARK: A lost bond
 
     private static let bondLost = HostError.encryptionFailed(.pinOrKeyMissing)

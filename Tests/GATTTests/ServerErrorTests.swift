@@ -162,8 +162,8 @@ struct ServerErrorTests {
         #expect(bench.reply("060100FFFF00280018") == "0701000700")
         #expect(bench.reply("080100FFFF002A") == "0907" + "0300" + HexText.encode(Array("Latch".utf8)))
         #expect(bench.reply("080100FFFF012A") == "0904" + "0500" + "0807")
-        // Central Address Resolution: directed advertising may name this side by a private address.
-        #expect(bench.reply("080100FFFFA62A") == "0903" + "0700" + "01")
+        // Central Address Resolution: directed advertising that names this side by a private address is not understood.
+        #expect(bench.reply("080100FFFFA62A") == "0903" + "0700" + "00")
         #expect(bench.reply("120700" + "00") == "0112" + "0700" + "03", "nobody writes it")
     }
 }

@@ -130,7 +130,24 @@ extension Host {
             link.pairingWindow = pairingWindowNumber
             if link.pairing.isPairing { attemptBegan(link) }
         }
-        for output in outputs { perform(output, on: link) }
+        let record = recordToInherit(link, outputs)
+        for output in outputs {
+            if case .completed(let bond) = output, let record {
+                for mutation in server.inherit(record, by: UInt64(bitPattern: bond.id.rawValue)) {
+                    persist(.gatt(mutation))
+                }
+            }
+            perform(output, on: link)
+        }
+    }
+
+    /// A client that makes its bond a stronger one, on a link that the bond encrypts, goes on as it was: its subscriptions
+    /// are its own. One that an operator enrols anew begins anew.
+    private func recordToInherit(_ link: Link, _ outputs: [PairingOutput]) -> GATTClientRecord? {
+        guard link.isProven, let old = link.bond,
+            outputs.contains(where: { if case .completed(let bond) = $0 { bond.credential == nil } else { false } })
+        else { return nil }
+        return server.records[UInt64(bitPattern: old.rawValue)]
     }
 
     private func perform(_ output: PairingOutput, on link: Link) {
