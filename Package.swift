@@ -106,7 +106,8 @@ let package = Package(
             name: "latch",
             dependencies: [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
-                "DaemonControl", "Drills", "GATT", "HCITransport", "HostComposition", "LockCentral", "LockPeripheral",
+                "DaemonControl", "Drills", "GATT", "HCI", "HCITransport", "HostComposition", "LockCentral",
+                "LockPeripheral",
                 "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
             swiftSettings: swift),
@@ -144,17 +145,21 @@ let package = Package(
             ],
             path: "Tests/Interop/InteropPeer", swiftSettings: swift),
 
+        // What several rooms' tests share.
+        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swift),
+
         tests("BluetoothCore"),
         tests("BluetoothCrypto", ["BluetoothCore"]),
-        tests("HCI", ["BluetoothCore"]),
+        tests("HCI", ["BluetoothCore", "TestSupport"]),
         tests("L2CAP", ["BluetoothCore"]),
         tests("ATT", ["BluetoothCore"]),
-        tests("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
+        tests("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto", "TestSupport"]),
         tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
         tests(
             "BluetoothHost",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
+                "TestSupport",
             ]),
         tests(
             "CoreBluetoothEssentials",
@@ -183,18 +188,24 @@ let package = Package(
             "StatePersistence",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "SecurityManager",
-                "StoreHammer",
+                "StoreHammer", "TestSupport",
             ]),
         tests(
             "LockPersistence",
             [
                 "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
+                "TestSupport",
             ]),
         tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio"),
         tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
-        tests("latch", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl", "HCITransport", "StatePersistence"]),
+        tests(
+            "latch",
+            [
+                "BluetoothCore", "BluetoothHost", "CLinux", "CSQLite", "DaemonControl", "HCI", "HCITransport",
+                "StatePersistence",
+            ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",
             swiftSettings: swift),

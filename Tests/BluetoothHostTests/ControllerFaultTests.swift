@@ -4,6 +4,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import TestSupport
 import Testing
 
 /// A controller that fails, is silent, or says what it should not.

@@ -4,6 +4,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import TestSupport
 import Testing
 
 /// The whole life of a key and a lock, killed at every output: what is on disk is enough to carry on, and no more than

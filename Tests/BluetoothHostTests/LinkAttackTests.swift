@@ -3,6 +3,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import TestSupport
 import Testing
 
 /// What one link can do to the others: nothing.

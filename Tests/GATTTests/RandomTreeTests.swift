@@ -1,5 +1,6 @@
 import ATT
 import BluetoothCore
+import TestSupport
 import Testing
 
 @testable import GATT

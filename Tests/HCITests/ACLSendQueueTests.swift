@@ -1,4 +1,5 @@
 import BluetoothCore
+import TestSupport
 import Testing
 
 @testable import HCI
@@ -198,11 +199,11 @@ struct ACLSendQueueTests {
 
     @Test("any traffic: credits hold, links' PDUs arrive whole and in order, each token ends once")
     func property() throws {
-        var random = SeededRandom()
+        var random = SeededGenerator(announcedBy: "ACLSendQueueTests")
         for _ in 0..<60 { try simulate(&random) }
     }
 
-    private func simulate(_ random: inout SeededRandom) throws {
+    private func simulate(_ random: inout SeededGenerator) throws {
         let count = Int.random(in: 1...6, using: &random)
         var queue = try ACLSendQueue(octets: 27, count: count, links: [])
         var model = Model()

@@ -1,4 +1,5 @@
 import BluetoothCore
+import TestSupport
 import Testing
 
 @testable import HCI
@@ -225,7 +226,7 @@ struct CommandQueueTests {
 
     @Test("any order of answers and allowances: never more outstanding than allowed, one completion for each token")
     func property() {
-        var random = SeededRandom()
+        var random = SeededGenerator(announcedBy: "CommandQueueTests")
         for _ in 0..<200 {
             var queue = CommandQueue()
             var outstanding: [HCIOpcode] = []

@@ -1,4 +1,5 @@
 import BluetoothCore
+import TestSupport
 import Testing
 
 @testable import HCI
@@ -130,7 +131,7 @@ struct EventCodecTests {
 
     @Test("Attack: no octets whatever trap the decoder")
     func noise() {
-        var random = SeededRandom()
+        var random = SeededGenerator(announcedBy: "EventCodecTests")
         for _ in 0..<20_000 {
             var octets = (0..<Int.random(in: 0...64, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)

@@ -3,6 +3,7 @@ import LockCentral
 import LockPeripheral
 import LockProtocol
 import StatePersistence
+import TestSupport
 import Testing
 
 @testable import LockPersistence

@@ -2,6 +2,7 @@ import BluetoothCore
 import LockPeripheral
 import LockProtocol
 import StatePersistence
+import TestSupport
 import Testing
 
 @testable import LockPersistence

@@ -131,17 +131,12 @@ struct PairingFailureCaseTests {
         let response = try #require(side.receive(request).sent.first)
         guard case .pairingResponse(let said) = response else { throw Surprise() }
         #expect(said.authReq.rawValue & 0xE0 == 0)
-        let tk = AES128(key: Secret([UInt8](repeating: 0, count: 16)))
-        func confirm(_ random: UInt128) -> UInt128 {
-            LegacyToolbox.c1(
-                tk: tk, random: random, request: request.encoded, response: response.encoded,
-                initiator: Fixture.initiatorAddress, responder: Fixture.responderAddress)
-        }
-        guard case .pairingConfirm(let committed) = side.receive(.pairingConfirm(confirm(7))).sent.first,
+        let check = LegacyCheck(request: request, response: response)
+        guard case .pairingConfirm(let committed) = side.receive(.pairingConfirm(check.confirm(7))).sent.first,
             case .pairingRandom(let random) = side.receive(.pairingRandom(7)).sent.first
         else { throw Surprise() }
-        #expect(committed == confirm(random))
-        #expect(side.machine.longTermKey == LegacyToolbox.s1(tk: tk, r1: random, r2: 7))
+        #expect(committed == check.confirm(random))
+        #expect(side.machine.longTermKey == check.shortTermKey(random, 7))
     }
 
     @Test("3.5.1: AuthReq's reserved bits of a legacy responder, too")
@@ -153,19 +148,35 @@ struct PairingFailureCaseTests {
             PairingFeatures(
                 ioCapability: .noInputNoOutput, oobDataFlag: 0, authReq: AuthReq(rawValue: 0xE1),
                 initiatorKeyDistribution: [.idKey], responderKeyDistribution: [.encKey, .idKey]))
-        let tk = AES128(key: Secret([UInt8](repeating: 0, count: 16)))
+        let check = LegacyCheck(request: request, response: response)
+        guard case .pairingConfirm(let committed) = side.receive(response).sent.first,
+            case .pairingRandom(let random) = side.receive(.pairingConfirm(check.confirm(9))).sent.first
+        else { throw Surprise() }
+        #expect(committed == check.confirm(random))
+        #expect(
+            side.receive(.pairingRandom(9)).contains(.startEncryption(ltk: check.shortTermKey(9, random)))
+        )
+    }
+
+    /// What both sides of legacy Just Works compute over the octets that they exchanged.
+    private struct LegacyCheck {
+        let request: SMPPDU
+        let response: SMPPDU
+        private let tk = AES128(key: Secret([UInt8](repeating: 0, count: 16)))
+
+        init(request: SMPPDU, response: SMPPDU) {
+            self.request = request
+            self.response = response
+        }
+
         func confirm(_ random: UInt128) -> UInt128 {
             LegacyToolbox.c1(
                 tk: tk, random: random, request: request.encoded, response: response.encoded,
                 initiator: Fixture.initiatorAddress, responder: Fixture.responderAddress)
         }
-        guard case .pairingConfirm(let committed) = side.receive(response).sent.first,
-            case .pairingRandom(let random) = side.receive(.pairingConfirm(confirm(9))).sent.first
-        else { throw Surprise() }
-        #expect(committed == confirm(random))
-        #expect(
-            side.receive(.pairingRandom(9)).contains(.startEncryption(ltk: LegacyToolbox.s1(tk: tk, r1: 9, r2: random)))
-        )
+
+        /// `r1` is the responder's random value.
+        func shortTermKey(_ r1: UInt128, _ r2: UInt128) -> Secret { LegacyToolbox.s1(tk: tk, r1: r1, r2: r2) }
     }
 
     private struct Surprise: Error {}

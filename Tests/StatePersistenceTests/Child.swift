@@ -65,27 +65,3 @@ final class Child {
         return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
     }
 }
-
-/// Numbers that a printed seed brings back: LATCH_TEST_SEED.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    /// The seed of this run, printed.
-    static func announced(_ test: String) -> (generator: Self, seed: UInt64) {
-        let given = getenv("LATCH_TEST_SEED").flatMap { UInt64(String(cString: $0)) }
-        let seed = given ?? UInt64.random(in: 0 ... .max)
-        print("\(test): LATCH_TEST_SEED=\(seed)")
-        return (Self(seed: seed), seed)
-    }
-
-    /// SplitMix64.
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ mixed >> 30) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ mixed >> 27) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ mixed >> 31
-    }
-}

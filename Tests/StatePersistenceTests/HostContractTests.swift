@@ -3,6 +3,7 @@ import BluetoothCrypto
 import BluetoothHost
 import GATT
 import SecurityManager
+import TestSupport
 import Testing
 
 @testable import StatePersistence
@@ -52,7 +53,8 @@ struct HostContractTests {
 
     @Test("any sequence of facts reads back the same from both, whether or not the store was loaded before")
     func random() throws {
-        var (generator, seed) = SeededGenerator.announced("HostContractTests.random")
+        var generator = SeededGenerator(announcedBy: "HostContractTests.random")
+        let seed = generator.seed
         let memory = MemoryHostStore()
         for round in 0..<30 {
             let state = try scratch.open()

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import StatePersistence
@@ -22,7 +23,8 @@ struct KillTests {
 
     @Test("Killed at any moment of committing and checkpointing: what was acknowledged is there, at most one more")
     func killedWhileCommitting() throws {
-        var (generator, seed) = SeededGenerator.announced("killedWhileCommitting")
+        var generator = SeededGenerator(announcedBy: "killedWhileCommitting")
+        let seed = generator.seed
         var first = 0
         for round in 0..<25 {
             let child = Child.hammer("commit", scratch.database, "\(first)", "1000000", "5")

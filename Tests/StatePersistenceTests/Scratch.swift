@@ -1,35 +1,17 @@
 import BluetoothCore
 import BluetoothCrypto
 import Glibc
+import TestSupport
 
 @testable import StatePersistence
 
-/// A directory of mode 0700 that goes away with its owner.
+/// A directory for a store, gone with its owner.
 final class Scratch {
-    let directory: String
+    private let folder = ScratchDirectory()
 
-    init() {
-        var template = Array("/tmp/latch-store-XXXXXX\0".utf8CString)
-        guard mkdtemp(&template) != nil else { fatalError("mkdtemp") }
-        directory = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
-    }
-
-    deinit { remove(directory) }
-
+    var directory: String { folder.path }
     var database: String { directory + "/latch.db" }
-
-    var files: [String] {
-        guard let listing = opendir(directory) else { return [] }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names.sorted()
-    }
+    var files: [String] { folder.files }
 
     /// The digest of every file's octets, but for the lock (which has none) and the index of the log (which SQLite
     /// derives from it).
@@ -68,14 +50,6 @@ final class Scratch {
     static func mode(_ path: String) -> UInt32 {
         var found = stat()
         return lstat(path, &found) == 0 ? found.st_mode & 0o7777 : 0
-    }
-
-    private func remove(_ path: String) {
-        for name in files {
-            let path = directory + "/" + name
-            if unlink(path) != 0 { rmdir(path) }
-        }
-        rmdir(path)
     }
 }
 
