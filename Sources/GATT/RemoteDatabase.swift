@@ -13,6 +13,13 @@ package struct RemoteDatabase: Hashable, Sendable {
         self.hash = hash
         self.services = services
     }
+
+    /// The first characteristic of the GATT service that is of this type.
+    ///
+    /// Core 5.4, Vol 3, Part G, 7 (Defined Generic Attribute Profile Service)
+    package func gattServiceCharacteristic(_ uuid: BluetoothUUID) -> RemoteCharacteristic? {
+        services.lazy.filter { $0.uuid == .gattService }.flatMap(\.characteristics).first { $0.uuid == uuid }
+    }
 }
 
 package struct RemoteService: Hashable, Sendable {

@@ -58,9 +58,9 @@ extension Host {
     ///
     /// Core 5.4, Vol 3, Part G, 7.2 (Client Supported Features); 2.5.2.1 (Robust Caching)
     private func claimFeatures(_ link: Link, of database: RemoteDatabase) {
-        let characteristic = database.services.lazy.filter { $0.uuid == .gattService }.flatMap(\.characteristics)
-            .first { $0.uuid == .clientSupportedFeatures && $0.properties.contains(.write) }
-        guard let characteristic else { return }
+        guard let characteristic = database.gattServiceCharacteristic(.clientSupportedFeatures),
+            characteristic.properties.contains(.write)
+        else { return }
         var features = ClientSupportedFeature.multipleHandleValueNotifications
         if database.hash != nil { features |= ClientSupportedFeature.robustCaching }
         start(.write(characteristic.value, [features]), .claimFeatures, makeToken(), on: link)

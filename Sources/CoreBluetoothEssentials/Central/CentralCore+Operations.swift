@@ -265,9 +265,7 @@ extension CentralCore {
 
     /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
     private func subscribeToServiceChanged(_ peripheral: CBPeripheral, _ database: RemoteDatabase) {
-        let found = database.services.lazy.filter { $0.uuid == .gattService }.flatMap(\.characteristics)
-            .first { $0.uuid == .serviceChanged }
-        guard let found,
+        guard let found = database.gattServiceCharacteristic(.serviceChanged),
             let configuration = found.descriptors.first(where: { $0.uuid == .clientCharacteristicConfiguration })
         else { return }
         start(.subscribeToServiceChanged, at: peripheral) { host, id in
