@@ -94,7 +94,7 @@ private struct GAPWorld {
             initiator.retry()
         case 13:
             let peer = Self.peer(input.octet())
-            initiator.heard(peer, at: input.bool() ? peer : Self.peer(input.octet()), now: now)
+            _ = initiator.heard(peer, at: input.bool() ? peer : Self.peer(input.octet()), now: now)
         case 14:
             now = now.advanced(byMilliseconds: input.milliseconds())
             initiator.timerFired(now: now)

@@ -18,10 +18,8 @@ extension Host {
         // A bonded peer's private address is the peer's.
         var address = onAir
         if case .bonded(let identity) = bondBook.resolve(onAir) { address = identity.address }
-        if advertisement.isConnectable, initiator.needsScan {
-            initiator.heard(address, at: onAir, now: now)
-            reconcile()
-        }
+        // Nearly every advertisement changes nothing, and costs nothing more then.
+        if advertisement.isConnectable, initiator.heard(address, at: onAir, now: now) { reconcile() }
         report(advertisement, of: address)
     }
 

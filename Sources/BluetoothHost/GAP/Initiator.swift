@@ -170,14 +170,16 @@ package struct Initiator {
 // MARK: Those whom the accept list has no room for
 
 extension Initiator {
-    /// Somebody can be connected to now, `onAir`, who may be wanted under that address or another.
-    package mutating func heard(_ address: DeviceAddress, at onAir: DeviceAddress, now: Instant) {
+    /// Somebody can be connected to now, `onAir`, who may be wanted under that address or another. Whether they are, and
+    /// ``next()`` has something else to do than before.
+    package mutating func heard(_ address: DeviceAddress, at onAir: DeviceAddress, now: Instant) -> Bool {
         guard needsScan, heard == nil, wanted.contains(address), onAir != address || !listed.contains(address)
-        else { return }
-        if let listTurnUntil, now < listTurnUntil { return }
-        if let tried = triedUntil[address], now < tried { return }
+        else { return false }
+        if let listTurnUntil, now < listTurnUntil { return false }
+        if let tried = triedUntil[address], now < tried { return false }
         heard = Heard(
             wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: Self.heardAttemptMilliseconds))
+        return true
     }
 
     /// When ``timerFired(now:)`` has something to do.
