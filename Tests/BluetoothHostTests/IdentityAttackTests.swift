@@ -91,6 +91,47 @@ import Testing
         #expect(kept() == [])
     }
 
+    @Test("A central that stays away has the newest updates kept for it; back, it gets them all before it is told more")
+    func keptForAbsent() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration)
+        let owner = try fortress.impostor()
+        func comeBack() throws {
+            #expect(owner.connect(to: try fortress.lockAddress()))
+            owner.encrypt(fortress.bond.ltk)
+        }
+        func update(_ value: Int) -> Bool {
+            var isTaken = false
+            fortress.lock.call {
+                isTaken = $0.updateValue(
+                    app.manager, service.characteristics[2].value, [UInt8(truncatingIfNeeded: value)], to: nil,
+                    keepForAbsent: true)
+            }
+            return isTaken
+        }
+        try comeBack()
+        #expect(owner.request([0x12] + octets(ccc) + [2, 0]) == [0x13])
+        owner.disconnect()
+        let most = RestorationLedger.queuedUpdatesOfCentralMaximum
+        for value in 0...most { #expect(update(value)) }
+        #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates).count == most)
+        try comeBack()
+        // Here again, it has not confirmed anything yet: what waits for it gives way to nothing.
+        #expect(owner.run(1_000) { owner.att.last?.first == 0x1D })
+        #expect(!update(most + 1))
+        var confirmed: [UInt8] = []
+        while owner.run(1_000, until: { owner.att.count { $0.first == 0x1D } > confirmed.count }) {
+            confirmed.append(try #require(owner.att.last?.last))
+            owner.send([0x1E], on: RawPeer.attributeProtocol)
+        }
+        #expect(confirmed == (1...most).map { UInt8($0) })
+        #expect(app.readyCalls >= 1)
+        #expect(update(most + 1))
+        #expect(owner.run(1_000) { owner.att.last?.last == UInt8(most + 1) })
+    }
+
     @Test("A Long Term Key Request with another Rand or EDIV, or of a peer without a bond, is refused")
     func longTermKeyRequests() throws {
         let fortress = try Fortress()

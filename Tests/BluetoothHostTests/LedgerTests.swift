@@ -66,33 +66,45 @@ import Testing
         var ledger = RestorationLedger([:])
         var facts: [HostMutation] = []
         let (owner, _) = ledger.register(role: .peripheral, identifier: "door")
-        func queue(_ value: UInt8, indication: Bool) -> UInt64? {
+        func queue(_ value: UInt8, indication: Bool) {
             ledger.queue(
                 owner, bond: BondID(1), handle: AttributeHandle(9), isIndication: indication, value: [value], &facts)
         }
-        #expect(queue(1, indication: false) != nil)
-        #expect(queue(2, indication: false) != nil)
-        #expect(queue(3, indication: true) != nil)
-        #expect(queue(4, indication: true) != nil)
+        queue(1, indication: false)
+        queue(2, indication: false)
+        queue(3, indication: true)
+        queue(4, indication: true)
         #expect(ledger.record(owner).queuedUpdates.map(\.value) == [[2], [3], [4]])
         ledger.forget(bond: BondID(1), &facts)
         #expect(ledger.record(owner).queuedUpdates.isEmpty)
     }
 
-    @Test("The queue of updates takes no more than its bound")
+    @Test(
+        "One update past those that one central may have waiting displaces its oldest, on the disk too, and nobody else's"
+    )
     func bound() {
         var ledger = RestorationLedger([:])
         var facts: [HostMutation] = []
-        let (owner, _) = ledger.register(role: .peripheral, identifier: nil)
-        for index in 0..<RestorationLedger.queuedUpdatesMaximum {
-            #expect(
-                ledger.queue(
-                    owner, bond: BondID(1), handle: AttributeHandle(UInt16(index)), isIndication: true, value: [],
-                    &facts) != nil)
+        let (owner, _) = ledger.register(role: .peripheral, identifier: "door")
+        func queue(_ bond: BondID, _ index: Int) -> UInt64 {
+            ledger.queue(
+                owner, bond: bond, handle: AttributeHandle(9), isIndication: true,
+                value: [UInt8(truncatingIfNeeded: index)], &facts)
         }
-        #expect(
-            ledger.queue(owner, bond: BondID(1), handle: AttributeHandle(999), isIndication: true, value: [], &facts)
-                == nil)
+        let other = queue(BondID(2), 0)
+        let sequences = (0..<RestorationLedger.queuedUpdatesOfCentralMaximum).map { queue(BondID(1), $0) }
+        #expect(ledger.isQueueFull(owner, BondID(1)) && !ledger.isQueueFull(owner, BondID(2)))
+        #expect(ledger.record(owner).queuedUpdates.map(\.sequence) == [other] + sequences)
+        facts = []
+        let oneMore = queue(BondID(1), 0)
+        #expect(ledger.record(owner).queuedUpdates.map(\.sequence) == [other] + sequences.dropFirst() + [oneMore])
+        #expect(facts.count == 2)
+        guard case .updateDelivered(_, sequence: sequences[0]) = facts.first else {
+            Issue.record("\(facts)")
+            return
+        }
+        ledger.delivered(owner, sequence: sequences[1], &facts)
+        #expect(!ledger.isQueueFull(owner, BondID(1)))
     }
 }
 

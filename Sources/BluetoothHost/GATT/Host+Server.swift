@@ -93,15 +93,17 @@ extension PublishedService {
 
 extension Host {
     /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
-    /// subscribers that are away, or have not proved themselves yet, get the value when they have. False says that some
-    /// queue is full: nothing was sent, and `readyToUpdate` will come.
+    /// subscribers that are away, or have not proved themselves yet, get the value when they have; for each, the newest
+    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come.
     package func updateValue(
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
         func isChosen(_ link: Link) -> Bool { recipients?.contains(link.id) ?? true }
+        let isKept = keepForAbsent && recipients == nil
         func hasRoom(_ link: Link) -> Bool {
             controller.hasRoom(for: link.handle) && !isIndicationAwaitingRoom(handle, on: link)
+                && !(isKept && isCatchingUp(link, owner))
         }
         guard linksInOrder.allSatisfy({ !isChosen($0) || hasRoom($0) }) else {
             controller.roomIsAwaited = true
@@ -109,7 +111,7 @@ extension Host {
         }
         // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
         // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
-        let kept = keepForAbsent && recipients == nil ? keep(owner, handle, value) : []
+        let kept = isKept ? keep(owner, handle, value) : []
         for link in linksInOrder where isChosen(link) {
             if link.isProven, let bond = link.bond, kept.contains(bond) {
                 deliverQueuedUpdates(to: link)
@@ -118,6 +120,12 @@ extension Host {
             }
         }
         return true
+    }
+
+    /// What waited for this central goes out one by one, and is as much as may wait: nothing of it gives way to what is new.
+    private func isCatchingUp(_ link: Link, _ owner: RestorationLedger.Owner) -> Bool {
+        guard link.hasWaitingUpdates || !link.updatesUnderWay.isEmpty, let bond = link.bond else { return false }
+        return ledger.isQueueFull(owner, bond)
     }
 
     private func isIndicationAwaitingRoom(_ handle: AttributeHandle, on link: Link) -> Bool {
@@ -137,19 +145,19 @@ extension Host {
         }
     }
 
-    /// Queues a value for every bonded subscriber; says for whom there was room.
+    /// Queues a value for every bonded subscriber; says for whom.
     private func keep(_ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8]) -> Set<BondID> {
         guard let configuration = configurationHandle(of: handle) else { return [] }
         var kept: Set<BondID> = []
         for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
             let bond = BondID(Int64(bitPattern: number))
             guard let wanted = record.configurations[configuration], !wanted.isEmpty else { continue }
-            let sequence = withLedger {
+            _ = withLedger {
                 $0.queue(
                     owner, bond: bond, handle: handle, isIndication: !wanted.contains(.notification), value: value,
                     &$1)
             }
-            if sequence != nil { kept.insert(bond) }
+            kept.insert(bond)
         }
         return kept
     }

@@ -166,23 +166,26 @@ extension RestorationLedger {
         }
     }
 
-    /// Updates that one owner may have waiting for bonded centrals that are away; a newer notification of the same
-    /// characteristic replaces an older one.
-    package static let queuedUpdatesMaximum = 256
+    /// Updates that one bonded central may have waiting; a newer notification of the same characteristic replaces an older
+    /// one.
+    package static let queuedUpdatesOfCentralMaximum = 64
 
-    /// The update's sequence; nil when the queue is full.
+    /// Whether one more update for this central displaces its oldest.
+    package func isQueueFull(_ owner: Owner, _ bond: BondID) -> Bool {
+        (entries[owner]?.record.queuedUpdates.count { $0.bond == bond } ?? 0) >= Self.queuedUpdatesOfCentralMaximum
+    }
+
+    /// The update's sequence. Of a central that stays away, what is newest is kept.
+    @discardableResult
     package mutating func queue(
         _ owner: Owner, bond: BondID, handle: AttributeHandle, isIndication: Bool, value: [UInt8],
         _ facts: inout [HostMutation]
-    ) -> UInt64? {
+    ) -> UInt64 {
         let waiting = record(owner).queuedUpdates
-        if !isIndication,
-            let old = waiting.first(where: { $0.bond == bond && $0.valueHandle == handle && !$0.isIndication })
-        {
-            delivered(owner, sequence: old.sequence, &facts)
-        } else if waiting.count >= Self.queuedUpdatesMaximum {
-            return nil
-        }
+        let replaced =
+            waiting.first { $0.bond == bond && $0.valueHandle == handle && !$0.isIndication && !isIndication }
+            ?? (isQueueFull(owner, bond) ? waiting.first { $0.bond == bond } : nil)
+        if let replaced { delivered(owner, sequence: replaced.sequence, &facts) }
         let update = QueuedUpdate(
             sequence: nextSequence, bond: bond, valueHandle: handle, isIndication: isIndication, value: value)
         nextSequence += 1
