@@ -66,13 +66,33 @@ import Testing
         #expect(ask(second, Self.passkeyRequest) == Self.notSupported)
         #expect(third.connect(to: door))
         #expect(ask(third, Self.passkeyRequest) == Self.notSupported)
-        // The operator opens the window once more while the attempt lasts: still one.
-        open(fortress, .passkeyDisplay)
-        #expect(ask(second, Self.passkeyRequest) == Self.notSupported)
         // The attempt is given up: the next may try.
         first.send([0x05, 0x08], on: RawPeer.securityManager)
         first.run(100)
         #expect(ask(third, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test(
+        "Slow pairing: an attempt ends with its window, and keeps nobody from the next one", arguments: [false, true])
+    func slowPairing(_ isClosedBetween: Bool) throws {
+        let fortress = try Fortress()
+        open(fortress, .passkeyDisplay)
+        let (slow, other) = (fortress.stranger(1), fortress.stranger(2))
+        #expect(slow.connect(to: try fortress.lockAddress()))
+        #expect(other.connect(to: try fortress.lockAddress()))
+        #expect(ask(slow, Self.passkeyRequest)?.first == 0x02)
+        if isClosedBetween {
+            fortress.lock.call { $0.setPairingWindow(nil) }
+            slow.run(100)
+            #expect(slow.smp.last == [0x05, 0x08])
+            #expect(ask(other, Self.passkeyRequest) == Self.notSupported)
+        }
+        open(fortress, .passkeyDisplay)
+        slow.run(100)
+        #expect(slow.smp.last == [0x05, 0x08])
+        #expect(ask(other, Self.passkeyRequest)?.first == 0x02)
+        #expect(ask(slow, Self.passkeyRequest) == Self.notSupported)
+        #expect(try fortress.app().paired.count == 2, "the owner's, and the one that was ended")
     }
 
     @Test("An out-of-band offer is burnt by any attempt, one that fails at once among them")

@@ -218,6 +218,30 @@ struct BondLifeTests {
         BondBook(localIdentity: try Fixture.local(.responder), bonds: bonds)
     }
 
+    @Test("One unnamed bond past the bound is refused; names, renewals and whoever comes after a deletion are not")
+    func unnamedBound() throws {
+        func identity(_ number: Int) -> DeviceAddress {
+            DeviceAddress(kind: .random, bits: 0xC0DE_0000_0000 | UInt64(number))
+        }
+        let most = BondBook.unnamedBondsMaximum
+        let book = try book(
+            (1..<most).map { try Fixture.bond(Int64($0), identity: identity($0), model: .justWorks) }
+                + [try Fixture.bond(9_999, identity: identity(9_999), credential: "alice")])
+        let strength = try Fixture.bond(1, model: .justWorks).strength
+        func replaceable(_ number: Int, credential: String? = nil) -> [BondID]? {
+            book.replaceable(
+                by: identity(number), identity: IdentityAddress(identity(number)), credential: credential,
+                renewable: [BondID(1)], strength: strength)
+        }
+        #expect(replaceable(most) == [])
+        _ = book.admit(try Fixture.bond(Int64(most), identity: identity(most), model: .justWorks), replacing: [])
+        #expect(replaceable(most + 1) == nil)
+        #expect(replaceable(most + 1, credential: "bob") == [])
+        #expect(replaceable(1) == [BondID(1)])
+        _ = book.delete(BondID(1))
+        #expect(replaceable(most + 1) == [])
+    }
+
     @Test("A restart deletes what was provisional, and nothing else")
     func discard() throws {
         let book = try book([

@@ -187,6 +187,19 @@ struct KeyDistributionAttackTests {
         #expect(!rig.responder.persisted.contains(.delete(owned.id)))
     }
 
+    @Test("Pairing again and again: of those that were never confirmed the last two stay, beside what was")
+    func unprovenAreReplaced() throws {
+        func bond(_ id: Int64, _ state: BondState) throws -> Bond {
+            try Fixture.bond(id, identity: Fixture.responderAddress, state: state, credential: "front door")
+        }
+        let bonds = try [bond(9, .confirmed), bond(8, .unconfirmed), bond(7, .unconfirmed)]
+        #expect(bonds.count == 1 + BondBook.unprovenBondsOfPeerMaximum)
+        let side = try attack(.initiator, bonds: bonds, credential: "front door")
+        let bond = try #require(side.completed)
+        #expect(side.persisted == [.delete(BondID(8)), .upsert(bond)])
+        #expect(Set(side.book.bonds.map(\.id)) == [BondID(9), BondID(7), bond.id])
+    }
+
     @Test("The initiator keeps the old bond until the new one is confirmed")
     func initiatorKeepsOld() throws {
         let owned = try Fixture.bond(7, identity: Fixture.responderAddress, credential: "front door")

@@ -8,18 +8,22 @@ import SecurityManager
 // MARK: Pairing
 
 extension Host {
-    /// Opens the window in which a stranger may pair, or closes it (nil). An out-of-band offer is burnt by the first
-    /// attempt, whatever becomes of it.
+    /// Opens the window in which a stranger may pair, or closes it (nil). An attempt ends with its window, so that nobody
+    /// keeps the next one to himself. An out-of-band offer is burnt by the first attempt, whatever becomes of it.
     package func setPairingWindow(_ window: PairingWindow?) {
-        pairingWindow = window
+        pairingWindow = nil
         pairingWindowNumber += 1
+        for link in linksInOrder where link.role == .peripheral && link.isPairingPinned {
+            pairing(link, .cancel(.unspecifiedReason))
+        }
+        pairingWindow = window
         pairingFailures = 0
         rearm()
         reconcile()
     }
 
     /// Attempts that may fail in one window; then only the operator opens another.
-    static let pairingFailuresMaximum = 3
+    package static let pairingFailuresMaximum = 3
 
     /// Lets the peer of a link pair if the window is open and nobody else is at it.
     func armPairing(_ link: Link) {

@@ -49,7 +49,7 @@ package final class LockDaemon {
     }
 
     /// So many enrolment attempts in vain close the window; only the operator opens it again.
-    package static let enrolmentFailuresMaximum = 3
+    package static let enrolmentFailuresMaximum = Host.pairingFailuresMaximum
 
     let configuration: Configuration
     let surroundings: Surroundings

@@ -7,6 +7,11 @@ import BluetoothCrypto
 /// Core 5.4, Vol 3, Part C, 9.4 (Bonding modes and procedures)
 package final class BondBook {
     package let localIdentity: LocalIdentity
+    /// Bonds without a credential: whoever comes by may make them, under another name each time. Those that are there stay,
+    /// and one more is refused.
+    package static let unnamedBondsMaximum = 256
+    /// Bonds of one peer that have yet to prove themselves.
+    package static let unprovenBondsOfPeerMaximum = 2
 
     private struct Entry {
         var bond: Bond
@@ -138,7 +143,19 @@ package final class BondBook {
             bond.credential == credential && (credential != nil || renewable.contains(bond.id))
                 && strength.isAtLeast(bond.strength)
         }
-        return mayReplace ? matching.map(\.id) : nil
+        guard mayReplace else { return nil }
+        if credential == nil, matching.isEmpty, bonds.count(where: { $0.credential == nil }) >= Self.unnamedBondsMaximum
+        {
+            return nil
+        }
+        return matching.map(\.id)
+    }
+
+    /// Of those that a new bond with `identity` would replace, the bonds that never proved themselves and that it has no room
+    /// beside. The newest stays: the peer may have come to the end of that pairing and not of this one.
+    package func surplus(with identity: IdentityAddress, among ids: [BondID]) -> [BondID] {
+        bonds(with: identity).filter { $0.state == .unconfirmed && ids.contains($0.id) }.map(\.id)
+            .dropLast(Self.unprovenBondsOfPeerMaximum - 1)
     }
 
     /// Keeps a provisional bond: on disk before the first key leaves, of no use until it is admitted.

@@ -58,7 +58,8 @@ extension PairingMachine {
                 renewable: keys.agreed.parameters.renewable, strength: bond.strength)
         else { return fail(.identityTaken, telling: .keyRejected, &turn) }
         let isProven = role == .responder && !keys.agreed.keys(from: .initiator).isEmpty
-        turn.persist(turn.book.admit(bond, replacing: isProven ? replaced : []))
+        let surplus = turn.book.surplus(with: identity, among: replaced)
+        turn.persist(turn.book.admit(bond, replacing: isProven ? replaced : surplus))
         if role == .initiator { sendKeys(keys, turn.book.localIdentity, &turn) }
         state = .idle(refusing: .pairingNotSupported)
         deadline = nil
