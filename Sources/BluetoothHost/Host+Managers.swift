@@ -67,6 +67,7 @@ extension Host {
             consider(link.lifecycle.deadline)
         }
         for link in rejectedLinks.values { consider(link.deadline) }
+        consider(lastSlotDeadline)
         return earliest
     }
 
@@ -90,6 +91,7 @@ extension Host {
         }
         for link in linksInOrder { timerFired(link) }
         endOverdueLinks()
+        freeLastSlot()
     }
 
     func setState(_ new: HostState) {

@@ -112,6 +112,33 @@ import Testing
         #expect(owner.connect(to: door))
     }
 
+    @Test("An owner's address holds the last slot for thirty seconds, and for ever only with the owner's key")
+    func lastSlot() throws {
+        for hasKey in [false, true] {
+            let fortress = try Fortress(linksMaximum: 2)
+            let door = try fortress.lockAddress()
+            let impostor = try fortress.impostor()
+            #expect(impostor.connect(to: door))
+            if hasKey { impostor.encrypt(fortress.bond.ltk) }
+            // With a slot free it harms nobody.
+            impostor.run(2 * Host.unprovenInLastSlotMilliseconds)
+            #expect(impostor.handle != nil)
+            impostor.disconnect()
+            let stranger = fortress.stranger(1)
+            #expect(stranger.connect(to: door))
+            #expect(impostor.connect(to: door))
+            let began = fortress.world.now
+            if hasKey { impostor.encrypt(fortress.bond.ltk) }
+            let spent = fortress.world.now.milliseconds(since: began)
+            impostor.run(Host.unprovenInLastSlotMilliseconds - spent - 100)
+            #expect(impostor.handle != nil)
+            impostor.run(1_000)
+            #expect((impostor.handle != nil) == hasKey)
+            #expect(fortress.stranger(2).connect(to: door) == !hasKey, "somebody is let in, if only to be sent away")
+            #expect(stranger.handle != nil)
+        }
+    }
+
     @Test("A hundred links that come and go leave nothing behind")
     func linkFlood() throws {
         let fortress = try Fortress()

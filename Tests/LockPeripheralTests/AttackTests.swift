@@ -1,7 +1,8 @@
 import BluetoothCore
-import LockPeripheral
 import LockProtocol
 import Testing
+
+@testable import LockPeripheral
 
 /// Whoever is at the radio can record, hold back, repeat and change. The stack has turned away what is not authenticated;
 /// what gets here is a bond's own octets, at the wrong time or in the wrong place.
@@ -240,6 +241,48 @@ struct AttackTests {
         bench.put(.pairing(LockLink(rawValue: 3), isUnderWay: true))
         bench.outputs = bench.run(milliseconds: 20_000)
         #expect(!bench.isDisconnecting)
+    }
+
+    @Test(
+        "Former user: a proven link without a credential is dropped after a minute; with one it stays, until it is disabled"
+    )
+    func formerUser() {
+        func credential(isEnabled: Bool) -> LockInput {
+            var credential = Credential(id: CredentialID(rawValue: 1), name: "Alice", role: .owner, bond: alice)
+            credential.isEnabled = isEnabled
+            return .administration(.credential(credential))
+        }
+        var bench = LockBench()
+        bench.connectEncrypted(1)
+        bench.outputs = bench.run(milliseconds: 10 * LinkState.withoutCredentialMaximumMilliseconds)
+        #expect(!bench.isDisconnecting)
+        bench.put(credential(isEnabled: false))
+        bench.outputs = bench.run(milliseconds: LinkState.withoutCredentialMaximumMilliseconds - 1)
+        #expect(!bench.isDisconnecting)
+        bench.put(credential(isEnabled: true))
+        bench.outputs = bench.run(milliseconds: LinkState.withoutCredentialMaximumMilliseconds)
+        #expect(!bench.isDisconnecting)
+        bench.put(credential(isEnabled: false))
+        bench.outputs = bench.run(milliseconds: LinkState.withoutCredentialMaximumMilliseconds - 1)
+        #expect(!bench.isDisconnecting)
+        bench.outputs = bench.run(milliseconds: 1)
+        #expect(bench.isDisconnecting)
+        bench.connectEncrypted(2, 99)
+        bench.outputs = bench.run(milliseconds: LinkState.withoutCredentialMaximumMilliseconds)
+        #expect(bench.isDisconnecting, "a bond that nobody has given anything")
+    }
+
+    @Test("Links without end: a bond has one encrypted link, and the last one counts")
+    func oneLinkPerBond() {
+        var bench = LockBench()
+        bench.connectEncrypted(1)
+        bench.connectEncrypted(2, bob)
+        #expect(!bench.isDisconnecting)
+        bench.connect(3)
+        #expect(!bench.isDisconnecting, "a link that has not proved itself ends nobody's")
+        bench.put(.encrypted(LockLink(rawValue: 3), claim(alice)))
+        #expect(bench.outputs.filter { $0 == .disconnect(LockLink(rawValue: 1)) }.count == 1)
+        #expect(!bench.outputs.contains(.disconnect(LockLink(rawValue: 2))))
     }
 
     @Test("A challenge lives as long as the setting says, and no setting makes it live longer than it may")

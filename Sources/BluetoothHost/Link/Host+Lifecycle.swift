@@ -55,3 +55,27 @@ extension Host {
         if let overdue { happened(.deadline, at: overdue) }
     }
 }
+
+// MARK: The last slot
+
+extension Host {
+    /// How long a central under a bonded peer's address has to show that it is that peer, once every slot is taken. Such an
+    /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.
+    package static let unprovenInLastSlotMilliseconds: UInt64 = 30_000
+
+    private var unprovenInLastSlot: Link? {
+        guard configuration.linksMaximum > 1, links.count >= configuration.linksMaximum else { return nil }
+        return linksInOrder.first {
+            $0.role == .peripheral && $0.identity != nil && !$0.isProven && !$0.isDisconnecting
+        }
+    }
+
+    var lastSlotDeadline: Instant? {
+        unprovenInLastSlot?.connectedAt.advanced(byMilliseconds: Self.unprovenInLastSlotMilliseconds)
+    }
+
+    func freeLastSlot() {
+        guard let due = lastSlotDeadline, due <= now, let link = unprovenInLastSlot else { return }
+        disconnect(link, reason: .remoteDeviceTerminatedLowResources)
+    }
+}

@@ -70,7 +70,8 @@ extension Host {
         let id = LinkID(rawValue: nextLinkNumber)
         nextLinkNumber += 1
         let link = Link(
-            id: id, handle: handle, role: role, ownAddress: own, address: address, peer: peer, mtu: configuration.mtu,
+            id: id, handle: handle, role: role, connectedAt: now, ownAddress: own, address: address, peer: peer,
+            mtu: configuration.mtu,
             pairing: makePairingMachine(role, own: own, peer: address), lifecycle: lifecycle,
             inquiry: role == .central ? LinkInquiry(now: now) : nil,
             negotiation: ConnectionParameterNegotiation(

@@ -13,6 +13,7 @@ final class Link {
     let id: LinkID
     let handle: ConnectionHandle
     let role: LinkRole
+    let connectedAt: Instant
     /// What this side was called when the link was made.
     var ownAddress: DeviceAddress
     /// What the peer connected under.
@@ -76,8 +77,9 @@ final class Link {
     var hasWaitingUpdates = false
 
     init(
-        id: LinkID, handle: ConnectionHandle, role: LinkRole, ownAddress: DeviceAddress, address: DeviceAddress,
-        peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle, inquiry: LinkInquiry?,
+        id: LinkID, handle: ConnectionHandle, role: LinkRole, connectedAt: Instant, ownAddress: DeviceAddress,
+        address: DeviceAddress, peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle,
+        inquiry: LinkInquiry?,
         negotiation: ConnectionParameterNegotiation, facts: LinkFacts
     ) {
         self.lifecycle = lifecycle
@@ -88,6 +90,7 @@ final class Link {
         self.id = id
         self.handle = handle
         self.role = role
+        self.connectedAt = connectedAt
         self.ownAddress = ownAddress
         self.address = address
         self.peer = peer

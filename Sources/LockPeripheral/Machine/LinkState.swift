@@ -6,11 +6,15 @@ struct LinkState {
     /// An unproven link is dropped after this long: one slot is not held by whoever replays an address.
     static let unprovenMaximumMilliseconds: UInt64 = 6_000
 
+    /// A bond proves who it is and gives no right: a link whose bond has no credential that is enabled is dropped after this
+    /// long, which is enough to finish an enrolment.
+    static let withoutCredentialMaximumMilliseconds: UInt64 = 60_000
+
     enum Posture: Equatable {
         /// Unencrypted: signed commands only. `dropAt` is nil while an enrolment is under way.
         case signed(dropAt: Instant?)
-        /// Proven by the bond's LTK. There is no way back.
-        case encrypted
+        /// Proven by the bond's LTK. There is no way back. `dropAt` is nil while its credential is enabled.
+        case encrypted(dropAt: Instant?)
         /// The disconnect has been asked for: nothing counts any more.
         case leaving
     }
@@ -20,7 +24,7 @@ struct LinkState {
     var subscriptions: Set<LockSubscription>
     var challenges = ChallengeBook()
 
-    var isEncrypted: Bool { posture == .encrypted }
+    var isEncrypted: Bool { if case .encrypted = posture { true } else { false } }
 
     /// Whether a command that took this path may be looked at on this link.
     func admits(_ path: CommandPath) -> Bool {
@@ -31,7 +35,10 @@ struct LinkState {
     }
 
     var dropAt: Instant? {
-        if case .signed(let dropAt) = posture { dropAt } else { nil }
+        switch posture {
+        case .signed(let dropAt), .encrypted(let dropAt): dropAt
+        case .leaving: nil
+        }
     }
 
     /// When the next challenge is due by itself.

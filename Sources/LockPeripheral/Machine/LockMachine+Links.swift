@@ -17,11 +17,28 @@ extension LockMachine {
 
     mutating func prove(_ link: LockLink, _ claim: LinkClaim, _ turn: inout LockTurn) {
         guard let posture = links[link]?.posture, posture != .leaving else { return }
-        links[link]?.posture = .encrypted
+        // One bond, one link: whoever has a bond does not fill the lock with it.
+        for other in sortedLinks(where: { $0.isEncrypted && $0.claim?.bond == claim.bond }) where other != link {
+            leave(other, &turn)
+        }
+        links[link]?.posture = .encrypted(dropAt: nil)
         links[link]?.claim = claim
+        watchCredentials(&turn)
         // Flags and what a challenge admits have changed: what was issued in clear is not answered under encryption.
         links[link]?.challenges = ChallengeBook()
         renewChallenge(link, &turn)
+    }
+
+    /// Who may do something stays; who may not, or not any more, has a while.
+    mutating func watchCredentials(_ turn: inout LockTurn) {
+        let end = turn.now.advanced(byMilliseconds: LinkState.withoutCredentialMaximumMilliseconds)
+        for link in links.keys {
+            guard case .encrypted(let dropAt) = links[link]?.posture, let bond = links[link]?.claim?.bond else {
+                continue
+            }
+            let isEnabled = credential(of: bond)?.isEnabled ?? false
+            links[link]?.posture = .encrypted(dropAt: isEnabled ? nil : dropAt ?? end)
+        }
     }
 
     mutating func pair(_ link: LockLink, _ isUnderWay: Bool, _ turn: inout LockTurn) {

@@ -99,9 +99,11 @@ package struct LockMachine {
         case .credential(let credential):
             credentials[credential.id] = credential
             turn.persist(.credential(credential))
+            watchCredentials(&turn)
         case .credentialRemoved(let id):
             credentials[id] = nil
             turn.persist(.credentialRemoved(id))
+            watchCredentials(&turn)
         case .settings(let settings):
             self.settings = settings
             turn.persist(.settings(settings))
