@@ -1,9 +1,11 @@
 import ATT
 import BluetoothCore
 import BluetoothHost
+import Dispatch
 import FoundationEssentials
 import GATT
 import HCI
+import Synchronization
 import Testing
 
 @testable import CoreBluetoothEssentials
@@ -52,6 +54,30 @@ struct BoundsTests {
             let answer = budget.takeReadiness()
             #expect(!answer)
         }
+    }
+
+    @Test(
+        "Callbacks that peers cause: one past the bound is dropped while the app's queue stands still, and then there is room"
+    )
+    func callbacks() {
+        let queue = DispatchQueue(label: "app")
+        let delivery = CallbackDelivery.queue(queue)
+        let backlog = Backlog()
+        let heard = Atomic(0)
+        func deliver() -> Bool {
+            delivery.deliver(nil, within: backlog) { heard.wrappingAdd(1, ordering: .relaxed) }
+        }
+        queue.suspend()
+        for _ in 0..<Backlog.callbacksMaximum { #expect(deliver()) }
+        #expect(backlog.isFull)
+        #expect(!deliver())
+        queue.resume()
+        queue.sync {}
+        #expect(heard.load(ordering: .relaxed) == Backlog.callbacksMaximum)
+        #expect(!backlog.isFull)
+        #expect(deliver())
+        queue.sync {}
+        #expect(heard.load(ordering: .relaxed) == Backlog.callbacksMaximum + 1)
     }
 
     private final class Thing: Sendable {}

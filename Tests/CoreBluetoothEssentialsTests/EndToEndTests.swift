@@ -287,6 +287,84 @@ struct EndToEndTests {
     }
 }
 
+@Suite("Attack: peers that never stop, and an app whose queue stands still")
+struct StandstillTests {
+    private let world = World()
+    private let lock: Machine
+    private let pocket: Machine
+    private let queue = DispatchQueue(label: "app")
+
+    init() {
+        lock = world.add("lock", seed: 31)
+        pocket = world.add("key", seed: 32)
+    }
+
+    private func run(until condition: () -> Bool) -> Bool {
+        for _ in 0..<2_000 {
+            world.run(forMilliseconds: 10)
+            queue.sync {}
+            if condition() { return true }
+        }
+        return false
+    }
+
+    @Test("Notifications: as many as the bound are kept for the app, the others are lost, and the link stands")
+    func notifications() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0) }
+        pocket.launch { key = Key($0, queue: queue) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        queue.async {
+            guard let notifying = theKey.characteristic(Door.notifying) else { return }
+            theKey.door?.setNotifyValue(true, for: notifying)
+        }
+        #expect(run { theKey.has("notify true") })
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let before = theKey.values.count
+        queue.suspend()
+        var sent = 0
+        while sent <= Backlog.callbacksMaximum {
+            if theDoor.manager?.updateValue(Data([7]), for: notifying, onSubscribedCentrals: nil) == true { sent += 1 }
+            world.run(forMilliseconds: 10)
+        }
+        world.run(forMilliseconds: 10_000)
+        queue.resume()
+        queue.sync {}
+        #expect(theKey.values.count - before == Backlog.callbacksMaximum)
+        #expect(theDoor.manager?.updateValue(Data([8]), for: notifying, onSubscribedCentrals: nil) == true)
+        #expect(run { theKey.values.last == Data([8]) })
+    }
+
+    @Test(
+        "Commands are dropped beyond the bound, a request is refused for want of resources, and later ones are answered"
+    )
+    func writes() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0, queue: queue) }
+        pocket.launch { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        let writable = try #require(theKey.characteristic(Door.writable))
+        queue.suspend()
+        for _ in 0...Backlog.callbacksMaximum {
+            while theKey.door?.canSendWriteWithoutResponse == false { world.run(forMilliseconds: 10) }
+            theKey.door?.writeValue(Data([7]), for: writable, type: .withoutResponse)
+            world.run(forMilliseconds: 10)
+        }
+        theKey.door?.writeValue(Data([8]), for: writable, type: .withResponse)
+        #expect(world.run(forMilliseconds: 5_000) { theKey.has("written failed") })
+        #expect((theKey.errors.last as? CBATTError)?.code == .insufficientResources)
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.requests.count == Backlog.callbacksMaximum)
+        theKey.door?.writeValue(Data([9]), for: writable, type: .withResponse)
+        #expect(run { theKey.has("written") })
+    }
+}
+
 /// What a host says of its apps' misuse.
 private final class Misuses: Sendable {
     private let lines = Mutex<[String]>([])

@@ -20,11 +20,12 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     func discovered(_ report: AdvertisementReport) {
-        guard let scan else { return }
+        // Whoever is not told of now counts as unheard.
+        guard let scan, !backlog.isFull else { return }
         let merged = discoveries.merge(report)
         guard let told = scan.allowDuplicates ? report : merged else { return }
         let peripheral = peripheral(report.peer, name: report.localName)
-        tell { manager, delegate in
+        tellFlooded { manager, delegate in
             let isRenamed = peripheral.content.withLock { content in
                 guard let name = told.localName, name != content.name else { return false }
                 defer { content.name = name }
@@ -93,7 +94,12 @@ extension CentralCore: CentralRoleDelegate {
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         if databases[peer]?.characteristic(at: handle)?.uuid == .serviceChanged { return serviceChanged(peer, value) }
-        tell(peripheral(peer), .sent(handle, value))
+        // A notification may be lost; an indication was confirmed, and who sends more of them is not listened to.
+        if !tellFlooded(peripheral(peer), .sent(handle, value)), isIndication { endLink(to: peer) }
+    }
+
+    private func endLink(to peer: PeerIdentifier) {
+        if let host, let link = host.link(of: peer) { host.disconnect(link.link) }
     }
 
     /// What makes no sense is ignored: the peer only harms itself.
@@ -116,7 +122,7 @@ extension CentralCore: CentralRoleDelegate {
         // What is kept is void; an empty tree is none.
         host?.keepRemoteDatabase(peer, RemoteDatabase())
         subscriptions[peer] = subscriptions[peer]?.filter { $0 < first || last < $0 }
-        delivery.deliver(host) {
+        let isDelivered = delivery.deliver(host, within: backlog) {
             let gone = peripheral.content.withLock { content in
                 let gone = content.tree.invalidate(first...last)
                 content.services?.removeAll { gone.contains($0) }
@@ -124,6 +130,7 @@ extension CentralCore: CentralRoleDelegate {
             }
             peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
         }
+        if !isDelivered { endLink(to: peer) }
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {

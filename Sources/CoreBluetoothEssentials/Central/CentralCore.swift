@@ -21,6 +21,7 @@ final class CentralCore: @unchecked Sendable {
 
     let handle: CBHost
     let delivery: CallbackDelivery
+    let backlog = Backlog()
     let shared = Mutex(Shared())
 
     private(set) weak var host: Host?
@@ -96,6 +97,14 @@ final class CentralCore: @unchecked Sendable {
     /// Calls the manager's delegate, where and when it is to be called.
     func tell(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
         delivery.deliver(host) {
+            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+            call(manager, delegate)
+        }
+    }
+
+    /// The same for what strangers can cause as often as they like: it may be dropped.
+    func tellFlooded(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+        _ = delivery.deliver(host, within: backlog) {
             guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
             call(manager, delegate)
         }

@@ -34,4 +34,13 @@ extension CentralCore {
         if case .inline = delivery { return news.show(peripheral) }
         delivery.deliver(host) { news.show(peripheral) }
     }
+
+    /// The same for what a peer can cause as often as it likes. False when it is dropped.
+    func tellFlooded(_ peripheral: CBPeripheral, _ news: PeripheralNews) -> Bool {
+        if case .inline = delivery {
+            news.show(peripheral)
+            return true
+        }
+        return delivery.deliver(host, within: backlog) { news.show(peripheral) }
+    }
 }

@@ -98,7 +98,7 @@ extension PeripheralCore {
     func tellLink(
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerLinkDelegate) -> Void
     ) {
-        tell { manager, delegate in
+        tellFlooded { manager, delegate in
             if let delegate = delegate as? any CBPeripheralManagerLinkDelegate { call(manager, delegate) }
         }
     }

@@ -1,5 +1,6 @@
 import BluetoothHost
 import Dispatch
+import Synchronization
 
 /// Where a manager calls its delegates.
 package enum CallbackDelivery: Sendable {
@@ -17,6 +18,43 @@ package enum CallbackDelivery: Sendable {
             host.afterCommit { queue.async(execute: callback) }
         }
     }
+}
+
+extension CallbackDelivery {
+    /// The same for what a peer can cause as often as it likes. False when so much waits already that it is not delivered.
+    func deliver(_ host: Host?, within backlog: Backlog, _ callback: @escaping @Sendable () -> Void) -> Bool {
+        guard case .queue = self else {
+            callback()
+            return true
+        }
+        guard backlog.take() else { return false }
+        deliver(host) {
+            defer { backlog.giveBack() }
+            callback()
+        }
+        return true
+    }
+}
+
+/// Callbacks that peers caused and that wait for their app's queue. An app that stands still, or is slower than its peers,
+/// does not make them pile up without end.
+///
+/// Core 5.4, Vol 3, Part F, 3.3.2 (Sequential protocol): commands and notifications have no flow control, and what cannot
+/// be processed of them is discarded.
+final class Backlog: Sendable {
+    static let callbacksMaximum = 1_024
+
+    private let waiting = Atomic(0)
+
+    var isFull: Bool { waiting.load(ordering: .relaxed) >= Self.callbacksMaximum }
+
+    func take() -> Bool {
+        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue > Self.callbacksMaximum else { return true }
+        giveBack()
+        return false
+    }
+
+    func giveBack() { waiting.wrappingSubtract(1, ordering: .relaxed) }
 }
 
 /// A delegate: not retained, and called where its manager was told to, so that it need not be `Sendable` itself.

@@ -92,9 +92,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
         }
     }
 
+    /// Commands, which nobody refuses, are dropped when the app has too much to hear of as it is.
     private func ask(_ question: Question) {
         if case .inline = delivery { return put(question) }
-        delivery.deliver(host) { self.put(question) }
+        let isAsked = delivery.deliver(host, within: backlog) { self.put(question) }
+        if !isAsked, let first = question.first { respond(to: first, .insufficientResources) }
     }
 
     /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
@@ -111,6 +113,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
         guard let characteristic = characteristics[handle] else { return }
+        // Who subscribes and unsubscribes faster than the app can hear of it is not served any further.
+        guard !backlog.isFull else {
+            host?.disconnect(link.link)
+            return
+        }
         let central = central(link)
         standing[link.peer] = central
         setSubscribed(central, to: characteristic, notify || indicate)
@@ -128,7 +135,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
             return true
         }
         guard isNews else { return }
-        tell { manager, delegate in
+        tellFlooded { manager, delegate in
             if isSubscribed {
                 delegate.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
             } else {

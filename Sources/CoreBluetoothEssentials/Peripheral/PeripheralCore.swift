@@ -18,6 +18,7 @@ final class PeripheralCore: @unchecked Sendable {
 
     let handle: CBHost
     let delivery: CallbackDelivery
+    let backlog = Backlog()
     let shared = Mutex(Shared())
 
     private(set) weak var host: Host?
@@ -90,6 +91,17 @@ final class PeripheralCore: @unchecked Sendable {
     ) {
         delivery.deliver(host) {
             change()
+            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+            call(manager, delegate)
+        }
+    }
+
+    /// The same for what a peer can cause as often as it likes. False when it is dropped.
+    @discardableResult
+    func tellFlooded(
+        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
+    ) -> Bool {
+        delivery.deliver(host, within: backlog) {
             guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
             call(manager, delegate)
         }
