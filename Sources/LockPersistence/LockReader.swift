@@ -70,6 +70,14 @@ struct LockReader {
         return records
     }
 
+    func auditHorizon() throws(StoreError) -> AuditHead {
+        var horizon = AuditHead.empty
+        try each("SELECT sequence, hash FROM lock_audit_horizon") { (row) throws(StoreError) in
+            horizon = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
+        }
+        return horizon
+    }
+
     private static func credential(_ row: Row) throws(StoreError) -> Credential {
         guard let role = Role(rawValue: try row.integer(2)) else { throw row.misfit(2) }
         return Credential(

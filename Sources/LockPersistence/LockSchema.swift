@@ -71,6 +71,19 @@ extension SchemaComponent {
                     BEGIN SELECT raise(ABORT, 'the audit is only ever added to'); END;
                 CREATE TRIGGER lock_audit_is_never_shortened BEFORE DELETE ON lock_audit
                     BEGIN SELECT raise(ABORT, 'the audit is only ever added to'); END;
-                """)
+                """),
+            Migration(
+                "2 audit retention",
+                """
+                CREATE TABLE lock_audit_horizon (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    sequence INTEGER NOT NULL,
+                    hash BLOB NOT NULL CHECK (length(hash) = 32)
+                ) STRICT;
+                DROP TRIGGER lock_audit_is_never_shortened;
+                CREATE TRIGGER lock_audit_is_never_shortened BEFORE DELETE ON lock_audit
+                    WHEN OLD.sequence > coalesce((SELECT sequence FROM lock_audit_horizon), 0)
+                    BEGIN SELECT raise(ABORT, 'the audit is shortened at its horizon only'); END;
+                """),
         ])
 }

@@ -6,9 +6,13 @@ import StatePersistence
 /// What the lock keeps, in the tables of ``SchemaComponent/lock``, in the transaction that the loop opens for all.
 package final class SQLiteLockStore: LockStore {
     private let database: Database
+    private let auditRecordsMaximum: UInt64
     private var pending: [LockMutation] = []
 
-    package init(_ database: Database) { self.database = database }
+    package init(_ database: Database, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum) {
+        self.database = database
+        self.auditRecordsMaximum = auditRecordsMaximum
+    }
 
     package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
 
@@ -17,6 +21,8 @@ package final class SQLiteLockStore: LockStore {
     package func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord] {
         try LockReader(database: database).auditRecords(after: sequence, limit: limit)
     }
+
+    package func auditHorizon() throws -> AuditHead { try LockReader(database: database).auditHorizon() }
 
     package var hasPending: Bool { !pending.isEmpty }
 
@@ -91,6 +97,19 @@ package final class SQLiteLockStore: LockStore {
             "INSERT INTO lock_audit VALUES (?, ?, ?, ?, ?, ?)", SQLValue(record.sequence), SQLValue(record.boot.bits),
             SQLValue(record.at.nanoseconds), SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded),
             .blob(record.hash))
+        if record.sequence > auditRecordsMaximum { try forgetAudit(through: record.sequence - auditRecordsMaximum) }
+    }
+
+    /// The horizon first: behind it nothing is deleted. A file that holds much more than it should comes down step by step,
+    /// so that no commit takes long.
+    private func forgetAudit(through sequence: UInt64) throws(StoreError) {
+        try run(
+            """
+            INSERT OR REPLACE INTO lock_audit_horizon
+            SELECT 1, sequence, hash FROM lock_audit
+            WHERE sequence <= min(?1, (SELECT min(sequence) FROM lock_audit) + ?2 - 1) ORDER BY sequence DESC LIMIT 1
+            """, SQLValue(sequence), SQLValue(AuditRetention.forgottenAtOnceMaximum))
+        try run("DELETE FROM lock_audit WHERE sequence <= (SELECT sequence FROM lock_audit_horizon)")
     }
 
     private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {

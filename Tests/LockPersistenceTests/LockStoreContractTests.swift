@@ -71,6 +71,58 @@ struct LockStoreContractTests {
         #expect(try store.load().bolt == BoltRecord())
     }
 
+    @Test(
+        "keeps as many audit records as it may, and forgets the oldest for one more; what is left is one chain",
+        arguments: [1, 5])
+    func auditRetention(_ most: UInt64) throws {
+        let database = try scratch.open()
+        let store = SQLiteLockStore(database, auditRecordsMaximum: most)
+        let memory = MemoryLockStore(auditRecordsMaximum: most)
+        var head = AuditHead.empty
+        var records: [AuditRecord] = []
+        for number in 1...most + 3 {
+            let record = head.append(
+                .launched, boot: BootID(bits: 1), at: Instant(nanoseconds: number), wallClockSeconds: nil)
+            records.append(record)
+            for store in [store, memory] as [any LockStore] { store.append(.audit(record)) }
+            try database.commit([memory, store])
+            let kept = Array(records.suffix(Int(most)))
+            for store in [store, memory] as [any LockStore] {
+                #expect(try store.auditRecords(after: 0, limit: .max) == kept)
+                let horizon = try store.auditHorizon()
+                #expect(horizon.sequence == number - min(number, most))
+                #expect(horizon.firstBreak(in: kept) == nil)
+                #expect(try store.load().auditHead == head)
+            }
+        }
+        #expect(throws: StoreError.self) {
+            try database.transaction { try database.statement("DELETE FROM lock_audit").run() }
+        }
+    }
+
+    @Test("comes down to what it may keep in steps, when the file has more")
+    func auditCatchesUp() throws {
+        let database = try scratch.open()
+        let (before, after) = (SQLiteLockStore(database), SQLiteLockStore(database, auditRecordsMaximum: 10))
+        let step = AuditRetention.forgottenAtOnceMaximum
+        var head = AuditHead.empty
+        func append(to store: SQLiteLockStore) throws -> Int {
+            store.append(
+                .audit(
+                    head.append(.launched, boot: BootID(bits: 1), at: Instant(nanoseconds: 1), wallClockSeconds: nil)))
+            try database.commit([store])
+            let records = try store.auditRecords(after: 0, limit: .max)
+            #expect(try store.auditHorizon().firstBreak(in: records) == nil)
+            return records.count
+        }
+        for _ in 0..<step + 9 { _ = try append(to: before) }
+        #expect(try append(to: after) == 10)
+        for _ in 0..<2 * step { _ = try append(to: before) }
+        #expect(try append(to: after) == 11 + Int(step))
+        #expect(try append(to: after) == 12)
+        #expect(try append(to: after) == 10)
+    }
+
     @Test("shows an audit that was tampered with in the file as a break in its chain")
     func tamperedAudit() throws {
         let database = try scratch.open()

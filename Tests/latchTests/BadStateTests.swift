@@ -64,7 +64,11 @@ struct BadStateTests {
         case .empty: try Data().write(to: database)
         case .garbage: try Data(repeating: 0x5A, count: octets.count).write(to: database)
         case .newerVersion:
-            try execute("INSERT INTO schema_migration VALUES ('lock', 2, '2 from the future')", database.path)
+            try execute(
+                """
+                INSERT INTO schema_migration
+                SELECT component, max(ordinal) + 1, 'from the future' FROM schema_migration WHERE component = 'lock'
+                """, database.path)
         case .otherKey: try Data(repeating: 7, count: 32).write(to: key)
         case .noKey: unlink(key.path)
         case .shortKey: try Data(repeating: 7, count: 31).write(to: key)
