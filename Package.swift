@@ -164,7 +164,8 @@ let package = Package(
         tests(
             "CoreBluetoothEssentials",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "SecurityManager",
+                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
+                "LockPeripheral", "LockProtocol", "SecurityManager",
                 "VirtualRadio",
             ]),
         tests(

@@ -262,6 +262,17 @@ struct KeyAttackTests {
     }
 }
 
+@Suite("What a key keeps of a lock")
+struct LockRecordTests {
+    @Test("A name as long as may be is kept whole; of a longer one what fits, and no half of a character")
+    func cut() {
+        let longest = String(repeating: "a", count: LockRecord.nameOctetsMaximum)
+        #expect(LockRecord.cut(longest) == longest)
+        #expect(LockRecord.cut(longest + "b") == longest)
+        #expect(LockRecord.cut(longest.dropLast() + "ä") == String(longest.dropLast()))
+    }
+}
+
 @Suite("How long a key waits")
 struct KeyWaitTests {
     enum Wait: CaseIterable {

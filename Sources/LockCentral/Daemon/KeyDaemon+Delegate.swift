@@ -74,6 +74,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
     ) {
         let peer = peripheral.peer
         awaited[peer] = nil
+        forgetConfirmationTimer(of: peer)
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
         if confirmationLost(peer, error) { return }
         if enrolmentDisconnected(peer) { return }

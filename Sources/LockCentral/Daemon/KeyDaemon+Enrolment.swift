@@ -167,6 +167,27 @@ extension KeyDaemon {
         guard let peripheral = peripherals[peer], let known = handles[peer] else { return }
         let request = ControlPointRequest(opcode: .keyStatus)
         peripheral.writeValue(Data(request.encoded), for: known.controlPoint, type: .withResponse)
+        let until = host.now.advanced(byMilliseconds: KeyMachine.statusWaitMilliseconds)
+        host.setTimer(confirmationTimer(of: peer), at: until) { [weak self] _ in self?.confirmationOverdue(peer) }
+    }
+
+    private func confirmationTimer(of peer: PeerIdentifier) -> TimerToken {
+        if let timer = confirmationTimers[peer] { return timer }
+        let timer = host.makeTimer()
+        confirmationTimers[peer] = timer
+        return timer
+    }
+
+    func forgetConfirmationTimer(of peer: PeerIdentifier) {
+        if let timer = confirmationTimers.removeValue(forKey: peer) { host.setTimer(timer, at: nil) { _ in } }
+    }
+
+    /// A lock that took the question and says nothing does not keep its link. Whether it has confirmed the bond nobody
+    /// knows, and so it is asked again on the next one.
+    private func confirmationOverdue(_ peer: PeerIdentifier) {
+        confirmationTimers[peer] = nil
+        guard isConfirming(peer) else { return }
+        disconnect(peer)
     }
 
     func enrolmentDisconnected(_ peer: PeerIdentifier) -> Bool {
@@ -240,9 +261,6 @@ extension KeyDaemon {
 
     /// What the lock calls itself, or else its address.
     private static func name(_ peripheral: CBPeripheral, _ bond: Bond) -> String {
-        let name = peripheral.name ?? bond.identity?.description ?? peripheral.peer.description
-        var octets = Array(name.utf8.prefix(LockRecord.nameOctetsMaximum))
-        while String(validating: octets, as: UTF8.self) == nil { octets.removeLast() }
-        return String(decoding: octets, as: UTF8.self)
+        LockRecord.cut(peripheral.name ?? bond.identity?.description ?? peripheral.peer.description)
     }
 }

@@ -41,6 +41,8 @@ package final class KeyDaemon {
     var enrolment: KeyEnrolment?
     /// Links in a row that were lost before a bond could prove itself on them.
     var confirmationsLost: [PeerIdentifier: Int] = [:]
+    /// Locks that were asked for Key Status and have not answered.
+    var confirmationTimers: [PeerIdentifier: TimerToken] = [:]
     /// Bonds that an earlier process made and did not confirm.
     var unconfirmed: Set<PeerIdentifier> = []
     private var asking: ((KeyCommandProgress) -> Void)?

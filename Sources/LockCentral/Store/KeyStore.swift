@@ -19,6 +19,13 @@ package struct LockRecord: Hashable, Sendable {
     package var unlocksWhenNear: Bool
     package var locksWhenLeaving: Bool
 
+    /// As much of a name as is kept, cut between two characters.
+    package static func cut(_ name: String) -> String {
+        var octets = Array(name.utf8.prefix(nameOctetsMaximum))
+        while String(validating: octets, as: UTF8.self) == nil { octets.removeLast() }
+        return String(decoding: octets, as: UTF8.self)
+    }
+
     package init(
         peer: PeerIdentifier, name: String, unlocksWhenNear: Bool = false, locksWhenLeaving: Bool = false
     ) {

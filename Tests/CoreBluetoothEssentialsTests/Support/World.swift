@@ -56,6 +56,8 @@ final class Machine {
     private var kept = KeptHostFacts()
     /// Every packet that left.
     private(set) var sent: [[UInt8]] = []
+    /// Packets that get lost on their way to the controller.
+    var loses: ([UInt8]) -> Bool = { _ in false }
     private var store = MemoryHostStore()
     private let coordinator = MemoryTransactionCoordinator()
 
@@ -124,8 +126,10 @@ final class Machine {
             host.releaseActs { act in
                 switch act {
                 case .packet(let packet):
-                    sent.append(packet.withUnsafeBytes { Array($0) })
-                    world.radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
+                    let packet = packet.withUnsafeBytes { Array($0) }
+                    guard !loses(packet) else { return }
+                    sent.append(packet)
+                    world.radio.send(packet, from: controller)
                 // No controller of these tests fails.
                 case .controllerFailed: break
                 case .call(let call): call()
