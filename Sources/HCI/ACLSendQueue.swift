@@ -123,6 +123,7 @@ package struct ACLSendQueue: Sendable {
     }
 
     private func index(of handle: ConnectionHandle) -> Int? {
-        links.firstIndex { $0.handle == handle }
+        // By index: a closure would be handed a copy of each queue.
+        links.indices.first { links[$0].handle == handle }
     }
 }
