@@ -18,7 +18,7 @@ struct Benchmarks {
         allocations  what one operation allocates on either side, N times (10000); fails where it is to be nothing
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`
-        resolve   an unknown private address among N bonds (10000); its floor is as many AES blocks
+        resolve   an unknown private address among N bonds (10000), whose floor is as many AES blocks, and a known one
         commit    one durable sign counter; its floor is one overwritten page and fdatasync
         bonds     what N bonds (1000) cost when the host is made, at the first private address and the next, and at
                   the first signed command

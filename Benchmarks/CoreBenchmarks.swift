@@ -6,9 +6,12 @@ import Glibc
 import SecurityManager
 import StatePersistence
 
-/// What it costs to find out that an address on the air belongs to nobody, among many bonds; its floor is one AES block
-/// for each of them with the key set already.
+/// What it costs to find out that an address on the air belongs to nobody, among many bonds, beside one AES block for
+/// each of them with the key set already; and whose it is when it was met before.
 struct ResolveBenchmark {
+    /// Of a known address, which is too quick for the clock: so many times for one figure.
+    private static let repetitions = 1_000
+
     private let bonds: Int
     private let runs: Int
 
@@ -22,7 +25,8 @@ struct ResolveBenchmark {
             throw BenchmarkError("no identity")
         }
         let identity = LocalIdentity(address: own, irk: SystemRandom.secret())
-        let book = BondBook(localIdentity: identity, bonds: (0..<bonds).map(Self.bond))
+        let bonded = (0..<bonds).map(Self.bond)
+        let book = BondBook(localIdentity: identity, bonds: bonded)
         let block = AES128(key: SystemRandom.secret())
         var floor: [Double] = []
         var unknown: [Double] = []
@@ -41,6 +45,20 @@ struct ResolveBenchmark {
         print("\(bonds) AES blocks, one key                   \(Sample(floor).row)")
         print("an unknown private address, \(bonds) bonds     \(Sample(unknown).row)")
         if found > 0 { print("\(found) addresses resolved by chance") }
+        print("a known private address, \(bonds) bonds       \(try known(bonded, book).row)")
+    }
+
+    /// The last peer's address, from its second time on.
+    private func known(_ bonded: [Bond], _ book: BondBook) throws -> Sample {
+        guard let irk = bonded.last?.peerIRK else { throw BenchmarkError("no bond") }
+        let address = Toolbox.resolvablePrivateAddress(irk: AES128(key: irk), random: 0x12_3456)
+        guard case .bonded = book.resolve(address) else { throw BenchmarkError("the address of a bonded peer is unknown") }
+        let times = (0..<runs).map { _ in
+            let begin = Clock.milliseconds
+            for _ in 0..<Self.repetitions { _ = book.resolve(address) }
+            return (Clock.milliseconds - begin) / Double(Self.repetitions)
+        }
+        return Sample(times, digits: 5)
     }
 
     private static func bond(_ index: Int) -> Bond {
