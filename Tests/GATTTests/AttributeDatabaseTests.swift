@@ -123,7 +123,7 @@ struct AttributeDatabaseTests {
         #expect(bench.server.remove(serviceAt: AttributeHandle(8)) == nil)
         #expect(bench.reply("0A0300") == "0B" + HexText.encode(Array("Latch".utf8)))
         #expect(bench.reply("0A0500") == "0B0807")
-        #expect(bench.reply("0A0700") == "0B01")
+        #expect(bench.reply("0A0700") == "0B00")
     }
 
     @Test("a service that takes over handles does not inherit their subscribers")

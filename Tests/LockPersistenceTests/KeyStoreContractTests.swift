@@ -16,6 +16,7 @@ struct KeyStoreContractTests {
     func random() throws {
         var generator = SeededGenerator(announcedBy: "KeyStoreContractTests.random")
         let memory = MemoryKeyStore()
+        var roundsWithLocks = 0
         for round in 0..<40 {
             let database = try scratch.open()
             let store = SQLiteKeyStore(database)
@@ -26,9 +27,11 @@ struct KeyStoreContractTests {
                 store.append(mutation)
             }
             try database.commit([memory, store])
+            if !memory.committed.locks.isEmpty { roundsWithLocks += 1 }
         }
         #expect(try SQLiteKeyStore(scratch.open()).load() == memory.load(), "seed \(generator.seed)")
-        #expect(!memory.committed.locks.isEmpty)
+        // Each is forgotten now and then, the last of them too: but not always.
+        #expect(roundsWithLocks > 0, "seed \(generator.seed)")
     }
 
     @Test("forgets with a lock its request and its counter")
