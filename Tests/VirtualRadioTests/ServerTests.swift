@@ -56,6 +56,8 @@ private func temporaryDirectory() throws -> String {
 
 /// A blocking socket with a timeout that only a broken server meets.
 private final class Client {
+    static let patienceMilliseconds = 20_000
+
     let descriptor: Int32
     private var inbound: [UInt8] = []
 
@@ -63,8 +65,7 @@ private final class Client {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_un()
         #expect(latch_unix_address(&address, path) == 0)
-        var patience = timeval(tv_sec: 20, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setPatience(milliseconds: Self.patienceMilliseconds)
         let result = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
@@ -77,13 +78,32 @@ private final class Client {
 
     func send(_ octets: [UInt8]) { #expect(write(descriptor, octets, octets.count) == octets.count) }
 
-    /// One more read; false at the end.
-    private func fill() -> Bool {
+    /// How long a read waits.
+    func setPatience(milliseconds: Int) {
+        var patience = timeval(tv_sec: milliseconds / 1000, tv_usec: milliseconds % 1000 * 1000)
+        #expect(
+            setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size)) == 0)
+    }
+
+    /// What a read came to.
+    private enum Reading {
+        case octets
+        case timeout
+        case end
+    }
+
+    private func fill() -> Reading {
         var buffer = [UInt8](repeating: 0, count: 65536)
-        let count = read(descriptor, &buffer, buffer.count)
-        guard count > 0 else { return false }
+        var count = 0
+        // Only a read that fails sets `errno`: one that comes to the end leaves there what was there before.
+        var error: Int32 = 0
+        repeat {
+            count = read(descriptor, &buffer, buffer.count)
+            error = count < 0 ? errno : 0
+        } while error == EINTR
+        guard count > 0 else { return error == EAGAIN ? .timeout : .end }
         inbound += buffer[..<count]
-        return true
+        return .octets
     }
 
     func packet() -> String? {
@@ -95,7 +115,7 @@ private final class Client {
                     return hex(inbound[..<length])
                 }
             }
-            guard fill() else { return nil }
+            guard fill() == .octets else { return nil }
         }
     }
 
@@ -119,14 +139,19 @@ private final class Client {
                 defer { inbound.removeFirst(end + 1) }
                 return String(decoding: inbound[..<end], as: UTF8.self)
             }
-            guard fill() else { return nil }
+            guard fill() == .octets else { return nil }
         }
     }
 
     /// Whether the server has closed, after everything it had to say.
     var isClosed: Bool {
-        while fill() {}
-        return errno != EAGAIN
+        while true {
+            switch fill() {
+            case .octets: continue
+            case .timeout: return false
+            case .end: return true
+            }
+        }
     }
 }
 
@@ -209,6 +234,19 @@ struct ServerTests {
         #expect(b.command(Opcode.readRSSI, [1, 0]) == complete(Opcode.readRSSI, 0, "0100 B5"))
         #expect(control.ask("unplug C0:00:00:00:00:01") == "ok")
         #expect(a.isClosed)
+    }
+
+    @Test func `the end of a connection is told from a read that timed out before it`() throws {
+        let service = try Service()
+        defer { service.stop() }
+        let control = try service.client("control")
+        let client = try service.client()
+        #expect(client.command(Opcode.reset) == complete(Opcode.reset))
+        client.setPatience(milliseconds: 1)
+        #expect(!client.isClosed)
+        client.setPatience(milliseconds: Client.patienceMilliseconds)
+        #expect(control.ask("unplug 1") == "ok")
+        #expect(client.isClosed)
     }
 
     @Test func `faults by the control socket: Hardware Error, garbage, and the same controller plugged in again`()
@@ -320,8 +358,7 @@ struct ServerTests {
         connectPair(a, b, timeout: 3200)
         // Twenty at a time, as the buffers allow, until no credit comes back.
         let packet = octets(data(1, flags: 0, [UInt8](repeating: 7, count: 27)))
-        var patience = timeval(tv_sec: 0, tv_usec: 500_000)
-        setsockopt(b.descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        b.setPatience(milliseconds: 500)
         var sent = 0
         var credited = 0
         while sent < 1_000_000 {
