@@ -6,15 +6,20 @@ import SecurityManager
 /// hosts and users who do anything at any time.
 @Sendable func fuzzPairing(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
-    guard let policies = pinnedPolicies(input.octet()), let world = PairingWorld(policies) else { return }
+    guard let policies = pinnedPolicies(input.octet()), let world = PairingWorld(policies, credential: "fuzz") else {
+        return
+    }
     while let event = input.nextEvent() { world.happen(event, &input) }
     world.finish()
 }
 
-/// The same where both sides' capabilities choose the model, Just Works and legacy pairing among them.
+/// The same where both sides' capabilities choose the model, Just Works and legacy pairing among them, and where nobody
+/// has named the bonds: they give way only to a pairing that may renew them.
 @Sendable func fuzzNegotiatedPairing(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
-    guard let world = PairingWorld((negotiatedPolicy(&input), negotiatedPolicy(&input))) else { return }
+    guard let world = PairingWorld((negotiatedPolicy(&input), negotiatedPolicy(&input)), credential: nil) else {
+        return
+    }
     while let event = input.nextEvent() { world.happen(event, &input) }
     world.finish()
 }
@@ -64,21 +69,65 @@ private func negotiatedPolicy(_ input: inout FuzzInput) -> PairingPolicy {
 private final class PairingSide {
     var machine: PairingMachine
     let book: BondBook
-    let parameters: PairingParameters
+    private(set) var parameters: PairingParameters
+    private let peer: IdentityAddress
+    private var random: CountingRandom
+    /// Bonds that any pairing so far was allowed to renew.
+    private(set) var given: Set<BondID> = []
     var sent: [[UInt8]] = []
     var completed: Bond?
+    /// The key of the pairing that began last on this side, once it is complete.
+    var agreed: Secret?
     var ltk: Secret?
 
-    init?(role: PairingRole, scalar: UInt8, own: DeviceAddress, peer: DeviceAddress, _ policy: PairingPolicy) {
-        guard let identity = IdentityAddress(own), let pair = Self.keyPair(scalar) else { return nil }
+    init?(
+        role: PairingRole, scalar: UInt8, own: DeviceAddress, peer: DeviceAddress, _ policy: PairingPolicy,
+        credential: String?
+    ) {
+        guard let identity = IdentityAddress(own), let peerIdentity = IdentityAddress(peer),
+            let pair = Self.keyPair(scalar)
+        else { return nil }
         let irk = Secret([UInt8](repeating: scalar, count: 16))
         machine = PairingMachine(role: role, localAddress: own, peerAddress: peer)
         book = BondBook(localIdentity: LocalIdentity(address: identity, irk: irk))
-        var random = CountingRandom(UInt64(scalar))
+        random = CountingRandom(UInt64(scalar))
+        self.peer = peerIdentity
         guard let material = PairingMaterial(keyPair: pair, random: random.octets(PairingMaterial.randomOctets)) else {
             return nil
         }
-        parameters = PairingParameters(policy: policy, material: material, credential: "fuzz")
+        parameters = PairingParameters(policy: policy, material: material, credential: credential)
+    }
+
+    /// Another pairing, with chance of its own. It may renew the bond that the link is encrypted with, which that proves,
+    /// or those that a user gave up.
+    func prepareAnother(isEncrypted: Bool, isGivenUp: Bool) {
+        let octets = random.octets(PairingMaterial.randomOctets)
+        guard let material = PairingMaterial(keyPair: parameters.material.keyPair, random: octets) else { return }
+        parameters.material = material
+        parameters.renewable = []
+        if isEncrypted, let bond = completed?.id, book.bond(bond) != nil {
+            _ = book.promote(bond)
+            parameters.renewable.insert(bond)
+        }
+        if isGivenUp {
+            parameters.renewable.formUnion(book.bonds(with: peer).filter { $0.credential == nil }.map(\.id))
+        }
+        given.formUnion(parameters.renewable)
+    }
+
+    /// Bonds that were there `before` go only for one that may take their place.
+    func requireOrder(before: [Bond]) {
+        let kept = book.bonds
+        for bond in before where !kept.contains(where: { $0.id == bond.id }) {
+            require(bond.credential != nil || given.contains(bond.id), "a bond is gone that nobody gave up")
+            require(completed?.strength.isAtLeast(bond.strength) == true, "a bond gave way to a weaker one")
+        }
+        for identity in Set(kept.compactMap(\.identity)) {
+            let bonds = book.bonds(with: identity)
+            require(bonds.count { $0.state == .confirmed } <= 1, "a peer has two bonds that have proved themselves")
+            require(
+                bonds.count { $0.state == .unconfirmed } <= BondBook.unprovenBondsOfPeerMaximum, "bonds pile up")
+        }
     }
 
     static func keyPair(_ scalar: UInt8) -> P256KeyPair? {
@@ -92,10 +141,13 @@ private final class PairingWorld {
     private var now = Instant(nanoseconds: 0)
     private var isTampered = false
 
-    init?(_ policies: (PairingPolicy, PairingPolicy)) {
+    init?(_ policies: (PairingPolicy, PairingPolicy), credential: String?) {
         let (a, b) = (initiatorAddress, responderAddress)
-        guard let initiator = PairingSide(role: .initiator, scalar: 3, own: a, peer: b, policies.0),
-            let responder = PairingSide(role: .responder, scalar: 5, own: b, peer: a, policies.1)
+        guard
+            let initiator = PairingSide(
+                role: .initiator, scalar: 3, own: a, peer: b, policies.0, credential: credential),
+            let responder = PairingSide(
+                role: .responder, scalar: 5, own: b, peer: a, policies.1, credential: credential)
         else { return nil }
         (self.initiator, self.responder) = (initiator, responder)
         feed(responder, .arm(responder.parameters))
@@ -127,7 +179,9 @@ private final class PairingWorld {
         case 12:
             now = now.advanced(byMilliseconds: input.milliseconds())
             feed(side, .timerFired)
-        case 13: feed(side, side.machine.role == .initiator ? .begin(side.parameters) : .arm(side.parameters))
+        case 13:
+            side.prepareAnother(isEncrypted: event & 0x20 != 0, isGivenUp: event & 0x40 != 0)
+            feed(side, side.machine.role == .initiator ? .begin(side.parameters) : .arm(side.parameters))
         case 14: feed(side, input.bool() ? .disarm(refusing: .pairingNotSupported) : .disconnected)
         default: feed(side, event & 0x10 == 0 ? .requestSecurity([.bonding, .mitm]) : .consented(input.bool()))
         }
@@ -144,6 +198,7 @@ private final class PairingWorld {
     }
 
     private func feed(_ side: PairingSide, _ event: PairingEvent) {
+        let (before, wasPairing) = (side.book.bonds, side.machine.isPairing)
         let outputs = side.machine.handle(event, now: now, book: side.book)
         require(outputs.count <= 16, "one event, \(outputs.count) outputs")
         var ends = 0
@@ -158,6 +213,7 @@ private final class PairingWorld {
             case .completed(let bond):
                 ends += 1
                 side.completed = bond
+                side.agreed = bond.ltk
                 require(isStrongEnough(bond, side.parameters.policy), "a bond is weaker than its policy")
             case .failed: ends += 1
             case .persist, .requestConsent, .requestPasskey, .confirmNumeric, .securityRequested, .refused: break
@@ -165,7 +221,8 @@ private final class PairingWorld {
         }
         require(ends <= 1, "a pairing ended twice")
         require(!side.machine.isPairing || side.machine.deadline != nil, "a pairing has no end in sight")
-        require(side.book.bonds.count <= 2, "bonds pile up")
+        if !wasPairing, side.machine.isPairing { side.agreed = nil }
+        side.requireOrder(before: before)
     }
 
     private func isStrongEnough(_ bond: Bond, _ policy: PairingPolicy) -> Bool {
@@ -179,8 +236,8 @@ private final class PairingWorld {
     }
 
     func finish() {
-        if !isTampered, let a = initiator.completed, let b = responder.completed {
-            require(a.ltk == b.ltk, "two sides are bonded by different keys")
+        if !isTampered, let a = initiator.agreed, let b = responder.agreed {
+            require(a == b, "two sides are bonded by different keys")
         }
         for side in [initiator, responder] {
             feed(side, .disconnected)
