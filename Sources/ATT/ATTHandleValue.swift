@@ -12,14 +12,10 @@ package struct ATTHandleValueNotification: ATTParameters {
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = AttributeHandle(try reader.readUInt16())
-        value = reader.readRemaining()
+        (handle, value) = try reader.readHandleAndValue()
     }
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle.rawValue)
-        writer.write(value)
-    }
+    package func encode(into writer: inout ByteWriter) { writer.write(handle, value) }
 }
 
 /// Core 5.4, Vol 3, Part F, 3.4.7.2 (Handle Value Indication)
@@ -34,14 +30,10 @@ package struct ATTHandleValueIndication: ATTParameters {
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = AttributeHandle(try reader.readUInt16())
-        value = reader.readRemaining()
+        (handle, value) = try reader.readHandleAndValue()
     }
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle.rawValue)
-        writer.write(value)
-    }
+    package func encode(into writer: inout ByteWriter) { writer.write(handle, value) }
 }
 
 /// Core 5.4, Vol 3, Part F, 3.4.7.3 (Handle Value Confirmation)
@@ -78,5 +70,21 @@ package struct ATTMultipleHandleValueNotification: ATTParameters {
             writer.write(UInt16(truncatingIfNeeded: notification.value.count))
             writer.write(notification.value)
         }
+    }
+}
+
+// What notifications, indications and writes are made of: a handle, and its value to the end of the PDU.
+
+extension ByteReader {
+    @_lifetime(self: copy self)
+    mutating func readHandleAndValue() throws(DecodingError) -> (AttributeHandle, [UInt8]) {
+        (AttributeHandle(try readUInt16()), readRemaining())
+    }
+}
+
+extension ByteWriter {
+    mutating func write(_ handle: AttributeHandle, _ value: [UInt8]) {
+        write(handle.rawValue)
+        write(value)
     }
 }

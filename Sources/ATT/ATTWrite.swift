@@ -12,14 +12,10 @@ package struct ATTWriteRequest: ATTParameters {
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = AttributeHandle(try reader.readUInt16())
-        value = reader.readRemaining()
+        (handle, value) = try reader.readHandleAndValue()
     }
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle.rawValue)
-        writer.write(value)
-    }
+    package func encode(into writer: inout ByteWriter) { writer.write(handle, value) }
 }
 
 /// Core 5.4, Vol 3, Part F, 3.4.5.2 (Write Response)
@@ -45,12 +41,8 @@ package struct ATTWriteCommand: ATTParameters {
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = AttributeHandle(try reader.readUInt16())
-        value = reader.readRemaining()
+        (handle, value) = try reader.readHandleAndValue()
     }
 
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle.rawValue)
-        writer.write(value)
-    }
+    package func encode(into writer: inout ByteWriter) { writer.write(handle, value) }
 }

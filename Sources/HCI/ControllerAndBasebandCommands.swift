@@ -20,13 +20,10 @@ package struct HCISetEventMask: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.3.2 (Reset command)
-package struct HCIReset: HCICompletingCommand {
+package struct HCIReset: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x0C03)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 }
 
 /// Core 5.4, Vol 4, Part E, 7.3.1 (Set Event Mask command)

@@ -1,13 +1,10 @@
 import BluetoothCore
 
 /// Core 5.4, Vol 4, Part E, 7.4.1 (Read Local Version Information command)
-package struct HCIReadLocalVersionInformation: HCICompletingCommand {
+package struct HCIReadLocalVersionInformation: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x1001)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var hciVersion: CoreVersion
@@ -46,24 +43,18 @@ package struct HCIReadLocalVersionInformation: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.4.2 (Read Local Supported Commands command)
-package struct HCIReadLocalSupportedCommands: HCICompletingCommand {
+package struct HCIReadLocalSupportedCommands: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x1002)
     package typealias ReturnParameters = SupportedCommands
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 }
 
 /// Core 5.4, Vol 4, Part E, 7.4.3 (Read Local Supported Features command)
-package struct HCIReadLocalSupportedFeatures: HCICompletingCommand {
+package struct HCIReadLocalSupportedFeatures: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x1003)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// Page 0. Bit 37: BR/EDR not supported; bit 38: LE supported.
@@ -84,13 +75,10 @@ package struct HCIReadLocalSupportedFeatures: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.4.5 (Read Buffer Size command)
-package struct HCIReadBufferSize: HCICompletingCommand {
+package struct HCIReadBufferSize: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x1005)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var aclDataPacketLength: UInt16
@@ -125,13 +113,10 @@ package struct HCIReadBufferSize: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.4.6 (Read BD_ADDR command)
-package struct HCIReadBDADDR: HCICompletingCommand {
+package struct HCIReadBDADDR: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x1009)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// The public address; 0 where the controller has none.

@@ -49,13 +49,10 @@ package struct HCILESetAdvertisingParameters: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.6 (LE Read Advertising Physical Channel Tx Power command)
-package struct HCILEReadAdvertisingPhysicalChannelTxPower: HCICompletingCommand {
+package struct HCILEReadAdvertisingPhysicalChannelTxPower: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2007)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// dBm.

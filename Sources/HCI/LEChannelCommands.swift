@@ -21,22 +21,12 @@ package struct HCILESetHostChannelClassification: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.20 (LE Read Channel Map command)
-package struct HCILEReadChannelMap: HCICompletingCommand {
+package struct HCILEReadChannelMap: HCICompletingCommand, HCIOneHandle {
     package static let opcode = HCIOpcode(0x2015)
 
     package var handle: ConnectionHandle
 
-    package init(handle: ConnectionHandle) {
-        self.handle = handle
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-    }
+    package init(handle: ConnectionHandle) { self.handle = handle }
 
     package struct ReturnParameters: WireCodable {
         package var handle: ConnectionHandle

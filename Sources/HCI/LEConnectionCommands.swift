@@ -46,13 +46,10 @@ package struct HCILECreateConnection: HCICommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.13 (LE Create Connection Cancel command)
-package struct HCILECreateConnectionCancel: HCICompletingCommand {
+package struct HCILECreateConnectionCancel: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x200E)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command)
@@ -79,22 +76,12 @@ package struct HCILEConnectionUpdate: HCICommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.21 (LE Read Remote Features command)
-package struct HCILEReadRemoteFeatures: HCICommand {
+package struct HCILEReadRemoteFeatures: HCICommand, HCIOneHandle {
     package static let opcode = HCIOpcode(0x2016)
 
     package var handle: ConnectionHandle
 
-    package init(handle: ConnectionHandle) {
-        self.handle = handle
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-    }
+    package init(handle: ConnectionHandle) { self.handle = handle }
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.31 (LE Remote Connection Parameter Request Reply command)
@@ -122,7 +109,7 @@ package struct HCILERemoteConnectionParameterRequestReply: HCICompletingCommand 
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.32 (LE Remote Connection Parameter Request Negative Reply command)
-package struct HCILERemoteConnectionParameterRequestNegativeReply: HCICompletingCommand {
+package struct HCILERemoteConnectionParameterRequestNegativeReply: HCICompletingCommand, HCIHandleAndReason {
     package static let opcode = HCIOpcode(0x2021)
     package typealias ReturnParameters = HCIConnectionHandleReturn
 
@@ -132,16 +119,6 @@ package struct HCILERemoteConnectionParameterRequestNegativeReply: HCICompleting
     package init(handle: ConnectionHandle, reason: HCIErrorCode) {
         self.handle = handle
         self.reason = reason
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-        reason = try reader.readErrorCode()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-        writer.write(reason)
     }
 }
 

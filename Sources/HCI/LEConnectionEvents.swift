@@ -6,12 +6,7 @@ package struct HCILEConnectionComplete: WireCodable {
     package var handle: ConnectionHandle
     package var role: LERole
     package var peerAddress: LEPeerAddress
-    /// Units of 1.25 ms.
-    package var connectionInterval: UInt16
-    /// Connection events that the peripheral may skip.
-    package var peripheralLatency: UInt16
-    /// Units of 10 ms.
-    package var supervisionTimeout: UInt16
+    package var parameters: LELinkParameters
     package var centralClockAccuracy: UInt8
 
     package init(
@@ -22,9 +17,9 @@ package struct HCILEConnectionComplete: WireCodable {
         self.handle = handle
         self.role = role
         self.peerAddress = peerAddress
-        self.connectionInterval = connectionInterval
-        self.peripheralLatency = peripheralLatency
-        self.supervisionTimeout = supervisionTimeout
+        parameters = LELinkParameters(
+            connectionInterval: connectionInterval, peripheralLatency: peripheralLatency,
+            supervisionTimeout: supervisionTimeout)
         self.centralClockAccuracy = centralClockAccuracy
     }
 
@@ -33,9 +28,7 @@ package struct HCILEConnectionComplete: WireCodable {
         handle = try reader.readConnectionHandle()
         role = LERole(rawValue: try reader.readUInt8())
         peerAddress = try LEPeerAddress(decoding: &reader)
-        connectionInterval = try reader.readUInt16()
-        peripheralLatency = try reader.readUInt16()
-        supervisionTimeout = try reader.readUInt16()
+        parameters = try LELinkParameters(decoding: &reader)
         centralClockAccuracy = try reader.readUInt8()
     }
 
@@ -44,9 +37,7 @@ package struct HCILEConnectionComplete: WireCodable {
         writer.write(handle)
         writer.write(role.rawValue)
         peerAddress.encode(into: &writer)
-        writer.write(connectionInterval)
-        writer.write(peripheralLatency)
-        writer.write(supervisionTimeout)
+        parameters.encode(into: &writer)
         writer.write(centralClockAccuracy)
     }
 }
@@ -55,12 +46,7 @@ package struct HCILEConnectionComplete: WireCodable {
 package struct HCILEConnectionUpdateComplete: WireCodable {
     package var status: HCIErrorCode
     package var handle: ConnectionHandle
-    /// Units of 1.25 ms.
-    package var connectionInterval: UInt16
-    /// Connection events that the peripheral may skip.
-    package var peripheralLatency: UInt16
-    /// Units of 10 ms.
-    package var supervisionTimeout: UInt16
+    package var parameters: LELinkParameters
 
     package init(
         status: HCIErrorCode, handle: ConnectionHandle, connectionInterval: UInt16, peripheralLatency: UInt16,
@@ -68,25 +54,21 @@ package struct HCILEConnectionUpdateComplete: WireCodable {
     ) {
         self.status = status
         self.handle = handle
-        self.connectionInterval = connectionInterval
-        self.peripheralLatency = peripheralLatency
-        self.supervisionTimeout = supervisionTimeout
+        parameters = LELinkParameters(
+            connectionInterval: connectionInterval, peripheralLatency: peripheralLatency,
+            supervisionTimeout: supervisionTimeout)
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         status = try reader.readErrorCode()
         handle = try reader.readConnectionHandle()
-        connectionInterval = try reader.readUInt16()
-        peripheralLatency = try reader.readUInt16()
-        supervisionTimeout = try reader.readUInt16()
+        parameters = try LELinkParameters(decoding: &reader)
     }
 
     package func encode(into writer: inout ByteWriter) {
         writer.write(status)
         writer.write(handle)
-        writer.write(connectionInterval)
-        writer.write(peripheralLatency)
-        writer.write(supervisionTimeout)
+        parameters.encode(into: &writer)
     }
 }
 
@@ -228,12 +210,7 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
     package var localResolvablePrivateAddress: UInt64
     /// 0 when the peer used none, and when the controller has not resolved it.
     package var peerResolvablePrivateAddress: UInt64
-    /// Units of 1.25 ms.
-    package var connectionInterval: UInt16
-    /// Connection events that the peripheral may skip.
-    package var peripheralLatency: UInt16
-    /// Units of 10 ms.
-    package var supervisionTimeout: UInt16
+    package var parameters: LELinkParameters
     package var centralClockAccuracy: UInt8
 
     package init(
@@ -247,9 +224,9 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
         self.peerAddress = peerAddress
         self.localResolvablePrivateAddress = localResolvablePrivateAddress
         self.peerResolvablePrivateAddress = peerResolvablePrivateAddress
-        self.connectionInterval = connectionInterval
-        self.peripheralLatency = peripheralLatency
-        self.supervisionTimeout = supervisionTimeout
+        parameters = LELinkParameters(
+            connectionInterval: connectionInterval, peripheralLatency: peripheralLatency,
+            supervisionTimeout: supervisionTimeout)
         self.centralClockAccuracy = centralClockAccuracy
     }
 
@@ -267,9 +244,7 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
         peerAddress = try LEPeerAddress(decoding: &reader)
         localResolvablePrivateAddress = try reader.readUInt48()
         peerResolvablePrivateAddress = try reader.readUInt48()
-        connectionInterval = try reader.readUInt16()
-        peripheralLatency = try reader.readUInt16()
-        supervisionTimeout = try reader.readUInt16()
+        parameters = try LELinkParameters(decoding: &reader)
         centralClockAccuracy = try reader.readUInt8()
     }
 
@@ -280,9 +255,7 @@ package struct HCILEEnhancedConnectionComplete: WireCodable {
         peerAddress.encode(into: &writer)
         writer.writeUInt48(localResolvablePrivateAddress)
         writer.writeUInt48(peerResolvablePrivateAddress)
-        writer.write(connectionInterval)
-        writer.write(peripheralLatency)
-        writer.write(supervisionTimeout)
+        parameters.encode(into: &writer)
         writer.write(centralClockAccuracy)
     }
 }

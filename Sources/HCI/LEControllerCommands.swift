@@ -20,13 +20,10 @@ package struct HCILESetEventMask: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.2 (LE Read Buffer Size command)
-package struct HCILEReadBufferSize: HCICompletingCommand {
+package struct HCILEReadBufferSize: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2002)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// 0: LE data shares the buffers that Read Buffer Size tells of.
@@ -52,13 +49,10 @@ package struct HCILEReadBufferSize: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.3 (LE Read Local Supported Features command)
-package struct HCILEReadLocalSupportedFeatures: HCICompletingCommand {
+package struct HCILEReadLocalSupportedFeatures: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2003)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var features: LEFeatures

@@ -31,13 +31,10 @@ package struct HCILESetDataLength: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.34 (LE Read Suggested Default Data Length command)
-package struct HCILEReadSuggestedDefaultDataLength: HCICompletingCommand {
+package struct HCILEReadSuggestedDefaultDataLength: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2023)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var maxTxOctets: UInt16
@@ -86,13 +83,10 @@ package struct HCILEWriteSuggestedDefaultDataLength: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.46 (LE Read Maximum Data Length command)
-package struct HCILEReadMaximumDataLength: HCICompletingCommand {
+package struct HCILEReadMaximumDataLength: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x202F)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var maxTxOctets: UInt16

@@ -40,13 +40,10 @@ package struct HCILEEncrypt: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.23 (LE Rand command)
-package struct HCILERand: HCICompletingCommand {
+package struct HCILERand: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2018)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         package var random: UInt64
@@ -123,21 +120,11 @@ package struct HCILELongTermKeyRequestReply: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.26 (LE Long Term Key Request Negative Reply command)
-package struct HCILELongTermKeyRequestNegativeReply: HCICompletingCommand {
+package struct HCILELongTermKeyRequestNegativeReply: HCICompletingCommand, HCIOneHandle {
     package static let opcode = HCIOpcode(0x201B)
     package typealias ReturnParameters = HCIConnectionHandleReturn
 
     package var handle: ConnectionHandle
 
-    package init(handle: ConnectionHandle) {
-        self.handle = handle
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-    }
+    package init(handle: ConnectionHandle) { self.handle = handle }
 }

@@ -123,13 +123,10 @@ package struct HCILESetExtendedAdvertisingParameters: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.57 (LE Read Maximum Advertising Data Length command)
-package struct HCILEReadMaximumAdvertisingDataLength: HCICompletingCommand {
+package struct HCILEReadMaximumAdvertisingDataLength: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x203A)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// 31–1650.
@@ -150,13 +147,10 @@ package struct HCILEReadMaximumAdvertisingDataLength: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.58 (LE Read Number of Supported Advertising Sets command)
-package struct HCILEReadNumberOfSupportedAdvertisingSets: HCICompletingCommand {
+package struct HCILEReadNumberOfSupportedAdvertisingSets: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x203B)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// At least 1. What is left of it may change while sets are there.
@@ -196,11 +190,8 @@ package struct HCILERemoveAdvertisingSet: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.60 (LE Clear Advertising Sets command)
-package struct HCILEClearAdvertisingSets: HCICompletingCommand {
+package struct HCILEClearAdvertisingSets: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x203D)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 }

@@ -1,22 +1,12 @@
 import BluetoothCore
 
 /// Core 5.4, Vol 4, Part E, 7.8.47 (LE Read PHY command)
-package struct HCILEReadPHY: HCICompletingCommand {
+package struct HCILEReadPHY: HCICompletingCommand, HCIOneHandle {
     package static let opcode = HCIOpcode(0x2030)
 
     package var handle: ConnectionHandle
 
-    package init(handle: ConnectionHandle) {
-        self.handle = handle
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-    }
+    package init(handle: ConnectionHandle) { self.handle = handle }
 
     package struct ReturnParameters: WireCodable {
         package var handle: ConnectionHandle

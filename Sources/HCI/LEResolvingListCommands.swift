@@ -31,128 +31,50 @@ package struct HCILEAddDeviceToResolvingList: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.39 (LE Remove Device From Resolving List command)
-package struct HCILERemoveDeviceFromResolvingList: HCICompletingCommand {
+package struct HCILERemoveDeviceFromResolvingList: HCICompletingCommand, LEIdentityCommand {
     package static let opcode = HCIOpcode(0x2028)
 
     package var peerIdentityAddress: LEPeerAddress
 
-    package init(peerIdentityAddress: LEPeerAddress) {
-        self.peerIdentityAddress = peerIdentityAddress
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        peerIdentityAddress = try LEPeerAddress(decoding: &reader)
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        peerIdentityAddress.encode(into: &writer)
-    }
+    package init(peerIdentityAddress: LEPeerAddress) { self.peerIdentityAddress = peerIdentityAddress }
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.40 (LE Clear Resolving List command)
-package struct HCILEClearResolvingList: HCICompletingCommand {
+package struct HCILEClearResolvingList: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x2029)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.41 (LE Read Resolving List Size command)
-package struct HCILEReadResolvingListSize: HCICompletingCommand {
+package struct HCILEReadResolvingListSize: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x202A)
 
     package init() {}
 
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
-
-    package struct ReturnParameters: WireCodable {
-        package var size: UInt8
-
-        package init(size: UInt8) {
-            self.size = size
-        }
-
-        package init(decoding reader: inout ByteReader) throws(DecodingError) {
-            size = try reader.readUInt8()
-        }
-
-        package func encode(into writer: inout ByteWriter) {
-            writer.write(size)
-        }
-    }
+    package typealias ReturnParameters = LEListSize
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.42 (LE Read Peer Resolvable Address command)
-package struct HCILEReadPeerResolvableAddress: HCICompletingCommand {
+package struct HCILEReadPeerResolvableAddress: HCICompletingCommand, LEIdentityCommand {
     package static let opcode = HCIOpcode(0x202B)
 
     package var peerIdentityAddress: LEPeerAddress
 
-    package init(peerIdentityAddress: LEPeerAddress) {
-        self.peerIdentityAddress = peerIdentityAddress
-    }
+    package init(peerIdentityAddress: LEPeerAddress) { self.peerIdentityAddress = peerIdentityAddress }
 
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        peerIdentityAddress = try LEPeerAddress(decoding: &reader)
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        peerIdentityAddress.encode(into: &writer)
-    }
-
-    package struct ReturnParameters: WireCodable {
-        package var address: UInt64
-
-        package init(address: UInt64) {
-            self.address = address
-        }
-
-        package init(decoding reader: inout ByteReader) throws(DecodingError) {
-            address = try reader.readUInt48()
-        }
-
-        package func encode(into writer: inout ByteWriter) {
-            writer.writeUInt48(address)
-        }
-    }
+    package typealias ReturnParameters = LEResolvableAddress
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.43 (LE Read Local Resolvable Address command)
-package struct HCILEReadLocalResolvableAddress: HCICompletingCommand {
+package struct HCILEReadLocalResolvableAddress: HCICompletingCommand, LEIdentityCommand {
     package static let opcode = HCIOpcode(0x202C)
 
     package var peerIdentityAddress: LEPeerAddress
 
-    package init(peerIdentityAddress: LEPeerAddress) {
-        self.peerIdentityAddress = peerIdentityAddress
-    }
+    package init(peerIdentityAddress: LEPeerAddress) { self.peerIdentityAddress = peerIdentityAddress }
 
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        peerIdentityAddress = try LEPeerAddress(decoding: &reader)
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        peerIdentityAddress.encode(into: &writer)
-    }
-
-    package struct ReturnParameters: WireCodable {
-        package var address: UInt64
-
-        package init(address: UInt64) {
-            self.address = address
-        }
-
-        package init(decoding reader: inout ByteReader) throws(DecodingError) {
-            address = try reader.readUInt48()
-        }
-
-        package func encode(into writer: inout ByteWriter) {
-            writer.writeUInt48(address)
-        }
-    }
+    package typealias ReturnParameters = LEResolvableAddress
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.44 (LE Set Address Resolution Enable command)

@@ -1,7 +1,7 @@
 import BluetoothCore
 
 /// Core 5.4, Vol 4, Part E, 7.1.6 (Disconnect command)
-package struct HCIDisconnect: HCICommand {
+package struct HCIDisconnect: HCICommand, HCIHandleAndReason {
     package static let opcode = HCIOpcode(0x0406)
 
     package var handle: ConnectionHandle
@@ -11,33 +11,13 @@ package struct HCIDisconnect: HCICommand {
         self.handle = handle
         self.reason = reason
     }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-        reason = try reader.readErrorCode()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-        writer.write(reason)
-    }
 }
 
 /// Core 5.4, Vol 4, Part E, 7.1.23 (Read Remote Version Information command)
-package struct HCIReadRemoteVersionInformation: HCICommand {
+package struct HCIReadRemoteVersionInformation: HCICommand, HCIOneHandle {
     package static let opcode = HCIOpcode(0x041D)
 
     package var handle: ConnectionHandle
 
-    package init(handle: ConnectionHandle) {
-        self.handle = handle
-    }
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        handle = try reader.readConnectionHandle()
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write(handle)
-    }
+    package init(handle: ConnectionHandle) { self.handle = handle }
 }

@@ -45,13 +45,10 @@ package struct HCIReadTransmitPowerLevel: HCICompletingCommand {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.8.74 (LE Read Transmit Power command)
-package struct HCILEReadTransmitPower: HCICompletingCommand {
+package struct HCILEReadTransmitPower: HCIParameterlessCommand {
     package static let opcode = HCIOpcode(0x204B)
 
     package init() {}
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {}
-    package func encode(into writer: inout ByteWriter) {}
 
     package struct ReturnParameters: WireCodable {
         /// dBm.

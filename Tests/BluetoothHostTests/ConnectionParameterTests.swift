@@ -125,8 +125,8 @@ struct ConnectionParameterTests {
         #expect(updates.count == 1 && updates.first?[6...13] == [160, 0, 64, 1, 3, 0, 88, 2])
         let link = try #require(scene.peripheral?.links.first?.link)
         let facts = try #require(scene.lock.host?.links[link]).info.facts
-        #expect((160...320).contains(facts.connectionInterval), "its controller told this host")
-        #expect(facts.peripheralLatency == 3 && facts.supervisionTimeout == 600)
+        #expect((160...320).contains(facts.parameters.connectionInterval), "its controller told this host")
+        #expect(facts.parameters.peripheralLatency == 3 && facts.parameters.supervisionTimeout == 600)
         for _ in 0..<50 { scene.lock.call { $0.preferConnection(Self.preferred, on: link) } }
         scene.world.run(forMilliseconds: 28_000)
         #expect(scene.lock.parameterRequests == 1)
@@ -194,8 +194,8 @@ struct ConnectionParameterTests {
         let lock = try #require(scene.peripheral?.links.first?.peer)
         for info in [scene.key.host?.link(of: door), scene.lock.host?.link(of: lock)] {
             let facts = try #require(info).facts
-            #expect((160...320).contains(facts.connectionInterval))
-            #expect(facts.peripheralLatency == 3 && facts.supervisionTimeout == 600)
+            #expect((160...320).contains(facts.parameters.connectionInterval))
+            #expect(facts.parameters.peripheralLatency == 3 && facts.parameters.supervisionTimeout == 600)
         }
         #expect(scene.central?.disconnections == 0)
     }
@@ -225,7 +225,7 @@ struct ConnectionParameterTests {
         // Done by the link layers, it is what the apps see.
         scene.lock.inject([[4, 0x3E, 10, 0x03, 0] + octets + [200, 0, 3, 0, 88, 2]])
         let name = try #require(scene.peripheral?.links.first?.peer)
-        #expect(scene.lock.host?.link(of: name)?.facts.connectionInterval == 200)
+        #expect(scene.lock.host?.link(of: name)?.facts.parameters.connectionInterval == 200)
     }
 
     @Test("What is out of range, or on no link, is not asked for, in either role")

@@ -24,8 +24,8 @@ struct LinkFactsTests {
     @Test("A central learns the peer's version and features once; a peripheral asks nothing")
     func learns() throws {
         let scene = try connected()
-        #expect(try link(scene).facts.connectionInterval == 24)
-        #expect(try link(scene).facts.supervisionTimeout == 200)
+        #expect(try link(scene).facts.parameters.connectionInterval == 24)
+        #expect(try link(scene).facts.parameters.supervisionTimeout == 200)
         scene.world.run(forMilliseconds: 5_000)
         let facts = try link(scene).facts
         #expect(facts.version?.core == .v5_4)
@@ -59,9 +59,9 @@ struct LinkFactsTests {
         #expect(facts.rxPHY == .leCoded)
         #expect(facts.txDataLength == DataLength(octets: 100, microseconds: 976))
         #expect(facts.rxDataLength == DataLength(octets: 80, microseconds: 816))
-        #expect(facts.connectionInterval == 40)
-        #expect(facts.peripheralLatency == 1)
-        #expect(facts.supervisionTimeout == 300)
+        #expect(facts.parameters.connectionInterval == 40)
+        #expect(facts.parameters.peripheralLatency == 1)
+        #expect(facts.parameters.supervisionTimeout == 300)
         #expect(facts.channelSelection == .two)
         scene.key.inject([
             [4, 0x3E, 6, 0x0C, 0x1A, low, high, 1, 1], [4, 0x3E, 10, 3, 0x1A, low, high, 6, 0, 0, 0, 10, 0],

@@ -142,15 +142,11 @@ extension Host {
     private func received(_ event: HCILEEvent) {
         switch event {
         case .connectionComplete(let event):
-            let facts = LinkFacts(
-                connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
-                supervisionTimeout: event.supervisionTimeout)
-            connectionComplete(event.status, event.handle, event.role, event.peerAddress.address, facts)
+            connectionComplete(
+                event.status, event.handle, event.role, event.peerAddress.address, LinkFacts(event.parameters))
         case .enhancedConnectionComplete(let event):
-            let facts = LinkFacts(
-                connectionInterval: event.connectionInterval, peripheralLatency: event.peripheralLatency,
-                supervisionTimeout: event.supervisionTimeout)
-            connectionComplete(event.status, event.handle, event.role, event.peerAddressOnAir, facts)
+            connectionComplete(
+                event.status, event.handle, event.role, event.peerAddressOnAir, LinkFacts(event.parameters))
         case .advertisingReport(let event): received(event)
         case .extendedAdvertisingReport(let event): received(event)
         case .advertisingSetTerminated(let event): advertisingSetTerminated(event)

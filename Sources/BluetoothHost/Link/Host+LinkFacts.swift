@@ -6,11 +6,7 @@ import HCI
 extension Host {
     func learned(_ event: HCILEConnectionUpdateComplete) {
         guard let link = openLink(at: event.handle) else { return }
-        if event.status == .success {
-            link.facts.connectionInterval = event.connectionInterval
-            link.facts.peripheralLatency = event.peripheralLatency
-            link.facts.supervisionTimeout = event.supervisionTimeout
-        }
+        if event.status == .success { link.facts.parameters = event.parameters }
         connectionUpdateEnded(link)
         negotiate(link) { $0.linkLayerCompleted(event.status, now: now) }
     }

@@ -16,12 +16,7 @@ package struct LinkFacts: Equatable, Sendable {
         }
     }
 
-    /// Units of 1.25 ms.
-    package var connectionInterval: UInt16
-    /// Connection events that the peripheral may skip.
-    package var peripheralLatency: UInt16
-    /// Units of 10 ms.
-    package var supervisionTimeout: UInt16
+    package var parameters: LELinkParameters
     package var txPHY = LEPHY.le1M
     package var rxPHY = LEPHY.le1M
     package var txDataLength = DataLength.minimum
@@ -34,9 +29,10 @@ package struct LinkFacts: Equatable, Sendable {
     /// As it was when it was last asked for.
     package var channelMap: LEChannelMap?
 
-    package init(connectionInterval: UInt16 = 0, peripheralLatency: UInt16 = 0, supervisionTimeout: UInt16 = 0) {
-        self.connectionInterval = connectionInterval
-        self.peripheralLatency = peripheralLatency
-        self.supervisionTimeout = supervisionTimeout
+    package init(
+        _ parameters: LELinkParameters = LELinkParameters(
+            connectionInterval: 0, peripheralLatency: 0, supervisionTimeout: 0)
+    ) {
+        self.parameters = parameters
     }
 }
