@@ -10,6 +10,7 @@ package struct KeyDaemonStatus: Sendable {
         package var connection: CBPeripheralState
         package var request: KeyRequest?
         package var proximity: Proximity
+        package var link: LinkInfo?
     }
 
     package var radio: CBManagerState
@@ -34,7 +35,7 @@ extension KeyDaemon {
             locks: locks.map { slot in
                 KeyDaemonStatus.Lock(
                     record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
-                    request: slot.request, proximity: slot.filter.proximity)
+                    request: slot.request, proximity: slot.filter.proximity, link: host.link(of: slot.record.peer))
             }, isEnrolling: enrolment != nil, unconfirmed: unconfirmed.count)
     }
 }

@@ -68,6 +68,7 @@ extension KeyDaemonStatus {
                     "name": .string(lock.record.name), "id": .string("\(lock.record.peer)"),
                     "connection": .string("\(lock.connection)"), "proximity": .string("\(lock.proximity)"),
                 ]
+                object["link"] = lock.link.map { .object($0.json) }
                 object["request"] = lock.request.map { request in
                     [
                         "id": JSONValue(request.id.rawValue), "operation": .string(request.operation.name),

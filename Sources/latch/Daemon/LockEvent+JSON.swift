@@ -87,15 +87,7 @@ extension LockStatus {
         ]
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["enrolling"] = enrolling.map { .string($0) }
-        fields["links"] = .array(
-            links.map { link in
-                var object: JSONObject = [
-                    "peer": .string("\(link.peer)"), "encrypted": .bool(link.security.encrypted),
-                    "proven": .bool(link.isProven), "mtu": JSONValue(link.mtu),
-                ]
-                object["bond"] = link.bond.map { .string("\($0)") }
-                return .object(object)
-            })
+        fields["links"] = .array(links.map { .object($0.json) })
         fields["credentials"] = .array(
             credentials.map { credential in
                 var object: JSONObject = [
