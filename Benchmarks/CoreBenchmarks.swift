@@ -52,7 +52,7 @@ struct ResolveBenchmark {
     private func known(_ bonded: [Bond], _ book: BondBook) throws -> Sample {
         guard let irk = bonded.last?.peerIRK else { throw BenchmarkError("no bond") }
         let address = Toolbox.resolvablePrivateAddress(irk: AES128(key: irk), random: 0x12_3456)
-        guard case .bonded = book.resolve(address) else { throw BenchmarkError("the address of a bonded peer is unknown") }
+        guard case .bonded = book.resolve(address) else { throw BenchmarkError("a bonded peer's address is unknown") }
         let times = (0..<runs).map { _ in
             let begin = Clock.milliseconds
             for _ in 0..<Self.repetitions { _ = book.resolve(address) }

@@ -50,6 +50,20 @@ import VirtualRadio
         return address.isResolvable && hash == UInt32(address.bits & 0xFF_FFFF)
     }
 
+    @Test("While the adapter is away no address runs out: nothing is due, and once it is back the address is another")
+    func awayForLong() throws {
+        let scene = try bonded()
+        scene.world.run(forMilliseconds: 1_000)
+        let before = try #require(scene.lock.host?.addressOnAir)
+        scene.lock.call { $0.transportClosed() }
+        scene.world.run(forMilliseconds: life + 60_000)
+        let due = scene.lock.host?.deadline
+        #expect(due.map { $0 > scene.world.now } ?? true)
+        scene.lock.call { $0.transportOpened() }
+        #expect(scene.world.run(forMilliseconds: 3_000) { scene.lock.host?.addressOnAir != nil })
+        #expect(scene.lock.host?.addressOnAir != before)
+    }
+
     @Test(
         "10.7.1: without a bond the identity address; with one a private address, another every 900 s, one peer for all"
     )

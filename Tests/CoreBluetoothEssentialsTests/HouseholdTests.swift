@@ -89,6 +89,37 @@ private final class Household {
     var isEnrolled: Bool { progress.contains { if case .enrolled = $0 { true } else { false } } }
 }
 
+/// Connects to the first that it hears, and stays without a word.
+private final class SilentCaller: CBCentralManagerDelegate, @unchecked Sendable {
+    private var manager: CBCentralManager?
+    private var lock: CBPeripheral?
+    private(set) var isConnected = false
+
+    init(_ bluetooth: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth) }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {
+        if central.state == .poweredOn { central.scanForPeripherals(withServices: nil) }
+    }
+
+    func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int
+    ) {
+        guard lock == nil else { return }
+        lock = peripheral
+        central.stopScan()
+        central.connect(peripheral)
+    }
+
+    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) { isConnected = true }
+
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        isConnected = false
+    }
+}
+
 @Suite("A lock and a key")
 struct HouseholdTests {
     @Test("A key is enrolled by a setup code")
@@ -117,6 +148,24 @@ struct HouseholdTests {
         }
         household.door.loses = { _ in false }
         #expect(household.world.run(forMilliseconds: 30_000) { household.isEnrolled })
+    }
+
+    @Test("Recorded address: of two links under one address the lock ends the one whose time is up, and not the other")
+    func oneAddressTwice() throws {
+        let household = try Household()
+        let world = household.world
+        // One seed, one identity.
+        var callers: [SilentCaller] = []
+        for name in ["first", "second"] {
+            world.add(name, seed: 77).launch { callers.append(SilentCaller($0)) }
+            #expect(world.run(forMilliseconds: 3_000) { callers.last?.isConnected == true })
+            if name == "first" { world.run(forMilliseconds: 3_000) }
+        }
+        #expect(callers[0].isConnected && household.lock?.status.links.count == 2)
+        #expect(Set(household.lock?.status.links.map(\.peer) ?? []).count == 1)
+        #expect(world.run(forMilliseconds: 6_000) { callers.contains { !$0.isConnected } })
+        #expect(!callers[0].isConnected && callers[1].isConnected)
+        #expect(world.run(forMilliseconds: 6_000) { !callers[1].isConnected })
     }
 
     @Test("A credential's name may be as long as it may, one octet more opens no window, and the next one does")

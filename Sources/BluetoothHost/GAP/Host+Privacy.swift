@@ -9,17 +9,19 @@ extension Host {
     ///
     /// Core 5.4, Vol 3, Part C, 10.7.1 to 10.7.3 (Privacy feature in each role)
     var addressForAir: DeviceAddress {
-        guard configuration.privacy, pairingWindow == nil, bondBook.hasBonds else { return identity.address.address }
+        guard configuration.privacy, pairingWindow == nil, bondBook.hasBonds else {
+            // The one from before must not come back behind it: whoever has heard both would know whose it was.
+            privateAddress.forget()
+            return identity.address.address
+        }
         return privateAddress.address(at: now, random: &random)
     }
 
     /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
     package var addressOnAir: DeviceAddress? { state == .poweredOn ? ownAddress.told : nil }
 
-    /// When ``addressForAir`` becomes another one by itself.
-    var addressDeadline: Instant? {
-        configuration.privacy && pairingWindow == nil && bondBook.hasBonds ? privateAddress.deadline : nil
-    }
+    /// When ``addressForAir`` becomes another one by itself; while there is no radio, nobody hears it.
+    var addressDeadline: Instant? { state == .poweredOn ? privateAddress.deadline : nil }
 
     /// Of those who are wanted, who may be on the air under an address that only their key tells: no accept list finds
     /// them by itself.

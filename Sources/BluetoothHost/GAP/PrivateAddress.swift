@@ -30,6 +30,9 @@ package struct PrivateAddress {
         return address
     }
 
+    /// The next one is another.
+    package mutating func forget() { current = nil }
+
     /// 22 bits, of which neither all are 0 nor all are 1.
     private static func randomPart(_ random: inout any RandomSource) -> UInt32 {
         while true {

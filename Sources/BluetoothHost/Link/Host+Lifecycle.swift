@@ -1,5 +1,6 @@
 import BluetoothCore
 import HCI
+import SecurityManager
 
 // MARK: What happens to a connection handle
 
@@ -63,10 +64,13 @@ extension Host {
     /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.
     package static let unprovenInLastSlotMilliseconds: UInt64 = 30_000
 
+    /// The newest of them: those who were there before it kept nobody out. One that is ending frees its slot already.
     private var unprovenInLastSlot: Link? {
-        guard configuration.linksMaximum > 1, links.count >= configuration.linksMaximum else { return nil }
-        return linksInOrder.first {
-            $0.role == .peripheral && $0.identity != nil && !$0.isProven && !$0.isDisconnecting
+        guard configuration.linksMaximum > 1, links.count >= configuration.linksMaximum,
+            !linksInOrder.contains(where: \.isDisconnecting)
+        else { return nil }
+        return linksInOrder.last {
+            $0.role == .peripheral && $0.identity != nil && !$0.isProven && !$0.pairing.isPairing
         }
     }
 

@@ -156,6 +156,15 @@ extension Host {
         happened(.disconnect, at: link.handle, reason: reason)
     }
 
+    /// A link as it is now; nil once it is gone.
+    package func link(_ link: LinkID) -> LinkInfo? { links[link]?.info }
+
+    /// Ends a link that this side cannot keep up with: an end that no app asked for, and that its apps hear of as such.
+    package func drop(_ link: LinkID) {
+        guard let link = links[link], !link.isDisconnecting else { return }
+        disconnect(link, reason: .remoteDeviceTerminatedLowResources)
+    }
+
     /// Ends a link from this side.
     package func disconnect(_ link: LinkID) {
         guard let link = links[link], !link.isDisconnecting else { return }

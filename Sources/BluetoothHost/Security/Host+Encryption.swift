@@ -18,7 +18,9 @@ extension Host {
     }
 
     func encrypt(_ link: Link) {
-        guard link.role == .central, !link.security.encrypted, link.encryptingWith == nil else { return }
+        // A pairing encrypts by itself, with its own key; the old one in between would end it.
+        guard link.role == .central, !link.security.encrypted, link.encryptingWith == nil, !link.pairing.isPairing
+        else { return }
         guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity) else {
             return securityChanged(link, .notBonded)
         }

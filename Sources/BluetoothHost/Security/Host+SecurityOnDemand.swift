@@ -68,9 +68,10 @@ extension Host {
     }
 
     private func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
+        // What comes of it is as much as there will be.
+        if link.pairing.isPairing { return true }
         if link.security.encrypted {
             // Encrypted, and not enough: only another pairing makes more of it.
-            if link.pairing.isPairing { return true }
             guard let need = SecurityNeed(beyond: link.security, error) else { return false }
             return pairOnDemand(link, atLeast: need)
         }

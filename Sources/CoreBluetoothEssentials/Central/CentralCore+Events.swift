@@ -99,7 +99,7 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     private func endLink(to peer: PeerIdentifier) {
-        if let host, let link = host.link(of: peer) { host.disconnect(link.link) }
+        if let host, let link = host.link(of: peer) { host.drop(link.link) }
     }
 
     /// What makes no sense is ignored: the peer only harms itself.

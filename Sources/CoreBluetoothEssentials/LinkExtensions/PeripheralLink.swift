@@ -69,10 +69,20 @@ extension CBMutableCharacteristic {
 }
 
 extension CBPeripheralManager {
-    /// Ends a central's link.
+    /// Ends the link that a central was last heard on.
     package func disconnect(_ central: CBCentral) {
-        guard let link = central.link else { return }
-        core.submit { host, _ in host.disconnect(link.link) }
+        if let link = central.link { disconnect(link.link) }
+    }
+
+    /// Ends a link. A central that is here twice keeps the other one.
+    package func disconnect(_ link: LinkID) {
+        core.submit { host, _ in host.disconnect(link) }
+    }
+
+    /// Updates whoever is subscribed on this link, and nobody whose link is gone: says whether there was room.
+    package func updateValue(_ value: [UInt8], for characteristic: CBMutableCharacteristic, onLink link: LinkID) -> Bool
+    {
+        core.updateValue(value, for: characteristic, onLinks: [link])
     }
 
     /// Answers what a pairing asked of the user.

@@ -126,8 +126,14 @@ extension PeripheralCore {
     func updateValue(
         _ value: [UInt8], for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
     ) -> Bool {
-        guard let handle = characteristic.handles?.value else { return false }
         let links = centrals.map { $0.compactMap { central in central.state.withLock { $0.link?.link } } }
+        return updateValue(value, for: characteristic, onLinks: links)
+    }
+
+    func updateValue(
+        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLinks links: [LinkID]?
+    ) -> Bool {
+        guard let handle = characteristic.handles?.value else { return false }
         let update = Update(
             handle: handle, value: value, links: links,
             keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })

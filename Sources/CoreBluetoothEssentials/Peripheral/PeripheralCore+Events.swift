@@ -135,12 +135,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
             return true
         }
         guard isNews else { return }
-        tellFlooded { manager, delegate in
-            if isSubscribed {
-                delegate.peripheralManager(manager, central: central, didSubscribeTo: characteristic)
-            } else {
-                delegate.peripheralManager(manager, central: central, didUnsubscribeFrom: characteristic)
-            }
+        if isSubscribed {
+            tellFlooded { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
+        } else {
+            // Always told: it follows one that counted, and an app that missed it would count a central that is gone.
+            tell { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
         }
     }
 

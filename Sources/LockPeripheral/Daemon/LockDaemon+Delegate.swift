@@ -67,7 +67,7 @@ extension LockDaemon {
         _ peripheral: CBPeripheralManager, centralDidConnect central: CBCentral, link: LinkInfo
     ) {
         let lockLink = LockLink(link)
-        centrals[lockLink] = central
+        links.insert(link.link)
         tell(.connected(link.link, link.peer, link.bond))
         var subscriptions: Set<LockSubscription> = []
         for subscription in LockSubscription.allCases {
@@ -84,7 +84,7 @@ extension LockDaemon {
         reason: HCIErrorCode
     ) {
         let lockLink = LockLink(link)
-        centrals[lockLink] = nil
+        links.remove(link.link)
         pairedLinks.remove(lockLink)
         dropWaiting(for: lockLink)
         tell(.disconnected(link.link, link.peer))
@@ -186,4 +186,6 @@ extension LockDaemon {
 
 extension LockLink {
     init(_ link: LinkInfo) { self.init(rawValue: link.link.rawValue) }
+
+    var id: LinkID { LinkID(rawValue: rawValue) }
 }

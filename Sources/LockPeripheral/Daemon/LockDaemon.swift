@@ -54,6 +54,8 @@ package final class LockDaemon {
     let configuration: Configuration
     let surroundings: Surroundings
     let host: Host
+    /// Those that stand.
+    var links: Set<LinkID> = []
     private let store: any LockStore
     private let actuator: any Actuator
     private let snapshot: LockSnapshot
@@ -69,7 +71,6 @@ package final class LockDaemon {
     var advertisedName: String?
     /// nil until the service has its handles.
     private(set) var machine: LockMachine?
-    var centrals: [LockLink: CBCentral] = [:]
     /// Links on which a pairing has completed: what they prove, they prove by the pairing and not by a reconnection.
     var pairedLinks: Set<LockLink> = []
     var window: EnrolmentWindow?
@@ -160,7 +161,7 @@ extension LockDaemon {
             case .indicateControlPoint(let link, let value): update(tree.controlPoint, value, link)
             case .challengeValue(_, let value): answerChallengeRead(value)
             case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
-            case .disconnect(let link): if let central = centrals[link] { manager?.disconnect(central) }
+            case .disconnect(let link): manager?.disconnect(link.id)
             }
         }
     }
@@ -191,11 +192,11 @@ extension LockDaemon {
         waitingUpdates.put((characteristic, value), for: link, send: sender)
     }
 
-    /// Says whether there was room.
+    /// Says whether there was room. By the link and not by the central: somebody under a recorded address, and the owner
+    /// beside him, are one central on two links.
     private var sender: ((CBMutableCharacteristic, [UInt8]), LockLink) -> Bool {
-        { [manager, centrals] update, link in
-            guard let central = centrals[link], let manager else { return true }
-            return manager.updateValue(Data(update.1), for: update.0, onSubscribedCentrals: [central])
+        { [manager] update, link in
+            manager?.updateValue(update.1, for: update.0, onLink: link.id) ?? true
         }
     }
 

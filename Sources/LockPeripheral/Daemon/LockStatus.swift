@@ -34,14 +34,8 @@ extension LockDaemon {
         return LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            links: centrals.sorted { $0.key.rawValue < $1.key.rawValue }.compactMap { current($0.value.link) },
+            links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) },
             credentials: credentials.sorted { $0.name < $1.name }.map(enrolled), enrolling: window?.request.credential)
-    }
-
-    /// A central's link as it was last spoken of may have exchanged its MTU since.
-    private func current(_ told: LinkInfo?) -> LinkInfo? {
-        guard let told, let link = host.link(of: told.peer), link.link == told.link else { return told }
-        return link
     }
 
     private func enrolled(_ credential: Credential) -> LockStatus.Enrolled {
