@@ -66,7 +66,9 @@ package enum TransportAddress: Hashable, Sendable {
         } else if host.contains(":") {
             return nil
         }
-        return host.isEmpty ? nil : .tcp(host: String(host), port: port)
+        // Brackets stand around a host, never in it.
+        guard !host.isEmpty, !host.contains(where: { $0 == "[" || $0 == "]" }) else { return nil }
+        return .tcp(host: String(host), port: port)
     }
 
     private static func serial(_ text: Substring) -> Self? {

@@ -33,7 +33,7 @@ struct TransportAddressTests {
         "what is none, said in one line with what would be",
         arguments: [
             "", "unix", "unix:", "/run/radio.sock", "tcp:127.0.0.1", "tcp::9000", "tcp:127.0.0.1:0",
-            "tcp:127.0.0.1:65536",
+            "tcp:127.0.0.1:65536", "tcp:[[2]]:6", "tcp:[2:6", "tcp:2]:6",
             "tcp:::1:9000", "serial:", "serial:,9600", "serial:/dev/ttyS0,0", "serial:/dev/ttyS0,fast",
             "serial:/dev/ttyS0,rtscts,9600", "serial:/dev/ttyS0,9600,rtscts,", "hci:", "hci:65535", "hci:-1", "hci:x",
             "fd:-1", "fd:x", "usb:0", "unix:a\0b",
