@@ -1,13 +1,15 @@
 /// What one operation allocates on either side, counted at the C library's allocator: no clock is in it, so it can be held
 /// to a bound.
 struct AllocationBenchmark {
-    /// What one operation may allocate, client first: what it does now, so that it becomes no more.
+    /// What one operation may allocate, client first: what it does now, so that it becomes no more. Commands are counted by
+    /// ``Workload/commandsPerRead`` and the read that ends them.
     private static let hostBounds: [Workload.Operation: (client: Double, server: Double)] = [
         .read: (0, 0), .write: (0, 2), .command: (0, 2), .notification: (0, 0),
     ]
-    /// On Apple's API, at the client: the octets of the `Data` that the app gets or gives, and its object.
+    /// On Apple's API, at the client: the octets of the `Data` that the app gets or gives, and its object. Of
+    /// commands each has such octets.
     private static let coreBluetoothBounds: [Workload.Operation: Double] = [
-        .read: 2, .write: 1, .command: 1, .notification: 2,
+        .read: 2, .write: 1, .command: Double(Workload.commandsPerRead) + 3, .notification: 2,
     ]
 
     private let count: Int
@@ -32,8 +34,11 @@ struct AllocationBenchmark {
                 let words = said.split(separator: "\n").map { $0.split(separator: " ") }
                 let server = words.first { $0.first.map(String.init) == operation.rawValue }?.last.map(String.init)
                 let client = figures[0].allocations
+                let counted =
+                    operation == .command
+                    ? "\(Workload.commandsPerRead) commands and a read" : operation.rawValue
                 print(
-                    "  \(level.rawValue) \(operation.rawValue): client \(Sample.text(client, digits: 2))"
+                    "  \(level.rawValue) \(counted): client \(Sample.text(client, digits: 2))"
                         + (server.map { ", server \($0)" } ?? ""))
                 if level == .corebluetooth {
                     if client > Self.coreBluetoothBounds[operation] ?? 0 {
