@@ -24,13 +24,15 @@ final class Duo {
     let world = World()
     let parties: [Side: Party]
 
-    /// With the same rules and users at both ends, but for what `rules` and `capabilities` say of one.
+    /// With the same rules and users at both ends, but for what `rules` and `capabilities` say of one, and with what the
+    /// central's store keeps already.
     init(
         _ common: PairingRules = .justWorks, rules: [Side: PairingRules] = [:], capability: IOCapability? = nil,
-        capabilities: [Side: IOCapability?] = [:]
+        capabilities: [Side: IOCapability?] = [:], centralStore: MemoryHostStore = MemoryHostStore()
     ) throws {
         parties = [
-            .peripheral: Party(world.add("peripheral", random: 31)), .central: Party(world.add("central", random: 32)),
+            .peripheral: Party(world.add("peripheral", random: 31)),
+            .central: Party(world.add("central", random: 32, store: centralStore)),
         ]
         for side in Side.allCases {
             self[side].node.configuration.pairing = rules[side] ?? common

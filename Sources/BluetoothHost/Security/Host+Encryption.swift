@@ -8,12 +8,15 @@ import SecurityManager
 
 extension Host {
     /// Encrypts a link to a bonded peer with the key that both kept, or asks the peer to on a link that it made;
-    /// `securityChanged` follows.
+    /// `securityChanged` follows, with an error when the peer does not answer in the time that a pairing may take. A link
+    /// that is encrypted already stays as it is, and nothing follows.
     package func encrypt(_ peer: PeerIdentifier) {
         guard let link = clientLink(peer) else { return }
         switch link.role {
         case .central: encrypt(link)
-        case .peripheral: requestSecurity(link.id)
+        case .peripheral:
+            guard !link.security.encrypted else { return }
+            if !awaitCentral(link, level: 0) { tellSecurity(link, .pairing(.notPossibleNow)) }
         }
     }
 
@@ -66,9 +69,12 @@ extension Host {
         guard status == .success, isOn else {
             // An encrypted link never goes back to being a signed one.
             if link.security.encrypted { return disconnect(link, reason: .authenticationFailure) }
-            pairing(link, .encryptionChanged(enabled: false))
             // Of two bonds the peer may have kept the other one.
-            if let key { bondBook.encryptionLost(key) }
+            if let key {
+                bondBook.encryptionLost(key)
+            } else {
+                pairing(link, .encryptionChanged(enabled: false))
+            }
             return securityChanged(link, .encryptionFailed(status))
         }
         if let key {
@@ -107,6 +113,8 @@ extension Host {
 
     private func securityChanged(_ link: Link, _ error: HostError?) {
         tellSecurity(link, error)
+        // What a pairing that has begun since makes of the link is known when it ends.
+        if error != nil, link.pairing.isPairing { return }
         if error == .encryptionFailed(.pinOrKeyMissing), askForRenewal(link) { return }
         runAwaitingSecurity(link)
     }

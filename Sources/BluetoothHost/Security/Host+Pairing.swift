@@ -97,6 +97,10 @@ extension Host {
             delegate?.paired(peer, result: .failure(.notConnected))
             return
         }
+        guard !link.pairing.isPairing else {
+            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
+            return
+        }
         let method: PairingMethod
         switch request {
         case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
@@ -115,8 +119,11 @@ extension Host {
         begin(link, parameters, isPinned: true)
     }
 
+    /// On a link on which nobody is pairing.
     func begin(_ link: Link, _ parameters: PairingParameters, isPinned: Bool) {
-        if !link.pairing.isPairing { link.isPairingPinned = isPinned }
+        link.isPairingPinned = isPinned
+        // Whoever was asked whether to pair again has been overtaken: answers are this pairing's.
+        link.securityWait = nil
         pairing(link, .begin(parameters))
     }
 

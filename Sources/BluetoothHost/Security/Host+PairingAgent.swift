@@ -33,6 +33,11 @@ extension Host {
             delegate?.paired(peer, result: .failure(.notConnected))
             return
         }
+        // The one that is under way goes on, and whoever waits for it does.
+        guard !link.pairing.isPairing else {
+            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
+            return
+        }
         // Whoever asks for this has given the bond up, where the rules let that be done.
         let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
         guard let parameters = negotiatedParameters(for: link, received: received, renewable: renewable) else {

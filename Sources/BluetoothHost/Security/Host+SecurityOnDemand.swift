@@ -43,7 +43,8 @@ extension Host {
             || ![nil, .noInputNoOutput].contains(pairingAgent?.ioCapability)
     }
 
-    private func awaitCentral(_ link: Link, level: UInt8) -> Bool {
+    /// As peripheral: asks the central, and waits for it as long as a pairing may take. False when it cannot be asked now.
+    func awaitCentral(_ link: Link, level: UInt8) -> Bool {
         guard link.securityWait == nil else { return true }
         guard requestSecurity(link, level: max(level, configuration.pairing.minimumLevel)) else { return false }
         waitForSecurity(.central, on: link)
@@ -60,11 +61,11 @@ extension Host {
         else { return false }
         // First, because securing may end at once.
         link.awaitingSecurity.append(operation)
-        guard makeSecure(link, for: error) else {
-            link.awaitingSecurity.removeAll { $0.token == operation.token }
-            return false
-        }
-        return true
+        if makeSecure(link, for: error) { return true }
+        // A pairing that ends where it begins has run it again already.
+        guard let index = link.awaitingSecurity.firstIndex(where: { $0.token == operation.token }) else { return true }
+        link.awaitingSecurity.remove(at: index)
+        return false
     }
 
     private func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
@@ -135,7 +136,8 @@ extension Host {
     func securityWaitEnded(_ link: Link) {
         guard let (what, until) = link.securityWait, until <= now else { return }
         // A pairing that has begun since has a timer of its own.
-        guard what == .consent || !link.pairing.isPairing else { return link.securityWait = nil }
+        guard !link.pairing.isPairing else { return link.securityWait = nil }
+        if what == .central { tellSecurity(link, .pairing(.timedOut)) }
         runAwaitingSecurity(link)
     }
 }
