@@ -80,6 +80,28 @@ struct BoundsTests {
         #expect(heard.load(ordering: .relaxed) == Backlog.callbacksMaximum + 1)
     }
 
+    @Test("Callbacks of all peers: what one may not have any more is another's, up to the bound for all")
+    func callbacksOfAll() {
+        let whole = Backlog(maximum: Backlog.callbacksOfAllMaximum)
+        let flood = Backlog(within: whole)
+        for _ in 0..<Backlog.callbacksMaximum { #expect(flood.take()) }
+        #expect(!flood.take() && flood.isFull)
+        let other = Backlog(within: whole)
+        #expect(!other.isFull && other.take())
+        other.giveBack()
+        var peers = [other]
+        for taken in Backlog.callbacksMaximum..<Backlog.callbacksOfAllMaximum {
+            if taken % Backlog.callbacksMaximum == 0 { peers.append(Backlog(within: whole)) }
+            #expect(peers.last?.take() == true)
+        }
+        let late = Backlog(within: whole)
+        #expect(late.isFull && !late.take() && whole.isFull)
+        flood.giveBack()
+        #expect(late.take() && !late.take())
+        late.giveBack()
+        #expect(flood.take() && !flood.take())
+    }
+
     private final class Thing: Sendable {}
 
     @Test("One object for a name while anybody holds it, and no growth with names that nobody holds")

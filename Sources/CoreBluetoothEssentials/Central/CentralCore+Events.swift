@@ -21,11 +21,11 @@ extension CentralCore: CentralRoleDelegate {
 
     func discovered(_ report: AdvertisementReport) {
         // Whoever is not told of now counts as unheard.
-        guard let scan, !backlog.isFull else { return }
+        guard let scan, !discoveriesBacklog.isFull else { return }
         let merged = discoveries.merge(report)
         guard let told = scan.allowDuplicates ? report : merged else { return }
         let peripheral = peripheral(report.peer, name: report.localName)
-        tellFlooded { manager, delegate in
+        tellDiscovery { manager, delegate in
             let isRenamed = peripheral.content.withLock { content in
                 guard let name = told.localName, name != content.name else { return false }
                 defer { content.name = name }
@@ -122,7 +122,7 @@ extension CentralCore: CentralRoleDelegate {
         // What is kept is void; an empty tree is none.
         host?.keepRemoteDatabase(peer, RemoteDatabase())
         subscriptions[peer] = subscriptions[peer]?.filter { $0 < first || last < $0 }
-        let isDelivered = delivery.deliver(host, within: backlog) {
+        let tell = { @Sendable in
             let gone = peripheral.content.withLock { content in
                 let gone = content.tree.invalidate(first...last)
                 content.services?.removeAll { gone.contains($0) }
@@ -130,7 +130,10 @@ extension CentralCore: CentralRoleDelegate {
             }
             peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
         }
-        if !isDelivered { endLink(to: peer) }
+        guard !delivery.deliver(host, within: peripheral.backlog, tell) else { return }
+        // Told nevertheless, once for each link: an app that missed it would take another attribute for the one it knew.
+        delivery.deliver(host, tell)
+        endLink(to: peer)
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {

@@ -21,7 +21,8 @@ final class CentralCore: @unchecked Sendable {
 
     let handle: CBHost
     let delivery: CallbackDelivery
-    let backlog = Backlog()
+    let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
+    let discoveriesBacklog = Backlog(maximum: Backlog.discoveriesMaximum)
     let shared = Mutex(Shared())
 
     private(set) weak var host: Host?
@@ -103,8 +104,8 @@ final class CentralCore: @unchecked Sendable {
     }
 
     /// The same for what strangers can cause as often as they like: it may be dropped.
-    func tellFlooded(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
-        _ = delivery.deliver(host, within: backlog) {
+    func tellDiscovery(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+        _ = delivery.deliver(host, within: discoveriesBacklog) {
             guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
             call(manager, delegate)
         }

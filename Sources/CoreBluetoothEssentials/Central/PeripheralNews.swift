@@ -41,6 +41,6 @@ extension CentralCore {
             news.show(peripheral)
             return true
         }
-        return delivery.deliver(host, within: backlog) { news.show(peripheral) }
+        return delivery.deliver(host, within: peripheral.backlog) { news.show(peripheral) }
     }
 }

@@ -106,9 +106,10 @@ extension CBPeripheralManager {
 extension PeripheralCore {
     /// Calls the delegate if it wants to hear of links.
     func tellLink(
+        of central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerLinkDelegate) -> Void
     ) {
-        tellFlooded { manager, delegate in
+        tellFlooded(by: central) { manager, delegate in
             if let delegate = delegate as? any CBPeripheralManagerLinkDelegate { call(manager, delegate) }
         }
     }

@@ -37,24 +37,42 @@ extension CallbackDelivery {
 }
 
 /// Callbacks that peers caused and that wait for their app's queue. An app that stands still, or is slower than its peers,
-/// does not make them pile up without end.
+/// does not make them pile up without end. Each peer has a share of its own, so that one that never stops takes nothing
+/// from the others.
 ///
 /// Core 5.4, Vol 3, Part F, 3.3.2 (Sequential protocol): commands and notifications have no flow control, and what cannot
 /// be processed of them is discarded.
 final class Backlog: Sendable {
+    /// Of one peer.
     static let callbacksMaximum = 1_024
+    /// Of all peers of a manager: whoever comes back under another name has another share.
+    static let callbacksOfAllMaximum = 8_192
+    /// Of all advertisers that a manager hears.
+    static let discoveriesMaximum = 1_024
 
+    private let maximum: Int
+    private let whole: Backlog?
     private let waiting = Atomic(0)
 
-    var isFull: Bool { waiting.load(ordering: .relaxed) >= Self.callbacksMaximum }
+    /// `whole` counts the same callbacks with those of others.
+    init(maximum: Int = callbacksMaximum, within whole: Backlog? = nil) {
+        self.maximum = maximum
+        self.whole = whole
+    }
+
+    var isFull: Bool { waiting.load(ordering: .relaxed) >= maximum || whole?.isFull == true }
 
     func take() -> Bool {
-        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue > Self.callbacksMaximum else { return true }
+        guard whole?.take() ?? true else { return false }
+        guard waiting.wrappingAdd(1, ordering: .relaxed).newValue > maximum else { return true }
         giveBack()
         return false
     }
 
-    func giveBack() { waiting.wrappingSubtract(1, ordering: .relaxed) }
+    func giveBack() {
+        waiting.wrappingSubtract(1, ordering: .relaxed)
+        whole?.giveBack()
+    }
 }
 
 /// A delegate: not retained, and called where its manager was told to, so that it need not be `Sendable` itself.

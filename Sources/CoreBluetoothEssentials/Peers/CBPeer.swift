@@ -11,7 +11,13 @@ public class CBPeer: Hashable, @unchecked Sendable {
     /// The same name, as the host uses it.
     package var peer: PeerIdentifier { PeerIdentifier(identifier) }
 
-    init(_ peer: PeerIdentifier) { identifier = UUID(peer) }
+    /// Callbacks that it caused and that wait for the app. They hold this object.
+    let backlog: Backlog
+
+    init(_ peer: PeerIdentifier, backlog: Backlog) {
+        identifier = UUID(peer)
+        self.backlog = backlog
+    }
 
     /// Whether both are the same object.
     public static func == (a: CBPeer, b: CBPeer) -> Bool { a === b }

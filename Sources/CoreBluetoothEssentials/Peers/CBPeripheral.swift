@@ -31,7 +31,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     init(_ peer: PeerIdentifier, name: String?, core: CentralCore) {
         self.core = core
         content = Mutex(State(name: name))
-        super.init(peer)
+        super.init(peer, backlog: Backlog(within: core.backlog))
     }
 
     /// Who hears of this peripheral; not retained.

@@ -22,7 +22,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
     func centralConnected(_ link: LinkInfo) {
         let central = central(link)
         standing[link.peer] = central
-        tellLink { $1.peripheralManager($0, centralDidConnect: central, link: link) }
+        tellLink(of: central) { $1.peripheralManager($0, centralDidConnect: central, link: link) }
     }
 
     func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
@@ -40,12 +40,12 @@ extension PeripheralCore: PeripheralRoleDelegate {
             }
         }
         if !isStillSubscribed { standing[link.peer] = nil }
-        tellLink { $1.peripheralManager($0, centralDidDisconnect: central, link: link, reason: reason) }
+        tellLink(of: central) { $1.peripheralManager($0, centralDidDisconnect: central, link: link, reason: reason) }
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {
         let central = central(link)
-        tellLink { $1.peripheralManager($0, central: central, didChangeSecurity: link, error: error) }
+        tellLink(of: central) { $1.peripheralManager($0, central: central, didChangeSecurity: link, error: error) }
     }
 
     /// The central's object says how much it takes.
@@ -95,8 +95,9 @@ extension PeripheralCore: PeripheralRoleDelegate {
     /// Commands, which nobody refuses, are dropped when the app has too much to hear of as it is.
     private func ask(_ question: Question) {
         if case .inline = delivery { return put(question) }
-        let isAsked = delivery.deliver(host, within: backlog) { self.put(question) }
-        if !isAsked, let first = question.first { respond(to: first, .insufficientResources) }
+        guard let first = question.first else { return }
+        let isAsked = delivery.deliver(host, within: first.central.backlog) { self.put(question) }
+        if !isAsked { respond(to: first, .insufficientResources) }
     }
 
     /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
@@ -114,11 +115,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
     func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
         guard let characteristic = characteristics[handle] else { return }
         // Who subscribes and unsubscribes faster than the app can hear of it is not served any further.
-        guard !backlog.isFull else {
+        let central = central(link)
+        guard !central.backlog.isFull else {
             host?.disconnect(link.link)
             return
         }
-        let central = central(link)
         standing[link.peer] = central
         setSubscribed(central, to: characteristic, notify || indicate)
     }
@@ -136,7 +137,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
         }
         guard isNews else { return }
         if isSubscribed {
-            tellFlooded { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
+            tellFlooded(by: central) { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
         } else {
             // Always told: it follows one that counted, and an app that missed it would count a central that is gone.
             tell { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
@@ -158,22 +159,22 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     func displayPasskey(_ link: LinkInfo, passkey: UInt32) {
         let central = central(link)
-        tellLink { $1.peripheralManager($0, displayPasskey: passkey, to: central, link: link) }
+        tellLink(of: central) { $1.peripheralManager($0, displayPasskey: passkey, to: central, link: link) }
     }
 
     func passkeyRequested(_ link: LinkInfo) {
         let central = central(link)
-        tellLink { $1.peripheralManager($0, passkeyRequestedFor: central, link: link) }
+        tellLink(of: central) { $1.peripheralManager($0, passkeyRequestedFor: central, link: link) }
     }
 
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {
         let central = central(link)
-        tellLink { $1.peripheralManager($0, compareNumericValue: value, with: central, link: link) }
+        tellLink(of: central) { $1.peripheralManager($0, compareNumericValue: value, with: central, link: link) }
     }
 
     func paired(_ link: LinkInfo, result: Result<BondID, HostError>) {
         let central = central(link)
-        tellLink { $1.peripheralManager($0, central: central, didPair: result, link: link) }
+        tellLink(of: central) { $1.peripheralManager($0, central: central, didPair: result, link: link) }
     }
 }
 

@@ -18,7 +18,7 @@ final class PeripheralCore: @unchecked Sendable {
 
     let handle: CBHost
     let delivery: CallbackDelivery
-    let backlog = Backlog()
+    let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
     let shared = Mutex(Shared())
 
     private(set) weak var host: Host?
@@ -99,9 +99,10 @@ final class PeripheralCore: @unchecked Sendable {
     /// The same for what a peer can cause as often as it likes. False when it is dropped.
     @discardableResult
     func tellFlooded(
+        by central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
     ) -> Bool {
-        delivery.deliver(host, within: backlog) {
+        delivery.deliver(host, within: central.backlog) {
             guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
             call(manager, delegate)
         }
@@ -109,7 +110,7 @@ final class PeripheralCore: @unchecked Sendable {
 
     /// The one object for a peer.
     func central(_ peer: PeerIdentifier) -> CBCentral {
-        shared.withLock { shared in shared.centrals.object(peer) { CBCentral(peer) } }
+        shared.withLock { shared in shared.centrals.object(peer) { CBCentral(peer, backlog: Backlog(within: backlog)) } }
     }
 
     /// The one object for whoever is on a link, with what is known of it now.

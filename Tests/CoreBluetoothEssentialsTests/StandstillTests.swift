@@ -1,0 +1,148 @@
+import Dispatch
+import FoundationEssentials
+import Testing
+
+@testable import CoreBluetoothEssentials
+
+@Suite("Attack: peers that never stop, and an app whose queue stands still")
+struct StandstillTests {
+    private let world = World()
+    private let lock: Machine
+    private let pocket: Machine
+    private let queue = DispatchQueue(label: "app")
+
+    init() {
+        lock = world.add("lock", seed: 31)
+        pocket = world.add("key", seed: 32)
+    }
+
+    private func run(until condition: () -> Bool) -> Bool {
+        for _ in 0..<2_000 {
+            world.run(forMilliseconds: 10)
+            queue.sync {}
+            if condition() { return true }
+        }
+        return false
+    }
+
+    @Test("Notifications: as many as the bound are kept for the app, the others are lost, and the link stands")
+    func notifications() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0) }
+        pocket.launch { key = Key($0, queue: queue) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        queue.async {
+            guard let notifying = theKey.characteristic(Door.notifying) else { return }
+            theKey.door?.setNotifyValue(true, for: notifying)
+        }
+        #expect(run { theKey.has("notify true") })
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let before = theKey.values.count
+        queue.suspend()
+        var sent = 0
+        while sent <= Backlog.callbacksMaximum {
+            if theDoor.manager?.updateValue(Data([7]), for: notifying, onSubscribedCentrals: nil) == true { sent += 1 }
+            world.run(forMilliseconds: 10)
+        }
+        world.run(forMilliseconds: 10_000)
+        queue.resume()
+        queue.sync {}
+        #expect(theKey.values.count - before == Backlog.callbacksMaximum)
+        #expect(theDoor.manager?.updateValue(Data([8]), for: notifying, onSubscribedCentrals: nil) == true)
+        #expect(run { theKey.values.last == Data([8]) })
+    }
+
+    @Test(
+        "A peer whose services change when no more is kept of it for the app: that is told all the same, and its link ends"
+    )
+    func servicesChanged() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0) }
+        pocket.launch { key = Key($0, queue: queue) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        queue.async {
+            guard let notifying = theKey.characteristic(Door.notifying) else { return }
+            theKey.door?.setNotifyValue(true, for: notifying)
+        }
+        #expect(run { theKey.has("notify true") })
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let backlog = try #require(theKey.door).backlog
+        queue.suspend()
+        while !backlog.isFull {
+            _ = theDoor.manager?.updateValue(Data([7]), for: notifying, onSubscribedCentrals: nil)
+            world.run(forMilliseconds: 10)
+        }
+        theDoor.manager?.removeAllServices()
+        #expect(world.run(forMilliseconds: 5_000) { theDoor.links == 0 })
+        queue.resume()
+        #expect(run { theKey.has("modified [\"FFF0\"]") && theKey.has("disconnected failed") })
+        #expect(theKey.count("modified [\"FFF0\"]") == 1 && theKey.door?.services == [])
+    }
+
+    @Test(
+        "Advertisers that are never silent are lost beyond their bound, and take nothing from a peer that is connected")
+    func advertisers() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0) }
+        pocket.launch { key = Key($0, queue: queue) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        let other = world.add("other", seed: 33)
+        var hawker: Door?
+        other.launch { hawker = Door($0) }
+        queue.sync {
+            theKey.manager?.scanForPeripherals(
+                withServices: [Door.service], options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
+        }
+        #expect(run { hawker?.has("advertising") == true && theKey.count("discovered") > 1 })
+        queue.async {
+            guard let notifying = theKey.characteristic(Door.notifying) else { return }
+            theKey.door?.setNotifyValue(true, for: notifying)
+        }
+        #expect(run { theKey.has("notify true") })
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let core = try #require(theKey.door).core
+        queue.suspend()
+        let before = theKey.count("discovered")
+        #expect(world.run(forMilliseconds: 300_000) { core.discoveriesBacklog.isFull })
+        world.run(forMilliseconds: 1_000)
+        #expect(theDoor.manager?.updateValue(Data([9]), for: notifying, onSubscribedCentrals: nil) == true)
+        world.run(forMilliseconds: 1_000)
+        queue.resume()
+        queue.sync {}
+        #expect(theKey.count("discovered") - before == Backlog.discoveriesMaximum)
+        #expect(theKey.values.last == Data([9]))
+    }
+
+    @Test(
+        "Commands are dropped beyond the bound, a request is refused for want of resources, and later ones are answered"
+    )
+    func writes() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0, queue: queue) }
+        pocket.launch { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        let writable = try #require(theKey.characteristic(Door.writable))
+        queue.suspend()
+        for _ in 0...Backlog.callbacksMaximum {
+            while theKey.door?.canSendWriteWithoutResponse == false { world.run(forMilliseconds: 10) }
+            theKey.door?.writeValue(Data([7]), for: writable, type: .withoutResponse)
+            world.run(forMilliseconds: 10)
+        }
+        theKey.door?.writeValue(Data([8]), for: writable, type: .withResponse)
+        #expect(world.run(forMilliseconds: 5_000) { theKey.has("written failed") })
+        #expect((theKey.errors.last as? CBATTError)?.code == .insufficientResources)
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.requests.count == Backlog.callbacksMaximum)
+        theKey.door?.writeValue(Data([9]), for: writable, type: .withResponse)
+        #expect(run { theKey.has("written") })
+    }
+}
