@@ -206,6 +206,44 @@ import Testing
         #expect(app.readyCalls == 1)
     }
 
+    @Test("A stranger that takes nothing off its link keeps nobody from updates, nor the app from hearing of room")
+    func deafBystander() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        app.value = [UInt8](repeating: 7, count: 200)
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration).rawValue
+        let subscriber = fortress.stranger(1)
+        #expect(subscriber.connect(to: try fortress.lockAddress()))
+        #expect(subscriber.request([0x12, UInt8(truncatingIfNeeded: ccc), UInt8(ccc >> 8), 1, 0]) == [0x13])
+        let deaf = fortress.stranger(2)
+        #expect(deaf.connect(to: try fortress.lockAddress()))
+        let handle = try #require(fortress.lock.handles.last)
+        fortress.lock.withholds = {
+            $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
+        }
+        let value = service.characteristics[0].value.rawValue
+        deaf.send([0x02, 247, 0], on: RawPeer.attributeProtocol)
+        for _ in 0..<60 {
+            deaf.send([0x0A, UInt8(truncatingIfNeeded: value), UInt8(value >> 8)], on: RawPeer.attributeProtocol)
+            deaf.run(40)
+        }
+        var taken = 0
+        fortress.lock.call { host in
+            while taken < 2_000,
+                host.updateValue(
+                    app.manager, service.characteristics[2].value, [UInt8](repeating: 1, count: 20), to: nil,
+                    keepForAbsent: false)
+            {
+                taken += 1
+            }
+        }
+        #expect((1..<2_000).contains(taken), "what the subscriber has room for")
+        #expect(subscriber.run(60_000) { subscriber.att.count { $0.first == 0x1B } == taken })
+        #expect(app.readyCalls == 1)
+        #expect(deaf.handle != nil)
+    }
+
     @Test("Core 5.4, Vol 3, Part F, 3.3.3: an indication that is never confirmed closes the bearer, and so the link")
     func unconfirmed() throws {
         let fortress = try Fortress()

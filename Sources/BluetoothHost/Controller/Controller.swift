@@ -34,8 +34,8 @@ struct Controller: ~Copyable {
     var facts = ControllerFacts()
     var commands = CommandQueue()
     var acl: ACLSendQueue?
-    /// An app was told that there is no room, and wants to hear when there is.
-    var roomIsAwaited = false
+    /// Links that had no room for an update: its app wants to hear when they have.
+    var linksInTheWay: Set<LinkID> = []
 
     private var commandPurposes: [UInt64: CommandPurpose] = [:]
     private var sendPurposes: [UInt64: SendPurpose] = [:]

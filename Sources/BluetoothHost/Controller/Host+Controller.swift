@@ -180,10 +180,10 @@ extension Host {
 
     /// Tells apps that were refused an update that there is room again, be it that the link in their way has gone.
     func announceRoom() {
-        guard controller.roomIsAwaited,
-            linksInOrder.allSatisfy({ controller.hasRoom(for: $0.handle) && !$0.endpoint.isIndicationQueueFull })
+        guard !controller.linksInTheWay.isEmpty,
+            controller.linksInTheWay.allSatisfy({ links[$0].map(hasRoomForUpdates) ?? true })
         else { return }
-        controller.roomIsAwaited = false
+        controller.linksInTheWay = []
         managers.forEachPeripheral { $0.readyToUpdate() }
     }
 

@@ -101,14 +101,12 @@ extension Host {
         guard let owner = managers[manager]?.owner else { return false }
         func isChosen(_ link: Link) -> Bool { recipients?.contains(link.id) ?? true }
         let isKept = keepForAbsent && recipients == nil
-        func hasRoom(_ link: Link) -> Bool {
-            controller.hasRoom(for: link.handle) && !isIndicationAwaitingRoom(handle, on: link)
-                && !(isKept && isCatchingUp(link, owner))
+        var isRefused = false
+        for link in linksInOrder where isChosen(link) && !hasRoom(for: handle, of: isKept ? owner : nil, on: link) {
+            controller.linksInTheWay.insert(link.id)
+            isRefused = true
         }
-        guard linksInOrder.allSatisfy({ !isChosen($0) || hasRoom($0) }) else {
-            controller.roomIsAwaited = true
-            return false
-        }
+        guard !isRefused else { return false }
         // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
         // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
         let kept = isKept ? keep(owner, handle, value) : []
@@ -122,14 +120,28 @@ extension Host {
         return true
     }
 
+    /// Whether a link takes an update now, which one whose client does not want it always does: nobody is kept from the
+    /// news by somebody whom it does not concern. `owner` where it goes by way of what is kept.
+    private func hasRoom(
+        for handle: AttributeHandle, of owner: RestorationLedger.Owner?, on link: Link
+    ) -> Bool {
+        let wanted = link.endpoint.subscription(to: handle, server: server)
+        guard !wanted.isEmpty else { return true }
+        guard controller.hasRoom(for: link.handle) else { return false }
+        if wanted == .indication, link.endpoint.isIndicationQueueFull { return false }
+        return owner.map { !isCatchingUp(link, $0) } ?? true
+    }
+
+    /// Whether a link that had no room for an update has some for any.
+    func hasRoomForUpdates(_ link: Link) -> Bool {
+        controller.hasRoom(for: link.handle) && !link.endpoint.isIndicationQueueFull
+            && !ledger.owners(of: .peripheral).contains { isCatchingUp(link, $0) }
+    }
+
     /// What waited for this central goes out one by one, and is as much as may wait: nothing of it gives way to what is new.
     private func isCatchingUp(_ link: Link, _ owner: RestorationLedger.Owner) -> Bool {
         guard link.hasWaitingUpdates || !link.updatesUnderWay.isEmpty, let bond = link.bond else { return false }
         return ledger.isQueueFull(owner, bond)
-    }
-
-    private func isIndicationAwaitingRoom(_ handle: AttributeHandle, on link: Link) -> Bool {
-        link.endpoint.isIndicationQueueFull && link.endpoint.subscription(to: handle, server: server) == .indication
     }
 
     /// As the client wants it on this link; `token` comes back when an indication has ended.
