@@ -110,7 +110,8 @@ final class PeripheralCore: @unchecked Sendable {
 
     /// The one object for a peer.
     func central(_ peer: PeerIdentifier) -> CBCentral {
-        shared.withLock { shared in shared.centrals.object(peer) { CBCentral(peer, backlog: Backlog(within: backlog)) } }
+        shared.withLock { shared in shared.centrals.object(peer) { CBCentral(peer, backlog: Backlog(within: backlog)) }
+        }
     }
 
     /// The one object for whoever is on a link, with what is known of it now.
