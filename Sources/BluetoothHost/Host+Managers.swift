@@ -63,6 +63,7 @@ extension Host {
             consider(link.negotiation.deadline)
             consider(link.pairing.deadline)
             consider(link.securityWait?.until)
+            consider(link.proofDeadline)
             consider(link.inquiry?.deadline)
             consider(link.lifecycle.deadline)
         }

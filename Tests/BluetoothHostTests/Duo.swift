@@ -4,6 +4,7 @@ import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+import VirtualRadio
 
 /// Two generic hosts on one link, each of them a GATT server and a GATT client, whichever made the link.
 final class Duo {
@@ -28,11 +29,12 @@ final class Duo {
     /// central's store keeps already.
     init(
         _ common: PairingRules = .justWorks, rules: [Side: PairingRules] = [:], capability: IOCapability? = nil,
-        capabilities: [Side: IOCapability?] = [:], centralStore: MemoryHostStore = MemoryHostStore()
+        capabilities: [Side: IOCapability?] = [:], centralStore: MemoryHostStore = MemoryHostStore(),
+        hardware: ControllerConfiguration = ControllerConfiguration()
     ) throws {
         parties = [
-            .peripheral: Party(world.add("peripheral", random: 31)),
-            .central: Party(world.add("central", random: 32, store: centralStore)),
+            .peripheral: Party(world.add("peripheral", random: 31, hardware: hardware)),
+            .central: Party(world.add("central", random: 32, store: centralStore, hardware: hardware)),
         ]
         for side in Side.allCases {
             self[side].node.configuration.pairing = rules[side] ?? common
@@ -72,24 +74,32 @@ final class Duo {
         }
     }
 
-    /// The central connects, and the peripheral's client asks for the link that then stands.
-    func connect() throws {
+    /// The central connects, and where the peripheral has a client, that asks for the link that then stands: it has it once
+    /// the central has proved itself, if the two are bonded.
+    func connect(for clients: [Side] = Side.allCases) throws {
         let (peripheral, central) = (self[.peripheral], self[.central])
-        let (server, client) = (try #require(peripheral.server), try #require(peripheral.client))
+        let server = try #require(peripheral.server)
         let address = try #require(peripheral.node.host?.identity.address.address)
         let initiator = try #require(central.client)
         central.node.call { host in
             host.connect(initiator.manager, host.peer(at: address), options: 0, askedAtSeconds: 0)
         }
         #expect(world.run(forMilliseconds: 5_000) { initiator.link != nil && !server.links.isEmpty })
-        let peer = try #require(server.links.first?.peer)
-        peripheral.node.call { $0.connect(client.manager, peer, options: 0, askedAtSeconds: 0) }
-        #expect(client.link != nil)
+        guard clients.contains(.peripheral) else { return }
+        try wait()
+        #expect(world.run(forMilliseconds: 5_000) { peripheral.client?.link != nil })
     }
 
-    func reconnect() throws {
+    /// The peripheral's client asks for the link that the central made.
+    func wait() throws {
+        let client = try #require(self[.peripheral].client)
+        let peer = try #require(self[.peripheral].server?.links.first?.peer)
+        self[.peripheral].node.call { $0.connect(client.manager, peer, options: 0, askedAtSeconds: 0) }
+    }
+
+    func reconnect(for clients: [Side] = Side.allCases) throws {
         try disconnect()
-        try connect()
+        try connect(for: clients)
     }
 
     func disconnect() throws {

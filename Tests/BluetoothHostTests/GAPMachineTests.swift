@@ -349,6 +349,39 @@ import Testing
         #expect(initiator.next() == .connect(alice))
     }
 
+    @Test("0x0B: an attempt that failed, by Command Status or by its Connection Complete, is not made again at once")
+    func failed() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        for isAnswered in [true, false] {
+            #expect(initiator.next() == .connect(alice))
+            if isAnswered { initiator.completed(.success) }
+            if isAnswered {
+                initiator.connectionComplete(.connectionAlreadyExists)
+            } else {
+                initiator.completed(.connectionAlreadyExists)
+            }
+            #expect(initiator.failure == .connectionAlreadyExists && initiator.isAtRest)
+            #expect(initiator.next() == nil && initiator.wanted == [alice])
+            initiator.retry()
+        }
+        // A cancelled attempt ends with a status too, and is none that failed.
+        for status in [HCIErrorCode.unknownConnectionIdentifier, .connectionAlreadyExists] {
+            #expect(accept(&initiator) == [.connect(alice)])
+            initiator.want([bob])
+            #expect(accept(&initiator) == [.cancel])
+            initiator.connectionComplete(status)
+            #expect(accept(&initiator) == [.connect(bob)])
+            initiator.want([alice])
+            #expect(accept(&initiator) == [.cancel])
+            initiator.connectionComplete(.unknownConnectionIdentifier)
+        }
+        // One that nobody is making says nothing.
+        initiator.want([])
+        initiator.connectionComplete(.connectionAlreadyExists)
+        #expect(initiator.failure == nil)
+    }
+
     @Test("Held, the attempt is given up, and made again afterwards")
     func held() {
         var initiator = Initiator(acceptListCapacity: 8)
@@ -374,6 +407,26 @@ import Testing
         #expect(initiator.needsScan)
         _ = accept(&initiator)
         return initiator
+    }
+
+    @Test("0x0B for one who was heard: the list has its turn at once, and the others after it, as if time had run out")
+    func heardAndRefused() {
+        for isAnswered in [true, false] {
+            var initiator = crowded()
+            let isHeard = initiator.heard(carol, at: carol, now: start)
+            #expect(isHeard && accept(&initiator) == [.cancel])
+            initiator.connectionComplete(.unknownConnectionIdentifier)
+            #expect(initiator.next() == .connect(carol))
+            initiator.completed(isAnswered ? .success : .connectionAlreadyExists)
+            if isAnswered { initiator.connectionComplete(.connectionAlreadyExists) }
+            #expect(initiator.failure == nil)
+            #expect(accept(&initiator) == [.connectByAcceptList])
+            let turn = start.advanced(byMilliseconds: Initiator.heardAttemptMilliseconds)
+            let isHeardInTurn = initiator.heard(carol, at: carol, now: turn)
+            let again = turn.advanced(byMilliseconds: Initiator.heardAgainMilliseconds)
+            let isHeardAgain = initiator.heard(carol, at: carol, now: again)
+            #expect(!isHeardInTurn && isHeardAgain)
+        }
     }
 
     @Test("Who is heard and is not in the list is connected to by address, and then the list again")

@@ -159,7 +159,7 @@ import Testing
         try duo.reconnect()
         // Confirmed by a link that it encrypts; the next one is not encrypted.
         _ = duo.answer(to: try duo.read(by: .central), of: .central)
-        try duo.reconnect()
+        try duo.reconnect(for: [.central])
         let client = try #require(duo[.central].client)
         let peer = try #require(client.link?.peer)
         for (index, isTaken) in [(1, false), (0, true)] {

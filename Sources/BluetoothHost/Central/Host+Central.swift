@@ -33,13 +33,12 @@ extension Host {
         withPeers { $0.keep(peer, &$1) }
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
-        // A link that the peer made will do: there is never a second one between the same two.
-        let standing = clientLink(peer) ?? linksInOrder.first { $0.peer == peer }
-        if let link = standing, !link.isDisconnecting {
+        if let link = serviceableLink(peer) {
             link.users.insert(slot.owner)
             slot.central?.connected(link.info)
         } else {
             reconcile()
+            for link in linksInOrder where link.peer == peer { serveWaiting(link) }
         }
     }
 
@@ -71,8 +70,14 @@ extension Host {
         peers.identifier(at: address, fresh: random.uint128())
     }
 
+    /// A peer's link: where there are several, the one that apps are its clients over.
     package func link(of peer: PeerIdentifier) -> LinkInfo? {
-        (centralLink(peer) ?? linksInOrder.first { $0.peer == peer })?.info
+        (clientLink(peer) ?? linksInOrder.first { $0.peer == peer })?.info
+    }
+
+    /// The link that is an app's connection to a peer, or would be if it asked.
+    package func connection(to peer: PeerIdentifier) -> LinkInfo? {
+        (clientLink(peer) ?? serviceableLink(peer))?.info
     }
 
     func centralLink(_ peer: PeerIdentifier) -> Link? {
@@ -86,7 +91,7 @@ extension Host {
 
     func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
-        guard link.bond == nil else { return }
+        guard link.bond == nil, clientLink(link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
         for owner in ledger.owners(of: .central) {
             for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {

@@ -66,8 +66,3 @@ extension Host {
         start(.write(characteristic.value, [features]), .claimFeatures, makeToken(), on: link)
     }
 }
-
-extension Link {
-    /// It is in a bonded peer's name, and nobody has proved to be that peer.
-    fileprivate var isImpostorPossible: Bool { identity != nil && !isProven }
-}

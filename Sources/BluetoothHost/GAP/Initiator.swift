@@ -107,9 +107,7 @@ package struct Initiator {
         case (.removeFromAcceptList(let address), true): acceptList.remove(address)
         case (.connect, true), (.connectByAcceptList, true):
             if case .asked(let target) = attempt { attempt = .standing(target) }
-        case (.connect, false), (.connectByAcceptList, false):
-            attempt = .none
-            failure = status
+        case (.connect, false), (.connectByAcceptList, false): attemptFailed(status)
         case (.cancel, true): break
         // The link was made before the cancel arrived: its Connection Complete came or is coming.
         case (.cancel, false): if attempt == .cancelling { attempt = .none }
@@ -117,11 +115,33 @@ package struct Initiator {
         }
     }
 
-    /// LE Connection Complete as central, with whatever status: the attempt is over.
-    package mutating func connectionComplete() {
-        if let onAir = heard?.onAir, [.asked(.peer(onAir)), .standing(.peer(onAir))].contains(attempt) { heard = nil }
+    /// LE Connection Complete as central, with whatever status: the attempt is over. 0x02 says that it was cancelled.
+    package mutating func connectionComplete(_ status: HCIErrorCode = .success) {
+        let isHopeless = status != .success && status != .unknownConnectionIdentifier
+        switch attempt {
+        case .asked, .standing:
+            if isHopeless { return attemptFailed(status) }
+            if isForHeard { heard = nil }
+        case .none, .cancelling: break
+        }
         attempt = .none
         failure = nil
+    }
+
+    /// The controller will not connect, or could not. To one who was heard that is another way of taking no connection;
+    /// else the next attempt would end like this one, and waits.
+    private mutating func attemptFailed(_ status: HCIErrorCode) {
+        if isForHeard, let heard {
+            pass(over: heard)
+        } else {
+            failure = status
+        }
+        attempt = .none
+    }
+
+    private var isForHeard: Bool {
+        guard let onAir = heard?.onAir else { return false }
+        return [.asked(.peer(onAir)), .standing(.peer(onAir))].contains(attempt)
     }
 
     /// What was refused may be asked once more.
@@ -187,9 +207,14 @@ extension Initiator {
 
     package mutating func timerFired(now: Instant) {
         guard let over = heard, over.until <= now else { return }
+        pass(over: over)
+    }
+
+    /// One who was heard had the time to take a connection: now it is the list's turn, and then the others'.
+    private mutating func pass(over tried: Heard) {
         heard = nil
-        listTurnUntil = now.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
-        triedUntil[over.wanted] = now.advanced(byMilliseconds: Self.heardAgainMilliseconds)
+        listTurnUntil = tried.until.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
+        triedUntil[tried.wanted] = tried.until.advanced(byMilliseconds: Self.heardAgainMilliseconds)
     }
 
     /// Nobody can be listened for: those who wait take their turn in the accept list.

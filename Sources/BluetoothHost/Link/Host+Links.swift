@@ -24,10 +24,10 @@ extension Host {
         _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: DeviceAddress?,
         _ facts: LinkFacts
     ) {
-        // 0x02 ends a cancelled attempt; directed advertising, which ends with 0x3C, is nothing that this host does. The
-        // other parameters of a failure mean nothing, the role among them.
+        // Directed advertising, which ends with 0x3C, is nothing that this host does. The other parameters of a failure mean
+        // nothing, the role among them.
         guard status == .success else {
-            initiator.connectionComplete()
+            initiator.connectionComplete(status)
             return reconcile()
         }
         guard let role = LinkRole(role) else { return faults += 1 }
@@ -92,6 +92,8 @@ extension Host {
         }
         switch role {
         case .central:
+            // Taken back, or come by itself, while this link was on its way.
+            guard isStillWaited(for: link) else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
             link.users = Set(wanting(peer))
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
@@ -103,9 +105,7 @@ extension Host {
             armPairing(link)
             preferConfiguredConnection(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }
-            // Whoever waits for this peer has it, although it was the peer that came.
-            link.users = Set(wanting(peer))
-            for delegate in clientDelegates(of: link) { delegate.connected(link.info) }
+            serveWaiting(link)
         }
     }
 
@@ -200,6 +200,7 @@ extension Host {
         securityWaitEnded(link)
         withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
         negotiate(link) { $0.timerFired(now: now) }
+        proofOverdue(link)
         if link.inquiry?.isDue(now) == true { inquire(link) }
     }
 }

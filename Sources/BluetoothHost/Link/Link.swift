@@ -24,6 +24,10 @@ final class Link {
     /// That identity's bond; once the link is proven, the one that it is encrypted with.
     var bond: BondID?
     var isProven = false
+    /// It is in a bonded peer's name, and nobody has proved to be that peer.
+    var isImpostorPossible: Bool { identity != nil && !isProven }
+    /// An app waits for the peer in whose name a central made this link: until when it has to prove that it is that peer.
+    var proofDeadline: Instant?
     var security = LinkSecurity.open
 
     var recombiner: Recombiner
@@ -56,7 +60,7 @@ final class Link {
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
     /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
-    /// the link.
+    /// the link. Nobody's, as long as it is the peer's and may be an impostor's.
     var users: Set<RestorationLedger.Owner> = []
     /// Whether this side's central managers are clients of the peer.
     var isClient: Bool { role == .central || !users.isEmpty }

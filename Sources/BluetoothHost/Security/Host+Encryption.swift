@@ -105,6 +105,7 @@ extension Host {
             encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
             keySize: bond.keySize, bonded: true, authorized: false)
         identify(link, bond.id, proven: true)
+        serveWaiting(link)
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)

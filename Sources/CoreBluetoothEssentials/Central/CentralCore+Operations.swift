@@ -25,7 +25,7 @@ extension CentralCore {
     }
 
     func discoverServices(_ peripheral: CBPeripheral, _ filter: Set<BluetoothUUID>?) {
-        guard let host, let link = host.link(of: peripheral.peer) else {
+        guard let host, let link = host.connection(to: peripheral.peer) else {
             return finish(.discoverServices(filter), peripheral, .failure(.notConnected))
         }
         guard !invalidatedDatabases.contains(peripheral.peer),

@@ -31,7 +31,7 @@ extension CentralCore {
     private func restore(_ peer: PeerIdentifier, _ host: Host) -> Restored {
         let peripheral = peripheral(peer)
         standing[peer] = peripheral
-        let link = host.link(of: peer)
+        let link = host.connection(to: peer)
         if let link { noteBond(of: link) }
         return (peripheral, link == nil ? .connecting : .connected, adoptKeptDatabase(peer, host))
     }

@@ -6,7 +6,7 @@ import Synchronization
 
 extension CentralCore {
     func openChannel(_ peripheral: CBPeripheral, _ psm: CBL2CAPPSM) {
-        guard let host, let id, let link = host.link(of: peripheral.peer) else {
+        guard let host, let id, let link = host.connection(to: peripheral.peer) else {
             return tellOpened(peripheral, nil, CBError(.notConnected))
         }
         do {

@@ -1,0 +1,58 @@
+import BluetoothCore
+import HCI
+import SecurityManager
+
+// MARK: Links that the peer made, for managers that wait for the peer
+
+extension Host {
+    /// How long a central under a bonded peer's address has to prove that it is that peer, once it was asked to. While its
+    /// link stands, the controller may connect to nobody else of that name.
+    package static let proofMilliseconds: UInt64 = 30_000
+
+    /// Gives a link that the peer made to whoever waits for that peer: there is never a second one between the same two.
+    ///
+    /// An address can be recorded, so that a link in a bonded peer's name is nobody's connection until it is encrypted with
+    /// that peer's bond; until then it is waited for as before, and the central is asked to encrypt. In the name of a peer
+    /// without a bond nobody can prove anything, whichever side made the link.
+    func serveWaiting(_ link: Link) {
+        guard link.role == .peripheral, link.users.isEmpty, !link.isDisconnecting else { return }
+        guard isStillWaited(for: link) else { return }
+        guard !link.isImpostorPossible else { return askForProof(link) }
+        link.users = Set(wanting(link.peer))
+        link.proofDeadline = nil
+        for delegate in clientDelegates(of: link) { delegate.connected(link.info) }
+        reconcile()
+    }
+
+    /// The link that is a peer's connection as soon as somebody asks for it.
+    func serviceableLink(_ peer: PeerIdentifier) -> Link? {
+        let standing = linksInOrder.filter {
+            $0.peer == peer && !$0.isDisconnecting && ($0.role == .central || !$0.isImpostorPossible)
+        }
+        return standing.first(where: \.isClient) ?? standing.first
+    }
+
+    /// Whether somebody waits for a link's peer, and has no other link to it.
+    func isStillWaited(for link: Link) -> Bool {
+        !wanting(link.peer).isEmpty
+            && !linksInOrder.contains { $0 !== link && $0.peer == link.peer && $0.isClient && !$0.isDisconnecting }
+    }
+
+    private func askForProof(_ link: Link) {
+        guard link.proofDeadline == nil else { return }
+        link.proofDeadline = now.advanced(byMilliseconds: Self.proofMilliseconds)
+        requestSecurity(link.id)
+    }
+
+    /// It has proved nothing, and keeps the peer itself away from those who still wait for it.
+    func proofOverdue(_ link: Link) {
+        guard let due = link.proofDeadline, due <= now else { return }
+        link.proofDeadline = nil
+        guard link.isImpostorPossible, isStillWaited(for: link) else { return }
+        // A pairing under way has a timer of its own, and what comes of it is seen then.
+        guard !link.pairing.isPairing else {
+            return link.proofDeadline = now.advanced(byMilliseconds: Self.proofMilliseconds)
+        }
+        disconnect(link, reason: .authenticationFailure)
+    }
+}
