@@ -28,9 +28,10 @@ package struct AttributeAccess: Hashable, Sendable {
     package var writeCommand: AttributeRequirement
     /// Signed Write Command, which only ever counts on an unencrypted link.
     package var signedWrite: Bool
-    /// Signatures count only with a key from a pairing with MITM protection.
+    /// Signatures count only with a key from a pairing with MITM protection: LE security mode 2 level 2, where false is
+    /// level 1. Apple's permissions cannot say it; the lock's command characteristic does.
     ///
-    /// Core 5.4, Vol 3, Part C, 10.2.2 (LE security mode 2): level 2
+    /// Core 5.4, Vol 3, Part C, 10.2.2 (LE security mode 2), 10.4.2 (Authenticate Signed Data procedure)
     package var signatureNeedsAuthentication: Bool
     /// Writing the CCC descriptor, and every notification and indication that follows from it.
     package var subscribe: AttributeRequirement

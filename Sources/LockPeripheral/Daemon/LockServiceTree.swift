@@ -30,12 +30,13 @@ struct LockServiceTree {
         lockState = Self.characteristic(
             LockUUID.lockState, [.read, .notify, .notifyEncryptionRequired],
             AttributeAccess(read: Self.proven, subscribe: Self.proven, minimumKeySize: Self.keyOctets))
-        // Permission is per path: signed on an unencrypted link, the other two under encryption.
+        // Permission is per path: signed on an unencrypted link, the other two under encryption. Every path wants the key of
+        // a pairing with MITM protection.
         command = Self.characteristic(
             LockUUID.lockCommand, [.authenticatedSignedWrites, .write, .writeWithoutResponse],
             AttributeAccess(
                 writeRequest: Self.proven, writeCommand: Self.proven, signedWrite: true,
-                minimumKeySize: Self.keyOctets))
+                signatureNeedsAuthentication: true, minimumKeySize: Self.keyOctets))
         challenge = Self.characteristic(
             LockUUID.challenge, [.read, .notify], AttributeAccess(read: .open, subscribe: .open))
         controlPoint = Self.characteristic(
