@@ -1,99 +1,19 @@
 import BluetoothCore
 import BluetoothHost
 import CoreBluetoothEssentials
+import FoundationEssentials
 import LockCentral
 import LockPeripheral
 import LockProtocol
 import SecurityManager
 import Testing
 
-/// The bolt of a lock that nobody moves.
-private final class StillBolt: Actuator {
-    func reading(asking intent: Intent?, now: Instant) -> BoltReading {
-        BoltReading(position: .locked, door: .closed)
-    }
-    func perform(_ order: ActuatorOrder, now: Instant) -> ActuatorReport? { nil }
-    var deadline: Instant? { nil }
-    func poll(now: Instant) -> ActuatorReport? { nil }
-}
-
-/// The shells of a lock and a key, each on its host in one world.
-private final class Household {
-    let world = World()
-    let door: Machine
-    let pocket: Machine
-    private(set) var lock: LockDaemon?
-    private(set) var key: KeyDaemon?
-    private(set) var code: SetupCode?
-    private(set) var progress: [KeyEnrolmentProgress] = []
-    /// When the key was connected and when it was not any more.
-    private(set) var links: [(from: Instant, to: Instant?)] = []
-
-    init() throws {
-        door = world.add("door", seed: 51)
-        pocket = world.add("pocket", seed: 52)
-        let boot = BootID(bits: 1)
-        var random: UInt64 = 1
-        door.launch { bluetooth in
-            guard let host = door.host else { return }
-            lock = try? LockDaemon(
-                .init(restoreIdentifier: "lock", name: "Front", settings: LockSettings(), boot: boot), host: host,
-                bluetooth: bluetooth, store: MemoryLockStore(), actuator: StillBolt(),
-                surroundings: .init(
-                    random: {
-                        random = random &* 0x9E37_79B9_7F4A_7C15 &+ 1
-                        return random
-                    }, wallClockSeconds: { 1_800_000_000 }, bootTime: { [world] in world.now }, observe: { _ in },
-                    fail: { Issue.record($0) }))
-        }
-        pocket.launch { bluetooth in
-            guard let host = pocket.host else { return }
-            key = try? KeyDaemon(
-                .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: false), host: host, bluetooth: bluetooth,
-                store: MemoryKeyStore(), observe: { [unowned self] in heard($0) })
-        }
-        world.run(forMilliseconds: 1_000)
-    }
-
-    private func heard(_ event: KeyEvent) {
-        switch event {
-        case .connected: links.append((world.now, nil))
-        case .disconnected: if !links.isEmpty { links[links.count - 1].to = world.now }
-        default: break
-        }
-    }
-
-    /// A call of an operator, as an iteration of its own.
-    func call<R>(_ machine: Machine, _ body: () throws -> R) rethrows -> R {
-        machine.host?.beginIteration(now: world.now)
-        defer {
-            machine.loop?.execute { _ in }
-            world.settle()
-        }
-        return try body()
-    }
-
-    func openWindow(_ credential: String) throws {
-        let request = EnrolmentRequest(credential: credential, role: .owner, method: .outOfBand, seconds: 120)
-        try call(door) {
-            try lock?.openEnrolment(request) { [unowned self] in if case .opened(let code) = $0 { self.code = code } }
-        }
-    }
-
-    func enroll() throws {
-        let code = try #require(code)
-        call(pocket) { key?.enroll(code, waitMilliseconds: 120_000) { [unowned self] in progress.append($0) } }
-    }
-
-    var isPaired: Bool { progress.contains { if case .paired = $0 { true } else { false } } }
-    var isEnrolled: Bool { progress.contains { if case .enrolled = $0 { true } else { false } } }
-}
-
-/// Connects to the first that it hears, and stays without a word.
-private final class SilentCaller: CBCentralManagerDelegate, @unchecked Sendable {
+/// Connects to the first lock that it hears, listens to its challenges, and answers none.
+private final class SilentCaller: CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
     private(set) var isConnected = false
+    private(set) var challenges: [Data] = []
 
     init(_ bluetooth: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth) }
 
@@ -107,16 +27,38 @@ private final class SilentCaller: CBCentralManagerDelegate, @unchecked Sendable 
     ) {
         guard lock == nil else { return }
         lock = peripheral
+        peripheral.delegate = self
         central.stopScan()
         central.connect(peripheral)
     }
 
-    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) { isConnected = true }
+    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+        isConnected = true
+        peripheral.discoverServices([CBUUID(LockUUID.lockService)])
+    }
 
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         isConnected = false
+    }
+
+    func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
+        for service in peripheral.services ?? [] {
+            peripheral.discoverCharacteristics([CBUUID(LockUUID.challenge)], for: service)
+        }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
+    ) {
+        for characteristic in service.characteristics ?? [] { peripheral.setNotifyValue(true, for: characteristic) }
+    }
+
+    func peripheral(
+        _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
+    ) {
+        if let value = characteristic.value { challenges.append(value) }
     }
 }
 
@@ -163,9 +105,29 @@ struct HouseholdTests {
         }
         #expect(callers[0].isConnected && household.lock?.status.links.count == 2)
         #expect(Set(household.lock?.status.links.map(\.peer) ?? []).count == 1)
+        let heard = callers[0].challenges.count
         #expect(world.run(forMilliseconds: 6_000) { callers.contains { !$0.isConnected } })
         #expect(!callers[0].isConnected && callers[1].isConnected)
+        #expect(callers[0].challenges.count > heard, "its own challenge is renewed, and the other's is the other's")
+        #expect(callers.allSatisfy { !$0.challenges.isEmpty })
+        #expect(Set(callers[0].challenges).isDisjoint(with: callers[1].challenges))
         #expect(world.run(forMilliseconds: 6_000) { !callers[1].isConnected })
+    }
+
+    @Test("A lock says from which record to which its audit is one chain, and which bonds wait for their keys")
+    func status() throws {
+        let household = try Household(auditRecordsMaximum: 3)
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        #expect(household.lock?.status.unconfirmed.map(\.credential) == ["alice"])
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isEnrolled })
+        #expect(household.lock?.status.unconfirmed.isEmpty == true)
+        for _ in 0..<3 { #expect(household.isObeyed()) }
+        let kept = household.lockStore.audit.map(\.sequence)
+        let range = try #require(household.lock?.status.audit)
+        #expect(kept.count == 3 && range.lowerBound > 1)
+        #expect(kept == Array(range))
     }
 
     @Test("A credential's name may be as long as it may, one octet more opens no window, and the next one does")

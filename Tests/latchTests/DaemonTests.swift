@@ -22,6 +22,7 @@ struct DaemonTests {
                 #expect(outcome.output.contains("outcome: done"))
                 let state = try bench.latch("peripheral", "status", "lock").output
                 #expect(state.contains("bolt: \(operation)ed"))
+                #expect(state.contains("audit:\n  first: 1\n  last: "))
             }
             lock.kill()
             key.kill()

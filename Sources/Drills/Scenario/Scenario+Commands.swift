@@ -92,7 +92,8 @@ extension Scenario {
         self.enrolment = nil
     }
 
-    /// What an interrupted enrolment left is confirmed, or given up.
+    /// What an interrupted enrolment left is confirmed, or its lock has been asked often enough to know that it has nothing
+    /// of it.
     func awaitEnrolmentLeft() throws {
         guard !isEnrolled else { return }
         try household.setKeyNear(true)
@@ -101,7 +102,9 @@ extension Scenario {
                 .finish(until: Clock.now + Clock.milliseconds(1000))
             guard case .success(let status) = answer else { return false }
             isEnrolled = status["locks"]?.array?.isEmpty == false
-            return isEnrolled || status["enrolling"]?.bool == false && status["unconfirmed"]?.number == 0
+            let waiting = status["unconfirmed_locks"]?.array ?? []
+            return isEnrolled
+                || status["enrolling"]?.bool == false && waiting.allSatisfy { $0.object?["resting"]?.bool == true }
         }
     }
 

@@ -65,7 +65,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
     ) {
         tell(.disconnected(peripheral.peer, reason: error.map { String(describing: $0) }))
-        if enrolment?.peer == peripheral.peer { return endEnrolment(.failed(.linkLost)) }
+        if enrolmentDisconnected(peripheral.peer, error) { return }
         feed(.disconnected(peripheral.peer))
     }
 
@@ -76,9 +76,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         awaited[peer] = nil
         forgetConfirmationTimer(of: peer)
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
-        if confirmationLost(peer, error) { return }
-        if enrolmentDisconnected(peer) { return }
-        if unconfirmed.contains(peer) { return connect(peer) }
+        if enrolmentDisconnected(peer, error) { return }
         feed(.disconnected(peer))
     }
 }
@@ -88,15 +86,15 @@ extension KeyDaemon: CBCentralLinkDelegate {
 extension KeyDaemon: CBPeripheralLinkDelegate {
     package func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {
         let peer = peripheral.peer
-        if let error {
-            if confirmationFailed(peer, String(describing: error)) { return }
+        if error != nil {
+            if confirmationRefused(peer) { return }
             return feed(.encryptionFailed(peer))
         }
         guard link.isProven, let bond = link.bond else { return }
         tell(.proven(peer, bond))
-        confirmationsLost[peer] = nil
         // While a pairing runs, its own end says so.
         if enrolment?.peer == peer, enrolment?.phase != .returning { return }
+        if isConfirming(peer), !isToConfirm(peer, bond) { return }
         prepare(peripheral)
     }
 
@@ -124,7 +122,10 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {
+        // That the link has ended says nothing of the lock, and is told by itself.
+        guard manager?.link(of: peripheral) != nil else { return }
         if enrolment?.peer == peripheral.peer { return endEnrolment(.failed(.notALock)) }
+        if confirmationRefused(peripheral.peer) { return }
         feed(.encryptionFailed(peripheral.peer))
     }
 

@@ -7,6 +7,10 @@ import SecurityManager
 
 /// One enrolment, from the setup code to the bond's first proof. A kill in the middle leaves either nothing or an
 /// unconfirmed bond, which the next process takes to its confirmation.
+///
+/// A bond only ever goes because another one with the same lock has encrypted a link. That a lock "does not know the key"
+/// is said in clear, by whoever answers at its address; and a lock that has confirmed a bond may have lost its answer on
+/// the way, and the bond before it has gone there.
 struct KeyEnrolment {
     enum Phase: Equatable {
         case connecting
@@ -31,13 +35,17 @@ struct KeyEnrolment {
     var outOfBand: OutOfBandData?
     var phase: Phase
     let timer: TimerToken
-    /// nil for what an earlier process began.
-    var report: ((KeyEnrolmentProgress) -> Void)?
+    let report: (KeyEnrolmentProgress) -> Void
+    /// What the pairing has made.
+    var bond: BondID?
 }
 
 extension KeyDaemon {
-    /// So many links may be lost on a bond's way to its confirmation.
-    static let confirmationsLostMaximum = 3
+    /// So many links in a row may be lost on a bond's way to its confirmation. Then the operator is told, and the key takes
+    /// its time.
+    package static let confirmationsLostMaximum = 3
+    /// Between two of the attempts after that, unless somebody wants something of the lock.
+    package static let confirmationPauseMilliseconds: UInt64 = 60_000
 
     package func enroll(
         _ code: SetupCode, waitMilliseconds: UInt64, report: @escaping (KeyEnrolmentProgress) -> Void
@@ -46,8 +54,10 @@ extension KeyDaemon {
             let peripheral = manager.peripheral(at: code.lock.address)
         else { return report(.failed(.notPoweredOn)) }
         // Whoever holds a code now is right: one that came before may be for a window that has long been closed.
-        if enrolment != nil { giveUpEnrolment(.superseded) }
+        if enrolment != nil { endEnrolment(.failed(.superseded)) }
         unconfirmed.remove(peripheral.peer)
+        confirmationsLost[peripheral.peer] = nil
+        forgetConfirmationTimer(of: peripheral.peer)
         keep(peripheral)
         let data = OutOfBandData(
             address: code.lock.address, random: code.random,
@@ -57,7 +67,7 @@ extension KeyDaemon {
             peer: peripheral.peer, outOfBand: data, phase: .connecting, timer: timer, report: report)
         host.setTimer(timer, at: host.now.advanced(byMilliseconds: waitMilliseconds)) { [weak self] _ in
             guard let phase = self?.enrolment?.phase else { return }
-            self?.giveUpEnrolment(.expired(isPaired: phase.isPaired))
+            self?.endEnrolment(.failed(.expired(isPaired: phase.isPaired)))
         }
         progress(.connecting)
         if peripheral.state == .connected { _ = enrolmentConnected(peripheral) } else { connect(peripheral.peer) }
@@ -84,18 +94,16 @@ extension KeyDaemon {
         progress(end)
         host.setTimer(ending.timer, at: nil) { _ in }
         enrolment = nil
-        if case .failed = end { disconnect(ending.peer) }
+        guard case .failed = end else { return }
+        disconnect(ending.peer)
+        if hasUnconfirmed(ending.peer) {
+            unconfirmed.insert(ending.peer)
+            retryConfirmation(ending.peer)
+        }
     }
 
     /// Nobody waits for the enrolment any more.
-    package func cancelEnrolment() { giveUpEnrolment(.superseded) }
-
-    private func giveUpEnrolment(_ failure: KeyEnrolmentFailure) {
-        guard let ending = enrolment else { return }
-        if ending.phase.isPaired { unconfirmed.insert(ending.peer) }
-        endEnrolment(.failed(failure))
-        if ending.phase.isPaired { connect(ending.peer) }
-    }
+    package func cancelEnrolment() { endEnrolment(.failed(.superseded)) }
 
     // MARK: Each step
 
@@ -120,23 +128,12 @@ extension KeyDaemon {
         guard enrolment?.peer == peripheral.peer, enrolment?.phase == .pairing else { return }
         switch result {
         case .success(let bond):
-            dropFormerUnconfirmed(than: bond)
+            enrolment?.bond = bond
             enrolment?.phase = .preparing
             progress(.paired)
             handles[peripheral.peer] = nil
             peripheral.discoverServices([CBUUID(LockUUID.lockService)])
         case .failure(let error): endEnrolment(.failed(.pairing(String(describing: error))))
-        }
-    }
-
-    /// A pairing that is complete makes an earlier one worthless that never proved itself: its peer has the new keys.
-    private func dropFormerUnconfirmed(than id: BondID) {
-        guard let bond = host.bond(id) else { return }
-        for other in host.bonds
-        where other.id != id && other.state == .unconfirmed && other.identity == bond.identity
-            && other.credential == bond.credential
-        {
-            host.deleteBond(other.id)
         }
     }
 
@@ -165,6 +162,7 @@ extension KeyDaemon {
 
     private func askForConfirmation(_ peer: PeerIdentifier) {
         guard let peripheral = peripherals[peer], let known = handles[peer] else { return }
+        confirmationsLost[peer] = nil
         let request = ControlPointRequest(opcode: .keyStatus)
         peripheral.writeValue(Data(request.encoded), for: known.controlPoint, type: .withResponse)
         let until = host.now.advanced(byMilliseconds: KeyMachine.statusWaitMilliseconds)
@@ -190,73 +188,104 @@ extension KeyDaemon {
         disconnect(peer)
     }
 
-    func enrolmentDisconnected(_ peer: PeerIdentifier) -> Bool {
-        guard enrolment?.peer == peer else { return false }
-        switch enrolment?.phase {
-        case .connecting, .pairing: endEnrolment(.failed(.linkLost))
-        case .preparing, .returning, .confirming:
+    /// Whether the link that has ended was an enrolment's, or was to confirm a bond.
+    func enrolmentDisconnected(_ peer: PeerIdentifier, _ error: (any Error)?) -> Bool {
+        let wasRefused = confirmationsRefused.remove(peer) != nil
+        if isConfirming(peer), enrolment?.phase != .preparing, wasRefused || error != nil { confirmationLost(peer) }
+        if enrolment?.peer == peer {
+            guard enrolment?.phase.isPaired == true else {
+                endEnrolment(.failed(.linkLost))
+                return true
+            }
             enrolment?.phase = .returning
-            connect(peer)
-        case nil: break
+        } else if !unconfirmed.contains(peer) {
+            return false
         }
+        retryConfirmation(peer)
         return true
     }
 
-    /// A lock that was killed before it kept the new bond answers with another key: nobody is told why the link ends, it
-    /// just does. When that happens again and again the bond is given up, so that the one before it counts again.
-    func confirmationLost(_ peer: PeerIdentifier, _ error: (any Error)?) -> Bool {
-        let isReturning = enrolment?.peer == peer && enrolment?.phase == .returning
-        guard error != nil, isReturning || unconfirmed.contains(peer) else { return false }
-        confirmationsLost[peer, default: 0] += 1
-        guard confirmationsLost[peer] ?? 0 >= Self.confirmationsLostMaximum else { return false }
-        confirmationsLost[peer] = nil
-        return confirmationFailed(peer, "it ends every link that is encrypted with the new bond")
+    /// A link was lost before a bond could prove itself on it. A lock that was killed before it kept the new bond has
+    /// another key, and a stranger has none: nobody is told which.
+    private func confirmationLost(_ peer: PeerIdentifier) {
+        let lost = min((confirmationsLost[peer] ?? 0) + 1, Self.confirmationsLostMaximum)
+        confirmationsLost[peer] = lost
+        guard lost == Self.confirmationsLostMaximum, enrolment?.peer == peer else { return }
+        endEnrolment(.failed(.notConfirmed("it lets no link be encrypted with the new bond; the key goes on trying")))
     }
 
-    /// Whether an encryption that failed was to confirm a bond: one that the lock does not know is of no use here either.
-    func confirmationFailed(_ peer: PeerIdentifier, _ reason: String) -> Bool {
+    /// At once; or, when that was in vain again and again and nobody is waiting, after a pause.
+    private func retryConfirmation(_ peer: PeerIdentifier) {
+        guard isResting(peer) else { return connect(peer) }
+        let until = host.now.advanced(byMilliseconds: Self.confirmationPauseMilliseconds)
+        host.setTimer(confirmationTimer(of: peer), at: until) { [weak self] _ in
+            guard let self, unconfirmed.contains(peer) else { return }
+            connect(peer)
+        }
+    }
+
+    func isResting(_ peer: PeerIdentifier) -> Bool {
+        confirmationsLost[peer] == Self.confirmationsLostMaximum && machine.locks[peer]?.request == nil
+    }
+
+    /// The link is of no use for a bond's confirmation. If its encryption was refused, the next one is another bond's turn,
+    /// where there is one.
+    func confirmationRefused(_ peer: PeerIdentifier) -> Bool {
         guard isConfirming(peer) else { return false }
-        let isEnrolling = enrolment?.peer == peer
-        dropUnconfirmed(peer)
-        if isEnrolling { endEnrolment(.failed(.notConfirmed(reason))) } else { disconnect(peer) }
+        confirmationsRefused.insert(peer)
+        disconnect(peer)
         return true
     }
 
-    /// The answer to the Key Status that confirms a bond.
+    /// The link is encrypted with this bond. Says whether it is one that has yet to be confirmed; one that was confirmed
+    /// long ago means that the lock has none of the others, because it confirms a bond and forgets the one before at once.
+    func isToConfirm(_ peer: PeerIdentifier, _ id: BondID) -> Bool {
+        guard let proven = host.bond(id), proven.state == .confirmed else { return true }
+        for bond in host.bonds where bond.state == .unconfirmed && self.peer(of: bond) == peer {
+            host.deleteBond(bond.id)
+        }
+        unconfirmed.remove(peer)
+        if enrolment?.peer == peer {
+            endEnrolment(.failed(.notConfirmed("it has kept the bond that it had, which goes on")))
+        } else {
+            disconnect(peer)
+        }
+        return false
+    }
+
+    /// The answer to the Key Status that confirms a bond. Whatever it says, it came over the bond's own encryption, and
+    /// the lock confirms a bond before it answers: what the credential may is another question.
     func enrolmentAnswered(_ peer: PeerIdentifier, _ octets: [UInt8]) -> Bool {
         let isEnrolling = enrolment?.peer == peer && enrolment?.phase == .confirming
         guard isEnrolling || unconfirmed.contains(peer) else { return false }
-        guard let response = try? ControlPointResponse(exactly: octets), response.request == .keyStatus,
-            response.result == .success
-        else {
-            _ = confirmationFailed(peer, "it refuses Key Status")
-            return true
-        }
-        confirmed(peer)
+        if let response = try? ControlPointResponse(exactly: octets), response.request == .keyStatus { confirmed(peer) }
         return true
     }
 
     private func confirmed(_ peer: PeerIdentifier) {
-        guard let peripheral = peripherals[peer], let bond = unconfirmedBond(peer) else { return }
+        guard let peripheral = peripherals[peer], let link = manager?.link(of: peripheral), link.isProven,
+            let bond = link.bond.flatMap({ host.bond($0) }), bond.state == .unconfirmed
+        else { return }
         host.promoteBond(bond.id)
         unconfirmed.remove(peer)
         let name = Self.name(peripheral, bond)
         feed(.lock(LockRecord(peer: peer, name: name, unlocksWhenNear: configuration.unlocksWhenNear)))
         feed(.bonded(peer))
         tell(.enrolled(peer, name: name))
-        if enrolment?.peer == peer { endEnrolment(.enrolled(peer, name: name)) }
+        if enrolment?.peer == peer { endEnrolment(enrolmentEnd(peer, name: name, bond.id)) }
         disconnect(peer)
     }
 
-    private func unconfirmedBond(_ peer: PeerIdentifier) -> Bond? {
-        host.bonds.first { bond in
-            bond.state == .unconfirmed && bond.identity.map { host.peer(at: $0.address) } == peer
-        }
+    /// The lock may have confirmed an earlier pairing, its answer lost, and not have come to the end of this one.
+    private func enrolmentEnd(_ peer: PeerIdentifier, name: String, _ bond: BondID) -> KeyEnrolmentProgress {
+        bond == enrolment?.bond
+            ? .enrolled(peer, name: name) : .failed(.notConfirmed("it has kept an earlier bond, which goes on"))
     }
 
-    private func dropUnconfirmed(_ peer: PeerIdentifier) {
-        unconfirmed.remove(peer)
-        if let bond = unconfirmedBond(peer) { host.deleteBond(bond.id) }
+    private func peer(of bond: Bond) -> PeerIdentifier? { bond.identity.map { host.peer(at: $0.address) } }
+
+    private func hasUnconfirmed(_ peer: PeerIdentifier) -> Bool {
+        host.bonds.contains { $0.state == .unconfirmed && self.peer(of: $0) == peer }
     }
 
     /// What the lock calls itself, or else its address.

@@ -41,9 +41,11 @@ package final class KeyDaemon {
     var enrolment: KeyEnrolment?
     /// Links in a row that were lost before a bond could prove itself on them.
     var confirmationsLost: [PeerIdentifier: Int] = [:]
-    /// Locks that were asked for Key Status and have not answered.
+    /// Locks on whose link, which is about to end, no bond can be confirmed.
+    var confirmationsRefused: Set<PeerIdentifier> = []
+    /// Of locks that were asked for Key Status and have not answered, and of those that are not asked for a while.
     var confirmationTimers: [PeerIdentifier: TimerToken] = [:]
-    /// Bonds that an earlier process made and did not confirm.
+    /// Locks whose bond has yet to be confirmed, without an operator who waits for it.
     var unconfirmed: Set<PeerIdentifier> = []
     private var asking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
@@ -200,7 +202,7 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if verdict == .expired, peripherals[peer]?.state == .connecting { disconnect(peer) }
+        if verdict == .expired, peripherals[peer]?.state == .connecting, !isConfirming(peer) { disconnect(peer) }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
         host.afterCommit { command.report(.accepted) }
         let until = host.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds)

@@ -13,6 +13,15 @@ package struct KeyDaemonStatus: Sendable {
         package var link: LinkInfo?
     }
 
+    /// A lock whose bond waits for it to come back.
+    package struct Unconfirmed: Sendable {
+        package var peer: PeerIdentifier
+        /// Links in a row that were lost before the bond could prove itself, as far as they are counted.
+        package var linksLost: Int
+        /// Whether the next attempt takes its time.
+        package var isResting: Bool
+    }
+
     package var radio: CBManagerState
     package var isScanning: Bool
     package var address: IdentityAddress
@@ -20,8 +29,7 @@ package struct KeyDaemonStatus: Sendable {
     package var addressOnAir: DeviceAddress?
     package var locks: [Lock]
     package var isEnrolling: Bool
-    /// Bonds that wait for their lock to come back.
-    package var unconfirmed: Int
+    package var unconfirmed: [Unconfirmed]
 }
 
 extension KeyDaemon {
@@ -36,6 +44,10 @@ extension KeyDaemon {
                 KeyDaemonStatus.Lock(
                     record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
                     request: slot.request, proximity: slot.filter.proximity, link: host.link(of: slot.record.peer))
-            }, isEnrolling: enrolment != nil, unconfirmed: unconfirmed.count)
+            }, isEnrolling: enrolment != nil,
+            unconfirmed: unconfirmed.sorted { $0.bits < $1.bits }.map { peer in
+                KeyDaemonStatus.Unconfirmed(
+                    peer: peer, linksLost: confirmationsLost[peer] ?? 0, isResting: isResting(peer))
+            })
     }
 }

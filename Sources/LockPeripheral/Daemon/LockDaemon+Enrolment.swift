@@ -103,24 +103,12 @@ extension LockDaemon {
             guard let window, host.bond(bond)?.credential == window.request.credential else {
                 return host.deleteBond(bond)
             }
-            dropFormerUnconfirmed(than: bond)
             pairedLinks.insert(LockLink(link))
             self.window?.paired = bond
             progress(.paired(bond))
             // One credential, one enrolment: nobody else gets in through what is left of the window.
             peripheral.setPairingWindow(nil)
         case .failure(let error): attemptFailed(error)
-        }
-    }
-
-    /// A pairing that is complete makes an earlier one worthless that never proved itself: its peer has the new keys.
-    private func dropFormerUnconfirmed(than id: BondID) {
-        guard let bond = host.bond(id) else { return }
-        for other in host.bonds
-        where other.id != id && other.state == .unconfirmed && other.identity == bond.identity
-            && other.credential == bond.credential
-        {
-            host.deleteBond(other.id)
         }
     }
 
@@ -155,6 +143,7 @@ extension LockDaemon {
         if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
         return true
     }
+
     /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when
     /// it is gone, or was disabled and not offered anew.
     private static func credential(of named: [Credential]) -> Credential? {

@@ -117,6 +117,13 @@ package final class LockDaemon {
         tell(.bolt(machine.state.bolt, machine.state.door))
     }
 
+    /// The records behind the horizon.
+    var keptAudit: ClosedRange<UInt64>? {
+        guard let last = machine?.auditHead.sequence, let horizon = try? store.auditHorizon().sequence, horizon < last
+        else { return nil }
+        return horizon + 1...last
+    }
+
     private var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
 
     /// One input of the machine, and everything that it wants done.

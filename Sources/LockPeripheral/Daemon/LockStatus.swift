@@ -14,6 +14,12 @@ package struct LockStatus: Sendable {
         package var bondState: BondState?
     }
 
+    /// A bond that its key has yet to confirm. Its credential is with the bond before it, if there was one of another key.
+    package struct Unconfirmed: Sendable {
+        package var credential: String?
+        package var bond: BondID
+    }
+
     package var radio: CBManagerState
     package var isAdvertising: Bool
     package var address: IdentityAddress
@@ -23,6 +29,10 @@ package struct LockStatus: Sendable {
     package var door: DoorCode
     package var links: [LinkInfo]
     package var credentials: [Enrolled]
+    package var unconfirmed: [Unconfirmed]
+    /// Of the audit's records, the ones that are kept: from the first to the last they are one chain. nil while there is
+    /// none, or when the file cannot be read.
+    package var audit: ClosedRange<UInt64>?
     /// Whom the enrolment window is open for.
     package var enrolling: String?
 }
@@ -35,7 +45,10 @@ extension LockDaemon {
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
             links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) },
-            credentials: credentials.sorted { $0.name < $1.name }.map(enrolled), enrolling: window?.request.credential)
+            credentials: credentials.sorted { $0.name < $1.name }.map(enrolled),
+            unconfirmed: host.bonds.filter { $0.state == .unconfirmed }.map {
+                LockStatus.Unconfirmed(credential: $0.credential, bond: $0.id)
+            }, audit: keptAudit, enrolling: window?.request.credential)
     }
 
     private func enrolled(_ credential: Credential) -> LockStatus.Enrolled {

@@ -59,9 +59,16 @@ extension KeyDaemonStatus {
     var json: JSONObject {
         var fields: JSONObject = [
             "radio": .string(radio.name), "scanning": .bool(isScanning), "address": .string("\(address)"),
-            "enrolling": .bool(isEnrolling), "unconfirmed": JSONValue(unconfirmed),
+            "enrolling": .bool(isEnrolling), "unconfirmed": JSONValue(unconfirmed.count),
         ]
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
+        fields["unconfirmed_locks"] = .array(
+            unconfirmed.map { lock in
+                [
+                    "id": .string("\(lock.peer)"), "links_lost": JSONValue(lock.linksLost),
+                    "resting": .bool(lock.isResting),
+                ]
+            })
         fields["locks"] = .array(
             locks.map { lock in
                 var object: JSONObject = [

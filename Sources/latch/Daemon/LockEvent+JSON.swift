@@ -86,6 +86,7 @@ extension LockStatus {
             "bolt": .string(bolt.name), "door": .string(door.name),
         ]
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
+        fields["audit"] = audit.map { ["first": JSONValue($0.lowerBound), "last": JSONValue($0.upperBound)] }
         fields["enrolling"] = enrolling.map { .string($0) }
         fields["links"] = .array(links.map { .object($0.json) })
         fields["credentials"] = .array(
@@ -96,6 +97,12 @@ extension LockStatus {
                 ]
                 object["bond"] = credential.bond.map { .string("\($0)") }
                 object["bond_state"] = credential.bondState.map { .string("\($0)") }
+                return .object(object)
+            })
+        fields["unconfirmed"] = .array(
+            unconfirmed.map { waiting in
+                var object: JSONObject = ["bond": .string("\(waiting.bond)")]
+                object["credential"] = waiting.credential.map { .string($0) }
                 return .object(object)
             })
         return fields

@@ -20,6 +20,10 @@ final class World {
         return machine
     }
 
+    /// The two hear each other no more, and what links them is lost.
+    func cut(_ a: Machine, _ b: Machine) { radio.cut(a.controller, b.controller) }
+    func join(_ a: Machine, _ b: Machine) { radio.join(a.controller, b.controller) }
+
     /// Runs until nothing is left to do at this instant.
     func settle() {
         while machines.contains(where: { $0.step() }) {}
@@ -52,12 +56,14 @@ final class Machine {
     private let name: String
     private unowned let world: World
     private var seed: UInt64
-    private var controller: ControllerID
+    fileprivate var controller: ControllerID
     private var kept = KeptHostFacts()
     /// Every packet that left.
     private(set) var sent: [[UInt8]] = []
     /// Packets that get lost on their way to the controller.
     var loses: ([UInt8]) -> Bool = { _ in false }
+    /// What packets are when they reach the controller.
+    var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     private var store = MemoryHostStore()
     private let coordinator = MemoryTransactionCoordinator()
 
@@ -129,7 +135,7 @@ final class Machine {
                     let packet = packet.withUnsafeBytes { Array($0) }
                     guard !loses(packet) else { return }
                     sent.append(packet)
-                    world.radio.send(packet, from: controller)
+                    world.radio.send(rewrites(packet), from: controller)
                 // No controller of these tests fails.
                 case .controllerFailed: break
                 case .call(let call): call()

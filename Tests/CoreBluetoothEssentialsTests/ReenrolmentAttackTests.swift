@@ -1,0 +1,191 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockCentral
+import LockPeripheral
+import LockProtocol
+import SecurityManager
+import Testing
+
+/// Nobody is told why a key is refused, and "key missing" is said in clear by whoever answers at the lock's address. What
+/// is said in clear may delay a bond's confirmation, and never costs the bond.
+///
+/// Core 5.4, Vol 6, Part B, 5.1.3.1 (Encryption Start procedure)
+@Suite("Attacks on an enrolment, and deaths in the middle of it: who had a key goes on having one")
+struct ReenrolmentAttackTests {
+    @Test("Forged key missing: a stranger at the lock's address takes no bond from an owner who enrols anew")
+    func keyMissing() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        let links = household.links.count
+        household.beginImpersonation()
+        household.world.run(forMilliseconds: 120_000)
+        #expect(household.links.count > links + 2, "the stranger was asked, and asked again")
+        household.endImpersonation()
+        household.world.run(forMilliseconds: 90_000)
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test("Forged key missing, from a stranger whom a key meets that was killed with its new bond unconfirmed")
+    func keyMissingAfterRelaunch() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.killKey()
+        household.beginImpersonation()
+        household.launchKey()
+        household.world.run(forMilliseconds: 120_000)
+        household.endImpersonation()
+        household.world.run(forMilliseconds: 90_000)
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test("The lock dies before it has the key's half: the new bond gives way to the old one, which opens")
+    func lockKeepsOld() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        let old = household.pocket.host?.bonds.map(\.id)
+        try household.openWindow("alice")
+        try household.enroll()
+        // The key's half: Signing Information of the Security Manager.
+        household.pocket.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [6, 0, 0x0A] }
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPaired })
+        household.killLock()
+        household.pocket.loses = { _ in false }
+        household.launchLock()
+        #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.id) == old })
+        #expect(household.failure != nil && !household.isEnrolled)
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test("The link is lost as soon as the two are paired: the key confirms its bond when it hears the lock again")
+    func lostWhilePreparing() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.world.cut(household.door, household.pocket)
+        household.world.run(forMilliseconds: 60_000)
+        household.world.join(household.door, household.pocket)
+        household.world.run(forMilliseconds: 120_000)
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        #expect(household.isObeyed())
+    }
+
+    @Test("A lock that has confirmed the bond, and permits its key nothing just now, has confirmed the bond")
+    func nothingPermitted() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        // Handle Value Indication of a response of the control point: its result.
+        household.door.rewrites = { packet in
+            guard packet.count > 14, packet[0] == 2, packet[7...9] == [4, 0, 0x1D], packet[12...13] == [0x20, 0x01]
+            else { return packet }
+            var changed = packet
+            changed[14] = ControlPointResult.notPermitted.rawValue
+            return changed
+        }
+        try household.enroll()
+        household.world.run(forMilliseconds: 30_000)
+        #expect(household.isEnrolled)
+        household.door.rewrites = { $0 }
+        #expect(household.door.sent.contains { $0.count > 13 && $0[12...13] == [0x20, 0x01] })
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test(
+        "As many links as may be lost are made at once, and of one more the operator does not wait: it has a pause before it"
+    )
+    func pause() throws {
+        let household = try Household()
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        let before = household.links.count
+        household.beginImpersonation()
+        #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
+        guard case .notConfirmed = household.failure else {
+            Issue.record("\(String(describing: household.failure))"); return
+        }
+        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum)
+        let waiting = try #require(household.key?.status.unconfirmed.first)
+        #expect(waiting.linksLost == KeyDaemon.confirmationsLostMaximum && waiting.isResting)
+        household.world.run(forMilliseconds: KeyDaemon.confirmationPauseMilliseconds - 1_000)
+        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum)
+        household.world.run(forMilliseconds: 10_000)
+        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum + 1)
+        household.endImpersonation()
+        household.world.run(forMilliseconds: KeyDaemon.confirmationPauseMilliseconds + 10_000)
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        #expect(household.isObeyed())
+    }
+
+    @Test("What the owner asks of the lock does not wait for the pause to end")
+    func askedInThePause() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        try household.enroll()
+        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.beginImpersonation()
+        #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
+        household.endImpersonation()
+        let asked = household.world.now
+        #expect(household.key?.status.unconfirmed.first?.isResting == true)
+        #expect(household.isObeyed())
+        #expect(household.world.now.milliseconds(since: asked) < KeyDaemon.confirmationPauseMilliseconds)
+    }
+
+    enum Fault: CaseIterable { case stranger, deadKey, deadLock, strangerAndDeadKey }
+
+    @Test(
+        "At every packet of an enrolment that renews a bond, a stranger takes the lock's place, or one of the two dies",
+        arguments: Fault.allCases)
+    func everywhere(_ fault: Fault) throws {
+        var step = 0
+        var isOver = false
+        while !isOver {
+            let household = try Household()
+            try household.enrollToTheEnd("alice")
+            try household.openWindow("alice")
+            try household.enroll()
+            let packets = { household.pocket.sent.count + household.door.sent.count }
+            let end = packets() + step
+            isOver =
+                household.world.run(forMilliseconds: 60_000) { packets() >= end || household.isEnrolled }
+                && household.isEnrolled
+            switch fault {
+            case .stranger:
+                household.beginImpersonation()
+                household.world.run(forMilliseconds: 30_000)
+                household.endImpersonation()
+            case .strangerAndDeadKey:
+                household.beginImpersonation()
+                household.killKey()
+                household.launchKey()
+                household.world.run(forMilliseconds: 30_000)
+                household.endImpersonation()
+            case .deadKey:
+                household.killKey()
+                household.launchKey()
+            case .deadLock:
+                household.killLock()
+                household.launchLock()
+            }
+            household.world.run(forMilliseconds: 150_000)
+            #expect(household.isObeyed(), "\(fault) behind packet \(step)")
+            #expect(household.key?.status.unconfirmed.isEmpty == true, "\(fault) behind packet \(step)")
+            step += 2
+        }
+    }
+}

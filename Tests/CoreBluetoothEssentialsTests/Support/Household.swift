@@ -1,0 +1,181 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockCentral
+import LockPeripheral
+import LockProtocol
+import SecurityManager
+import Testing
+
+/// The bolt of a lock that nobody moves.
+private final class StillBolt: Actuator {
+    func reading(asking intent: Intent?, now: Instant) -> BoltReading {
+        BoltReading(position: .locked, door: .closed)
+    }
+    func perform(_ order: ActuatorOrder, now: Instant) -> ActuatorReport? { nil }
+    var deadline: Instant? { nil }
+    func poll(now: Instant) -> ActuatorReport? { nil }
+}
+
+/// The shells of a lock and a key, each on its host in one world.
+final class Household {
+    private static let doorSeed: UInt64 = 51
+
+    let world = World()
+    let door: Machine
+    let pocket: Machine
+    private(set) var lock: LockDaemon?
+    private(set) var key: KeyDaemon?
+    private(set) var code: SetupCode?
+    /// Of the enrolment that was begun last.
+    private(set) var progress: [KeyEnrolmentProgress] = []
+    /// When the key was connected and when it was not any more.
+    private(set) var links: [(from: Instant, to: Instant?)] = []
+    let lockStore: MemoryLockStore
+    private let keyStore = MemoryKeyStore()
+    private let boot = BootID(bits: 1)
+    private var random: UInt64 = 1
+    private var impostor: Machine?
+    private var stranger: ConnectableStranger?
+
+    init(auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum) throws {
+        lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
+        door = world.add("door", seed: Self.doorSeed)
+        pocket = world.add("pocket", seed: 52)
+        launchLock()
+        launchKey()
+        world.run(forMilliseconds: 1_000)
+    }
+
+    func launchLock() {
+        door.launch { bluetooth in
+            guard let host = door.host else { return }
+            lock = try? LockDaemon(
+                .init(restoreIdentifier: "lock", name: "Front", settings: LockSettings(), boot: boot), host: host,
+                bluetooth: bluetooth, store: lockStore, actuator: StillBolt(),
+                surroundings: .init(
+                    random: { [unowned self] in
+                        random = random &* 0x9E37_79B9_7F4A_7C15 &+ 1
+                        return random
+                    }, wallClockSeconds: { 1_800_000_000 }, bootTime: { [world] in world.now }, observe: { _ in },
+                    fail: { Issue.record($0) }))
+        }
+    }
+
+    func launchKey() {
+        pocket.launch { bluetooth in
+            guard let host = pocket.host else { return }
+            key = try? KeyDaemon(
+                .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: false), host: host, bluetooth: bluetooth,
+                store: keyStore, observe: { [unowned self] in heard($0) })
+        }
+    }
+
+    func killLock() {
+        lock = nil
+        door.kill()
+        lockStore.losePending()
+    }
+
+    func killKey() {
+        key = nil
+        pocket.kill()
+        keyStore.losePending()
+    }
+
+    private func heard(_ event: KeyEvent) {
+        switch event {
+        case .connected: links.append((world.now, nil))
+        case .disconnected: if !links.isEmpty { links[links.count - 1].to = world.now }
+        default: break
+        }
+    }
+
+    /// A call of an operator, as an iteration of its own.
+    func call<R>(_ machine: Machine, _ body: () throws -> R) rethrows -> R {
+        machine.host?.beginIteration(now: world.now)
+        defer {
+            machine.loop?.execute { _ in }
+            world.settle()
+        }
+        return try body()
+    }
+
+    func openWindow(_ credential: String) throws {
+        let request = EnrolmentRequest(credential: credential, role: .owner, method: .outOfBand, seconds: 120)
+        try call(door) {
+            try lock?.openEnrolment(request) { [unowned self] in if case .opened(let code) = $0 { self.code = code } }
+        }
+    }
+
+    func enroll() throws {
+        let code = try #require(code)
+        progress = []
+        call(pocket) { key?.enroll(code, waitMilliseconds: 120_000) { [unowned self] in progress.append($0) } }
+    }
+
+    var isPaired: Bool { progress.contains { if case .paired = $0 { true } else { false } } }
+    /// The lock has the key's half too, and waits for it to come back.
+    var isPairedOnBothSides: Bool { isPaired && door.host?.bonds.contains { $0.state == .unconfirmed } == true }
+    var isEnrolled: Bool { progress.contains { if case .enrolled = $0 { true } else { false } } }
+    var failure: KeyEnrolmentFailure? {
+        for case .failed(let failure) in progress { return failure }
+        return nil
+    }
+
+    // MARK: Who may open
+
+    /// A key that the lock knows, under a window for `credential`.
+    func enrollToTheEnd(_ credential: String) throws {
+        try openWindow(credential)
+        try enroll()
+        try #require(world.run(forMilliseconds: 30_000) { isEnrolled })
+        world.run(forMilliseconds: 2_000)
+    }
+
+    /// Whether the lock takes a command of the key.
+    func isObeyed() -> Bool {
+        var isTaken = false
+        var isOver = false
+        call(pocket) {
+            key?.command(.lock, lock: nil, waitMilliseconds: 30_000) { progress in
+                switch progress {
+                case .took: break
+                case .accepted, .outcome, .ended(.accepted), .ended(.done): (isTaken, isOver) = (true, true)
+                case .ended, .unknownLock: isOver = true
+                }
+            }
+        }
+        world.run(forMilliseconds: 60_000) { isOver }
+        world.run(forMilliseconds: 10_000)
+        return isTaken
+    }
+
+    // MARK: A stranger
+
+    /// The lock is not heard any more: somebody stands before the door who answers at its address, and has no key.
+    func beginImpersonation() {
+        world.cut(door, pocket)
+        let impostor = world.add("impostor", seed: Self.doorSeed)
+        impostor.launch { stranger = ConnectableStranger($0) }
+        self.impostor = impostor
+    }
+
+    func endImpersonation() {
+        stranger = nil
+        impostor?.kill()
+        impostor = nil
+        world.join(door, pocket)
+    }
+}
+
+/// Advertises, takes every connection and has no key for anybody.
+private final class ConnectableStranger: CBPeripheralManagerDelegate, @unchecked Sendable {
+    private var manager: CBPeripheralManager?
+
+    init(_ bluetooth: CBHost) { manager = CBPeripheralManager(delegate: self, delivery: .inline, host: bluetooth) }
+
+    func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
+        if peripheral.state == .poweredOn { peripheral.startAdvertising([:]) }
+    }
+}
