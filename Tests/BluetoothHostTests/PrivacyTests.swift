@@ -302,6 +302,83 @@ import VirtualRadio
         #expect(opcodes(scene.key).count { $0 == 0x2027 } <= 2, "one entry, before and after the kill")
     }
 
+    @Test(
+        "7.8.38: one entry for an identity: a peer with two bonds, and a key in each, is found under the address of either",
+        arguments: ControllerGeneration.allCases)
+    func twoKeys(_ generation: ControllerGeneration) throws {
+        let scene = try bonded(ControllerConfiguration(generation: generation))
+        scene.lock.kill()
+        scene.key.kill()
+        let old = try #require(scene.key.store.load().bonds.first)
+        let identity = try #require(old.identity)
+        // Paired again since it was reset, and not yet back.
+        var new = old
+        new.id = BondID(4711)
+        new.state = .unconfirmed
+        new.peerIRK = Secret(Array(1...16))
+        scene.key.store.append(.bond(.upsert(new)))
+        scene.key.store.didCommit()
+        scene.launchKey()
+        let app = try #require(scene.central)
+        scene.world.run(forMilliseconds: 500) { app.states.last == .poweredOn }
+        let irks = [try #require(old.peerIRK), try #require(new.peerIRK)]
+        let addresses = irks.map { Toolbox.resolvablePrivateAddress(irk: AES128(key: $0), random: 77) }
+        for (number, address) in (addresses + [identity.address]).enumerated() {
+            scene.key.call { host in
+                host.connect(app.manager, host.peer(at: identity.address), options: 0, askedAtSeconds: 0)
+            }
+            let peer = RawPeer(scene.world, address: address)
+            peer.advertise()
+            #expect(scene.world.run(forMilliseconds: 15_000) { app.connections == number + 1 }, "\(number)")
+            #expect(app.link?.address == address && app.link?.bond != nil)
+            scene.key.call { host in host.cancelConnection(app.manager, host.peer(at: identity.address)) }
+            peer.run(1_000)
+        }
+        // Confirmed, the new bond is the only one, and the controller is told its key.
+        let before = scene.key.sent.count
+        scene.key.call { host in
+            host.promoteBond(new.id)
+            host.connect(app.manager, host.peer(at: identity.address), options: 0, askedAtSeconds: 0)
+        }
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(opcodes(scene.key, since: before).contains(0x2027) == (generation == .core54))
+        RawPeer(scene.world, address: addresses[1]).advertise()
+        #expect(scene.world.run(forMilliseconds: 15_000) { app.connections == 4 })
+        #expect(scene.key.host?.faults == 0)
+    }
+
+    @Test("A peer with a key in one of its two bonds, and none in the other, is the controller's to find under any address")
+    func oneKeyOfTwo() throws {
+        for hasKey in [true, false] {
+            let scene = try bonded(ControllerConfiguration())
+            scene.lock.kill()
+            scene.key.kill()
+            var old = try #require(scene.key.store.load().bonds.first)
+            let (identity, irk) = (try #require(old.identity), try #require(old.peerIRK))
+            var new = old
+            new.id = BondID(4711)
+            new.state = .unconfirmed
+            if hasKey { old.peerIRK = nil } else { new.peerIRK = nil }
+            for bond in [old, new] { scene.key.store.append(.bond(.upsert(bond))) }
+            scene.key.store.didCommit()
+            scene.launchKey()
+            let app = try #require(scene.central)
+            scene.world.run(forMilliseconds: 500) { app.states.last == .poweredOn }
+            let address = Toolbox.resolvablePrivateAddress(irk: AES128(key: irk), random: 77)
+            for (number, address) in [address, identity.address].enumerated() {
+                scene.key.call { host in
+                    host.connect(app.manager, host.peer(at: identity.address), options: 0, askedAtSeconds: 0)
+                }
+                let peer = RawPeer(scene.world, address: address)
+                peer.advertise()
+                #expect(scene.world.run(forMilliseconds: 15_000) { app.connections == number + 1 }, "\(hasKey)")
+                scene.key.call { host in host.cancelConnection(app.manager, host.peer(at: identity.address)) }
+                peer.run(1_000)
+            }
+            #expect(!opcodes(scene.key).suffix(40).contains { Self.scanEnables.contains($0) }, "nobody listens")
+        }
+    }
+
     @Test("Vol 3, Part H, 2.2.7: pairing over a link that the controller has resolved counts the addresses on the air")
     func pairsAgain() throws {
         let scene = try bonded(ControllerConfiguration())

@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import SecurityManager
 
 // MARK: Under which address this side is on the air, and whom it has to look for under another
@@ -26,13 +27,20 @@ extension Host {
     /// Of those who are wanted, who may be on the air under an address that only their key tells: no accept list finds
     /// them by itself.
     func privatePeers(among wanted: [DeviceAddress]) -> Set<DeviceAddress> {
-        Set(wanted.filter { resolvingEntry(of: $0) != nil })
+        Set(wanted.filter { !resolvingKeys(of: $0).isEmpty })
     }
 
-    /// nil for whoever is no bonded peer, or has given no key.
+    /// nil for whoever is no bonded peer, or has given no key. A list holds one key of an identity (7.8.38): a peer that gave
+    /// another with each of two bonds, since it may have kept either, is in none, and is listened for.
     func resolvingEntry(of address: DeviceAddress) -> ResolvingList.Entry? {
-        guard let identity = IdentityAddress(address), let irk = bondBook.bondForEncryption(with: identity)?.peerIRK
-        else { return nil }
+        let irks = resolvingKeys(of: address)
+        guard let identity = IdentityAddress(address), let irk = irks.first, irks.allSatisfy({ $0 == irk }) else {
+            return nil
+        }
         return ResolvingList.Entry(identity: identity, irk: irk)
+    }
+
+    private func resolvingKeys(of address: DeviceAddress) -> [Secret] {
+        IdentityAddress(address).map { bondBook.bonds(with: $0).compactMap(\.peerIRK) } ?? []
     }
 }
