@@ -347,7 +347,7 @@ import VirtualRadio
         #expect(scene.key.host?.faults == 0)
     }
 
-    @Test("A peer with a key in one of its two bonds, and none in the other, is the controller's to find under any address")
+    @Test("A peer with a key in one of its two bonds, and none in the other, is left to the controller's list")
     func oneKeyOfTwo() throws {
         for hasKey in [true, false] {
             let scene = try bonded(ControllerConfiguration())

@@ -127,6 +127,48 @@ struct KeyDistributionAttackTests {
         }
     }
 
+    private static func claimsKey(_ pdu: SMPPDU) -> SMPPDU {
+        pdu.opcode == .identityInformation ? .identityInformation(identityResolvingKey: Fixture.strangerIRK) : pdu
+    }
+
+    @Test(
+        "A key distributed by a peer of another identity is refused, whoever asks, unless that bond goes at once: it stays whose it was",
+        arguments: roles)
+    func sharedKey(_ victim: PairingRole) throws {
+        let owned = try Fixture.bond(7, identity: Self.stranger, irk: Fixture.strangerIRK, credential: "alice")
+        let address = AddressResolutionTests.rpa(Fixture.strangerIRK, 5)
+        for credential in [nil, "bob", "alice"] {
+            let side = try attack(victim, bonds: [owned], credential: credential, Self.claimsKey)
+            let holder = side.completed?.identity ?? owned.identity
+            // The responder's new bond takes the old one's place, the initiator's would stand beside it.
+            #expect((side.completed != nil) == (victim == .responder && credential == "alice"))
+            #expect(side.book.bonds.count == 1)
+            #expect(
+                side.book.resolve(address) == .bonded(try #require(holder)), "and not two identities' and so nobody's")
+            guard side.completed == nil else { continue }
+            expectRefused(side, .identityTaken, telling: .keyRejected)
+            #expect(side.book.bonds == [owned])
+            #expect(side.book.bondForEncryption(with: try Fixture.identity(Self.stranger)) == owned)
+        }
+    }
+
+    @Test(
+        "Whoever claims another's key before that peer bonds keeps it out, and gains nothing: it is in once the claim is deleted"
+    )
+    func keyClaimedFirst() throws {
+        let claim = try Fixture.bond(7, identity: Self.stranger, irk: Fixture.strangerIRK, credential: "mallory")
+        let refused = try attack(.responder, bonds: [claim], credential: "bob", Self.claimsKey)
+        expectRefused(refused, .identityTaken, telling: .keyRejected)
+        #expect(refused.book.bonds == [claim])
+        // The claim has another's addresses for its own, and the key of none of their links.
+        #expect(refused.book.delete(claim.id) == [.delete(claim.id)])
+        let enrolled = try attack(.responder, bonds: refused.book.bonds, credential: "bob", Self.claimsKey)
+        let bond = try #require(enrolled.completed)
+        #expect(
+            enrolled.book.resolve(AddressResolutionTests.rpa(Fixture.strangerIRK, 5))
+                == .bonded(try #require(bond.identity)))
+    }
+
     @Test("Address theft: a connection from another bond's address, public or private, is refused before any key")
     func addressTheft() throws {
         let request = SMPPDU.pairingRequest(

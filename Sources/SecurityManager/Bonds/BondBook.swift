@@ -158,6 +158,13 @@ package final class BondBook {
             .dropLast(Self.unprovenBondsOfPeerMaximum - 1)
     }
 
+    /// Whether a bond of another identity has the same identity resolving key, and stays: `gone` do not. The addresses that
+    /// the key makes would be nobody's then, and neither peer would be known by them.
+    package func isKeyTaken(of bond: Bond, besides gone: [BondID]) -> Bool {
+        guard let irk = bond.peerIRK else { return false }
+        return bonds.contains { $0.peerIRK == irk && $0.identity != bond.identity && !gone.contains($0.id) }
+    }
+
     /// Keeps a provisional bond: on disk before the first key leaves, of no use until it is admitted.
     package func begin(_ bond: Bond) -> [BondMutation] {
         insert(bond)

@@ -60,8 +60,11 @@ extension PairingMachine {
                 renewable: keys.agreed.parameters.renewable, strength: bond.strength)
         else { return fail(.identityTaken, telling: .keyRejected, &turn) }
         let isProven = role == .responder && !keys.agreed.keys(from: .initiator).isEmpty
-        let surplus = turn.book.surplus(with: identity, among: replaced)
-        turn.persist(turn.book.admit(bond, replacing: isProven ? replaced : surplus))
+        let gone = isProven ? replaced : turn.book.surplus(with: identity, among: replaced)
+        guard !turn.book.isKeyTaken(of: bond, besides: gone) else {
+            return fail(.identityTaken, telling: .keyRejected, &turn)
+        }
+        turn.persist(turn.book.admit(bond, replacing: gone))
         if role == .initiator { sendKeys(keys, turn.book.localIdentity, &turn) }
         state = .idle(refusing: .pairingNotSupported)
         deadline = nil
