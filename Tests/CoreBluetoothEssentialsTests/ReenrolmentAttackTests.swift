@@ -54,13 +54,49 @@ struct ReenrolmentAttackTests {
         let old = household.pocket.host?.bonds.map(\.id)
         try household.openWindow("alice")
         try household.enroll()
-        // The key's half: Signing Information of the Security Manager.
-        household.pocket.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [6, 0, 0x0A] }
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPaired })
-        household.killLock()
-        household.pocket.loses = { _ in false }
-        household.launchLock()
+        try household.loseKeysHalf()
         #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.id) == old })
+        #expect(household.failure != nil && !household.isEnrolled)
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test("A first bond that the lock never had does not stand in the way of the second")
+    func neverHad() throws {
+        let household = try Household()
+        try household.openWindow("alice")
+        try household.enroll()
+        try household.loseKeysHalf()
+        #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
+        #expect(household.key?.status.unconfirmed.count == 1)
+        let first = household.pocket.host?.bonds.map(\.id)
+        try household.enrollToTheEnd("alice")
+        let second = household.pocket.host?.bonds ?? []
+        #expect(second.count == 1 && second.map(\.id) != first && second.first?.state == .confirmed)
+        #expect(household.isObeyed())
+        #expect(household.key?.status.unconfirmed.isEmpty == true)
+    }
+
+    @Test(
+        "A bond whose confirmation never reached the key, and a pairing that the lock did not end: the lock's bond counts"
+    )
+    func confirmationNeverHeard() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        try household.openWindow("alice")
+        try household.enroll()
+        household.door.loses = Household.isIndication
+        #expect(
+            household.world.run(forMilliseconds: 30_000) {
+                household.isLocksBondUnconfirmedAtKey
+            })
+        let known = household.door.host?.bonds.map(\.ltk)
+        household.call(household.pocket) { household.key?.cancelEnrolment() }
+        try household.openWindow("alice")
+        try household.enroll()
+        try household.loseKeysHalf()
+        household.door.loses = { _ in false }
+        #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.ltk) == known })
         #expect(household.failure != nil && !household.isEnrolled)
         #expect(household.isObeyed())
         #expect(household.key?.status.unconfirmed.isEmpty == true)
@@ -146,7 +182,7 @@ struct ReenrolmentAttackTests {
         #expect(household.world.now.milliseconds(since: asked) < KeyDaemon.confirmationPauseMilliseconds)
     }
 
-    enum Fault: CaseIterable { case stranger, deadKey, deadLock, strangerAndDeadKey }
+    enum Fault: CaseIterable { case stranger, deadKey, deadLock, strangerAndDeadKey, closedWindow }
 
     @Test(
         "At every packet of an enrolment that renews a bond, a stranger takes the lock's place, or one of the two dies",
@@ -159,33 +195,64 @@ struct ReenrolmentAttackTests {
             try household.enrollToTheEnd("alice")
             try household.openWindow("alice")
             try household.enroll()
-            let packets = { household.pocket.sent.count + household.door.sent.count }
-            let end = packets() + step
-            isOver =
-                household.world.run(forMilliseconds: 60_000) { packets() >= end || household.isEnrolled }
-                && household.isEnrolled
-            switch fault {
-            case .stranger:
-                household.beginImpersonation()
-                household.world.run(forMilliseconds: 30_000)
-                household.endImpersonation()
-            case .strangerAndDeadKey:
-                household.beginImpersonation()
-                household.killKey()
-                household.launchKey()
-                household.world.run(forMilliseconds: 30_000)
-                household.endImpersonation()
-            case .deadKey:
-                household.killKey()
-                household.launchKey()
-            case .deadLock:
-                household.killLock()
-                household.launchLock()
-            }
+            isOver = household.runToPacket(step)
+            household.befall(fault)
             household.world.run(forMilliseconds: 150_000)
             #expect(household.isObeyed(), "\(fault) behind packet \(step)")
             #expect(household.key?.status.unconfirmed.isEmpty == true, "\(fault) behind packet \(step)")
-            step += 2
+            step += 3
+        }
+    }
+}
+
+extension Household {
+    /// Until so many packets have left either machine. Says whether the key was enrolled before.
+    fileprivate func runToPacket(_ number: Int) -> Bool {
+        let packets = { [pocket, door] in pocket.sent.count + door.sent.count }
+        let end = packets() + number
+        return world.run(forMilliseconds: 60_000) { packets() >= end || isEnrolled } && isEnrolled
+    }
+
+    /// Handle Value Indication, on the attribute channel.
+    fileprivate static func isIndication(_ packet: [UInt8]) -> Bool {
+        packet.count > 9 && packet[0] == 2 && packet[7...9] == [4, 0, 0x1D]
+    }
+
+    /// The key has a bond, and the lock dies before it has the key's half of it.
+    fileprivate func loseKeysHalf() throws {
+        // Signing Information of the Security Manager.
+        pocket.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [6, 0, 0x0A] }
+        try #require(world.run(forMilliseconds: 30_000) { isPaired })
+        killLock()
+        pocket.loses = { _ in false }
+        launchLock()
+    }
+
+    /// The lock has confirmed a bond that its key has not.
+    fileprivate var isLocksBondUnconfirmedAtKey: Bool {
+        let confirmed = (door.host?.bonds ?? []).filter { $0.state == .confirmed }.map(\.ltk)
+        return (pocket.host?.bonds ?? []).contains { $0.state == .unconfirmed && confirmed.contains($0.ltk) }
+    }
+
+    fileprivate func befall(_ fault: ReenrolmentAttackTests.Fault) {
+        switch fault {
+        case .stranger:
+            beginImpersonation()
+            world.run(forMilliseconds: 30_000)
+            endImpersonation()
+        case .strangerAndDeadKey:
+            beginImpersonation()
+            killKey()
+            launchKey()
+            world.run(forMilliseconds: 30_000)
+            endImpersonation()
+        case .deadKey:
+            killKey()
+            launchKey()
+        case .deadLock:
+            killLock()
+            launchLock()
+        case .closedWindow: call(door) { lock?.cancelEnrolment() }
         }
     }
 }

@@ -8,9 +8,10 @@ import SecurityManager
 /// One enrolment, from the setup code to the bond's first proof. A kill in the middle leaves either nothing or an
 /// unconfirmed bond, which the next process takes to its confirmation.
 ///
-/// A bond only ever goes because another one with the same lock has encrypted a link. That a lock "does not know the key"
-/// is said in clear, by whoever answers at its address; and a lock that has confirmed a bond may have lost its answer on
-/// the way, and the bond before it has gone there.
+/// A bond only ever goes because another one with the same lock has encrypted a link, or because the operator has paired
+/// twice more since and nothing was confirmed (``BondBook/unprovenBondsOfPeerMaximum``). That a lock "does not know the
+/// key" is said in clear, by whoever answers at its address; and a lock that has confirmed a bond may have lost its answer
+/// on the way, and the bond before it has gone there.
 struct KeyEnrolment {
     enum Phase: Equatable {
         case connecting

@@ -99,12 +99,8 @@ extension LockDaemon {
         feed(.pairing(LockLink(link), isUnderWay: false))
         switch result {
         case .success(let bond):
-            // The attempt may have outlived its window, and there is no enrolment without one.
-            guard let window, host.bond(bond)?.credential == window.request.credential else {
-                return host.deleteBond(bond)
-            }
             pairedLinks.insert(LockLink(link))
-            self.window?.paired = bond
+            window?.paired = bond
             progress(.paired(bond))
             // One credential, one enrolment: nobody else gets in through what is left of the window.
             peripheral.setPairingWindow(nil)
@@ -138,7 +134,7 @@ extension LockDaemon {
         for offer in named where offer.bond == nil && offer.id != enrolled.id {
             feed(.administration(.credentialRemoved(offer.id)))
         }
-        if let former, former != enrolled.bond { feed(.administration(.bondForgotten(former))) }
+        if let former { feed(.administration(.bondForgotten(former))) }
         tell(.enrolled(credential: credential.name, bond.id))
         if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
         return true
