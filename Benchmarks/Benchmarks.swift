@@ -14,7 +14,8 @@ struct Benchmarks {
                Benchmarks bonds   [--bonds N] [--runs N]
 
         table     reads, writes, commands and notifications between two processes on a radio, beside bare ACL packets
-                  there and back; scripts/bench builds and fetches what it needs
+                  there and back; scripts/bench builds and fetches what it needs. Radio and hosts share CPU 0, and the
+                  virtual radio is measured apart from the hosts too, unless it is said who runs where
         allocations  what one operation allocates on either side, N times (10000); fails where it is to be nothing
         startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with N bonds in the
                   store (1000), over N runs (41); its floor is exec to exit of `latch --version`

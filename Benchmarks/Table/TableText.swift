@@ -2,15 +2,11 @@ import Glibc
 
 /// What the figures were taken on.
 struct Machine {
-    let radioCPU: Int
-    let hostCPU: Int
     let load: Double
     let processor: String
     let kernel: String
 
-    init(radioCPU: Int, hostCPU: Int) {
-        self.radioCPU = radioCPU
-        self.hostCPU = hostCPU
+    init() {
         var loads = [0.0]
         load = getloadavg(&loads, 1) == 1 ? loads[0] : 0
         processor = Self.field("model name", in: "/proc/cpuinfo") ?? "unknown processor"
@@ -30,16 +26,16 @@ struct Machine {
 enum TableText {
     static func table(_ rows: [TableRow], _ machine: Machine, rounds: Int) -> String {
         var lines = [
-            "\(machine.processor), Linux \(machine.kernel), load \(text(machine.load, 2)); radio on CPU"
-                + " \(machine.radioCPU), both hosts on CPU \(machine.hostCPU); \(rounds) rounds",
-            "20-octet values. Medians over the rounds, with the least and the greatest of them.",
+            "\(machine.processor), Linux \(machine.kernel), load \(text(machine.load, 2)); \(rounds) rounds",
+            "20-octet values. Medians over the rounds, with the least and the greatest of them. Everything is pinned: a",
+            "radio shares one CPU with both hosts, or has one of its own where it is called apart.",
             "",
             row(["radio", "level", "operation", "p50 µs", "p99 µs", "per second", "p50 / floor"]),
         ]
         for each in rows {
             lines.append(
                 row([
-                    each.radio.rawValue, each.level.rawValue,
+                    each.setting.name, each.level.rawValue,
                     each.level == .bare ? "ACL, there and back" : each.operation,
                     each.hasLatency ? spread(each.p50, 1) : "", each.hasLatency ? text(median(each.p99), 1) : "",
                     spread(each.perSecond, 0),
@@ -55,13 +51,15 @@ enum TableText {
             let lists = (figures + [("p50_to_floor", each.ratio)]).map { name, values in
                 "\"\(name)\": [" + values.map { text($0, 2) }.joined(separator: ", ") + "]"
             }
-            let names = [("radio", each.radio.rawValue), ("level", each.level.rawValue), ("operation", each.operation)]
-            return "    {" + (names.map { "\"\($0)\": \"\($1)\"" } + lists).joined(separator: ", ") + "}"
+            let (radio, placement) = (each.setting.radio, each.setting.placement)
+            let names = [("radio", radio.rawValue), ("level", each.level.rawValue), ("operation", each.operation)]
+            let places = ["\"radio_cpu\": \(placement.radioCPU)", "\"host_cpu\": \(placement.hostCPU)"]
+            return "    {" + (names.map { "\"\($0)\": \"\($1)\"" } + places + lists).joined(separator: ", ") + "}"
         }
         return """
             {
               "processor": "\(machine.processor)", "kernel": "\(machine.kernel)", "load": \(text(machine.load, 2)),
-              "radio_cpu": \(machine.radioCPU), "host_cpu": \(machine.hostCPU), "rounds": \(rounds),
+              "rounds": \(rounds),
               "rows": [
             \(body.joined(separator: ",\n"))
               ]
@@ -69,7 +67,7 @@ enum TableText {
             """
     }
 
-    private static let widths = [11, 15, 21, 24, 9, 26, 20]
+    private static let widths = [16, 15, 21, 24, 9, 26, 20]
 
     private static func row(_ cells: [String]) -> String {
         zip(cells, widths).map { cell, width in cell + String(repeating: " ", count: max(1, width - cell.count)) }
