@@ -49,9 +49,10 @@ extension PairingMachine {
     }
 
     /// The responder's bond takes its predecessor's place now, if a key of the initiator says that it has all of the
-    /// responder's: an initiator sends its keys when the new bond is on its disk, over a link that the new key encrypts, and
-    /// nobody else had the old one. Else, and always the initiator's, it waits beside it until one of them encrypts a link.
-    /// Two bonds on both sides would not be safer: neither side says which key it takes, and each could try the other's.
+    /// responder's, over a link that the new key encrypts; nobody but this initiator had the old one, and ours sends its keys
+    /// when the new bond is on its disk. Else, and always the initiator's, it waits beside it until one of them encrypts a
+    /// link. Two bonds on both sides would not be safer: with LE Secure Connections neither side says which key it takes, and
+    /// each could go on trying the one that the other does not.
     private mutating func finish(_ keys: ReceivedKeys, _ turn: inout PairingTurn) {
         let bond = bond(keys, state: .unconfirmed)
         guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
