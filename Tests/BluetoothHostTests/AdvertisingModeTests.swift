@@ -231,9 +231,11 @@ struct LimitedModeTests {
         let end = begin.advanced(byMilliseconds: limit)
         scene.world.run(forMilliseconds: end.milliseconds(since: scene.world.now))
         #expect(mode(scene) == .nonDiscoverable)
+        let kept = scene.house.store.load().restorations.values.compactMap(\.advertising)
+        #expect(kept == [ModeScene.record(.nonDiscoverable, .connectable)], "the end is on disk")
         scene.house.kill()
         scene.launchHouse()
-        #expect(mode(scene) == .nonDiscoverable, "the end is on disk")
+        #expect(mode(scene) == .nonDiscoverable)
     }
 
     @Test("What ended while the process was dead is not on the air again for a moment")

@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import GATT
 import HCI
@@ -46,6 +47,12 @@ import VirtualRadio
             node.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty }
         }
 
+        var connection: LinkID? {
+            var link: LinkID?
+            node.call { link = $0.connection(to: $0.peer(at: owner))?.link }
+            return link
+        }
+
         func impostor() -> RawPeer { RawPeer(world, address: owner) }
 
         /// The owner comes home, and lets itself be connected to.
@@ -88,6 +95,7 @@ import VirtualRadio
             #expect(client.link == nil && client.connections == connections && home.isWaiting)
             #expect(impostor.smp.map(\.first) == [0x0B], "it is asked to prove itself, once")
             #expect(impostor.att.isEmpty, "and nothing else")
+            #expect(home.connection == nil, "as for an app that is restored now")
             var token: OperationToken?
             home.node.call { token = $0.perform(client.manager, $0.peer(at: home.owner), .discoverDatabase) }
             #expect(client.results[try #require(token)]?.error == .notConnected)
@@ -149,17 +157,19 @@ import VirtualRadio
             let home = try Home()
             let client = try home.client()
             let connections = client.connections
+            let before = home.node.sent.count
             if isFirst { try home.wait() }
             let visitor = try home.ownerConnects()
             if !isFirst { try home.wait() }
             #expect(home.world.run(forMilliseconds: 5_000) { client.link != nil })
             #expect(client.link?.isProven == true && client.link?.bond == home.bonds.first?.id)
             #expect(client.connections == connections + 1)
+            #expect(home.connection != nil && home.connection == client.link?.link)
             #expect(visitor.paired.isEmpty && home.duo[.peripheral].bonds.map(\.id) == home.bonds.map(\.id))
-            let rests = home.node.sent.count
             home.world.run(forMilliseconds: 2 * Host.proofMilliseconds)
             #expect(client.link != nil && client.connections == connections + 1)
-            #expect(home.node.connectionAttempts(since: rests) == 0, "nobody looks for who is there")
+            #expect(home.node.connectionAttempts(since: before) == 1)
+            #expect(home.node.cancels(since: before) == 1, "nobody looks any longer for who is there")
             // It stays the peer's link.
             try home.giveUp()
             home.world.run(forMilliseconds: 1_000)
@@ -207,6 +217,13 @@ import VirtualRadio
                 let other = RawPeer(home.world, address: name)
                 #expect(other.connect(to: try home.address()))
                 #expect(client.connections == connections + 1)
+                let (value, ccc) = (AttributeHandle(0x10), AttributeHandle(0x11))
+                home.node.call {
+                    _ = $0.setNotify(client.manager, $0.peer(at: name), value: value, ccc: ccc, kind: .notify)
+                }
+                #expect(other.run(1_000) { other.att.last?.first == 0x12 })
+                other.send([0x13], on: RawPeer.attributeProtocol)
+                other.run(500)
             } else {
                 home.node.call { $0.cancelConnection(client.manager, $0.peer(at: name)) }
             }
@@ -214,6 +231,8 @@ import VirtualRadio
             #expect(stranger.run(2_000) { stranger.handle == nil })
             #expect(client.connections == connections + (comesItself ? 1 : 0))
             #expect((client.link != nil) == comesItself)
+            let subscriptions = home.node.store.load().restorations.values.flatMap(\.subscriptions)
+            #expect(subscriptions.count == (comesItself ? 1 : 0), "of the link that stands")
         }
     }
 }
@@ -222,6 +241,13 @@ extension Node {
     /// LE Create Connection commands, of either family, since so many packets had left.
     fileprivate func connectionAttempts(since count: Int) -> Int {
         sent.dropFirst(count).count { $0.starts(with: [1, 0x0D, 0x20]) || $0.starts(with: [1, 0x43, 0x20]) }
+    }
+}
+
+extension Node {
+    /// LE Create Connection Cancel commands.
+    fileprivate func cancels(since count: Int) -> Int {
+        sent.dropFirst(count).count { $0.starts(with: [1, 0x0E, 0x20]) }
     }
 }
 

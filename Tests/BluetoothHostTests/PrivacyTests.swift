@@ -56,9 +56,10 @@ import VirtualRadio
         scene.world.run(forMilliseconds: 1_000)
         let before = try #require(scene.lock.host?.addressOnAir)
         scene.lock.call { $0.transportClosed() }
-        scene.world.run(forMilliseconds: life + 60_000)
+        let end = scene.world.now.advanced(byMilliseconds: life + 60_000)
         let due = scene.lock.host?.deadline
-        #expect(due.map { $0 > scene.world.now } ?? true)
+        #expect(due.map { $0 > end } ?? true)
+        scene.world.run(forMilliseconds: life + 60_000)
         scene.lock.call { $0.transportOpened() }
         #expect(scene.world.run(forMilliseconds: 3_000) { scene.lock.host?.addressOnAir != nil })
         #expect(scene.lock.host?.addressOnAir != before)

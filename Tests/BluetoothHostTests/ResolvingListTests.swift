@@ -192,9 +192,22 @@ struct ResolvingListTests {
         #expect(Self.name(list.next(isUnused: true)) == "add 2")
         list.completed(.memoryCapacityExceeded)
         #expect(Self.drain(&list) == ["resolve true"])
-        list.want(entries) { _ in true }
+        // Nobody else is tried where there is no room.
+        list.want(entries + [try Self.entry(3)]) { _ in true }
         #expect(!list.mustRest)
         #expect(list.resolved == [entries[0].identity.address])
+        // Where there is, everybody but the one that was refused.
+        list = ResolvingList(capacity: 4)
+        list.want(entries) { _ in true }
+        _ = list.next(isUnused: true)
+        list.completed(.commandDisallowed)
+        #expect(Self.drain(&list) == ["add 2", "mode 2", "resolve true"])
+        list.want(entries) { _ in true }
+        #expect(!list.mustRest)
+        #expect(list.resolved == [entries[1].identity.address])
+        list.reset(capacity: 4)
+        list.want(entries) { _ in true }
+        #expect(Self.drain(&list).first == "add 1", "until the next reset")
     }
 
     @Test("Resolution that cannot be ended goes on, and holds nobody up")

@@ -4,6 +4,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import Testing
 import VirtualRadio
 
 /// Hosts on one virtual air under a virtual clock, each with a store that outlives it.
@@ -22,6 +23,9 @@ final class World {
         return node
     }
 
+    /// A loop that takes more of them without the clock's moving on would take them for ever.
+    private static let turnsMaximum = 10_000
+
     var now: Instant { Instant(nanoseconds: radio.now) }
 
     /// Runs until nothing is left to do at this instant.
@@ -39,7 +43,13 @@ final class World {
     func run(forMilliseconds milliseconds: UInt64, until condition: () -> Bool = { false }) -> Bool {
         let end = now.advanced(byMilliseconds: milliseconds)
         settle()
+        var (instant, turns) = (radio.now, 0)
         while !condition() {
+            (instant, turns) = (radio.now, radio.now == instant ? turns + 1 : 0)
+            guard turns < Self.turnsMaximum else {
+                Issue.record("\(turns) turns at one instant: something that is due stays due")
+                return false
+            }
             let deadlines = nodes.compactMap { $0.host?.deadline?.nanoseconds }
             guard let next = ([radio.nextEventInstant].compactMap { $0 } + deadlines).min(),
                 next <= end.nanoseconds
