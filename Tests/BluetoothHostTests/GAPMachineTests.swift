@@ -376,6 +376,11 @@ import Testing
             #expect(accept(&initiator) == [.cancel])
             initiator.connectionComplete(.unknownConnectionIdentifier)
         }
+        // Who was heard and then lost is at the edge of reach: whoever waits there waits no longer than the air makes it.
+        #expect(accept(&initiator) == [.connect(alice)])
+        initiator.connectionComplete(.connectionFailedToBeEstablished)
+        #expect(accept(&initiator) == [.connect(alice)])
+        initiator.connectionComplete()
         // One that nobody is making says nothing.
         initiator.want([])
         initiator.connectionComplete(.connectionAlreadyExists)

@@ -115,12 +115,13 @@ package struct Initiator {
         }
     }
 
-    /// LE Connection Complete as central, with whatever status: the attempt is over. 0x02 says that it was cancelled.
+    /// LE Connection Complete as central, with whatever status: the attempt is over. 0x02 says that it was cancelled, and
+    /// 0x3E that the peer was heard, and lost before it answered: it is there, and the air may be better in a moment.
     package mutating func connectionComplete(_ status: HCIErrorCode = .success) {
-        let isHopeless = status != .success && status != .unknownConnectionIdentifier
+        let isWorthwhile = [.success, .unknownConnectionIdentifier, .connectionFailedToBeEstablished].contains(status)
         switch attempt {
         case .asked, .standing:
-            if isHopeless { return attemptFailed(status) }
+            guard isWorthwhile else { return attemptFailed(status) }
             if isForHeard { heard = nil }
         case .none, .cancelling: break
         }
