@@ -149,7 +149,10 @@ private struct GAPWorld {
         if choice & 1 == 0, isConnecting || isCancelled {
             isConnecting = false
             isCancelled = false
-            initiator.connectionComplete()
+            let outcomes: [HCIErrorCode] = [
+                .success, .connectionAlreadyExists, .connectionFailedToBeEstablished, .unknownConnectionIdentifier,
+            ]
+            initiator.connectionComplete(outcomes[Int(choice >> 1 & 3)])
         } else if let handle = handles.first, setCommands[handle] == nil {
             modelSets[handle]?.isEnabled = false
             _ = sets.stopped(LEAdvertisingHandle(rawValue: handle))
@@ -338,7 +341,7 @@ private struct GAPWorld {
             answerResolving(.success)
             if isCancelled {
                 isCancelled = false
-                initiator.connectionComplete()
+                initiator.connectionComplete(.unknownConnectionIdentifier)
             }
             ask()
         }
