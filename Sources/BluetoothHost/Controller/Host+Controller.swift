@@ -183,7 +183,7 @@ extension Host {
         guard !controller.linksInTheWay.isEmpty,
             controller.linksInTheWay.allSatisfy({ links[$0].map(hasRoomForUpdates) ?? true })
         else { return }
-        controller.linksInTheWay = []
+        controller.linksInTheWay.removeAll(keepingCapacity: true)
         managers.forEachPeripheral { $0.readyToUpdate() }
     }
 
