@@ -25,8 +25,8 @@ struct StandstillTests {
         return false
     }
 
-    @Test("Notifications: as many as the bound are kept for the app, the others are lost, and the link stands")
-    func notifications() throws {
+    /// A key on a queue, connected to a door and subscribed to its notifications.
+    private func subscribed() throws -> (Door, Key, CBMutableCharacteristic) {
         var door: Door?
         var key: Key?
         lock.launch { door = Door($0) }
@@ -38,7 +38,12 @@ struct StandstillTests {
             theKey.door?.setNotifyValue(true, for: notifying)
         }
         #expect(run { theKey.has("notify true") })
-        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        return (theDoor, theKey, try #require(theDoor.characteristic(Door.notifying)))
+    }
+
+    @Test("Notifications: as many as the bound are kept for the app, the others are lost, and the link stands")
+    func notifications() throws {
+        let (theDoor, theKey, notifying) = try subscribed()
         let before = theKey.values.count
         queue.suspend()
         var sent = 0
@@ -58,18 +63,7 @@ struct StandstillTests {
         "A peer whose services change when no more is kept of it for the app: that is told all the same, and its link ends"
     )
     func servicesChanged() throws {
-        var door: Door?
-        var key: Key?
-        lock.launch { door = Door($0) }
-        pocket.launch { key = Key($0, queue: queue) }
-        let (theDoor, theKey) = (try #require(door), try #require(key))
-        #expect(run { theKey.has("characteristics") })
-        queue.async {
-            guard let notifying = theKey.characteristic(Door.notifying) else { return }
-            theKey.door?.setNotifyValue(true, for: notifying)
-        }
-        #expect(run { theKey.has("notify true") })
-        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let (theDoor, theKey, notifying) = try subscribed()
         let backlog = try #require(theKey.door).backlog
         queue.suspend()
         while !backlog.isFull {
@@ -86,12 +80,7 @@ struct StandstillTests {
     @Test(
         "Advertisers that are never silent are lost beyond their bound, and take nothing from a peer that is connected")
     func advertisers() throws {
-        var door: Door?
-        var key: Key?
-        lock.launch { door = Door($0) }
-        pocket.launch { key = Key($0, queue: queue) }
-        let (theDoor, theKey) = (try #require(door), try #require(key))
-        #expect(run { theKey.has("characteristics") })
+        let (theDoor, theKey, notifying) = try subscribed()
         let other = world.add("other", seed: 33)
         var hawker: Door?
         other.launch { hawker = Door($0) }
@@ -100,12 +89,6 @@ struct StandstillTests {
                 withServices: [Door.service], options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
         }
         #expect(run { hawker?.has("advertising") == true && theKey.count("discovered") > 1 })
-        queue.async {
-            guard let notifying = theKey.characteristic(Door.notifying) else { return }
-            theKey.door?.setNotifyValue(true, for: notifying)
-        }
-        #expect(run { theKey.has("notify true") })
-        let notifying = try #require(theDoor.characteristic(Door.notifying))
         let core = try #require(theKey.door).core
         queue.suspend()
         let before = theKey.count("discovered")
