@@ -97,6 +97,8 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var invalidations = 0
     private(set) var passkey: UInt32?
     private(set) var numericValue: UInt32?
+    /// What it does as soon as it hears that a link did not become secure, or that a pairing failed.
+    var onInsecurity: (PeerIdentifier) -> Void = { _ in }
 
     init(_ host: Host, restoreIdentifier: String?) {
         self.host = host
@@ -128,10 +130,15 @@ final class CentralApp: CentralRoleDelegate {
     }
     func securityChanged(_ link: LinkInfo, error: HostError?) {
         secured.append(error == nil)
-        if let error { securityErrors.append(error) }
+        guard let error else { return }
+        securityErrors.append(error)
+        onInsecurity(link.peer)
     }
     func passkeyRequested(_ peer: PeerIdentifier) { passkeyWanted = true }
     func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) { self.passkey = passkey }
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32) { numericValue = value }
-    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) { paired.append(result) }
+    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
+        paired.append(result)
+        if case .failure = result { onInsecurity(peer) }
+    }
 }

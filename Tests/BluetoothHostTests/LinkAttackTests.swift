@@ -244,6 +244,48 @@ import Testing
         #expect(deaf.handle != nil)
     }
 
+    @Test("A stranger in the way of its own updates keeps no app from hearing that others have room")
+    func deafSubscriber() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let service = try #require(fortress.scene.published)
+        let ccc = try #require(service.characteristics[2].configuration).rawValue
+        let configure: [UInt8] = [0x12, UInt8(truncatingIfNeeded: ccc), UInt8(ccc >> 8), 1, 0]
+        let (subscriber, deaf) = (fortress.stranger(1), fortress.stranger(2))
+        for peer in [subscriber, deaf] {
+            #expect(peer.connect(to: try fortress.lockAddress()))
+            #expect(peer.request(configure) == [0x13])
+        }
+        let handle = try #require(fortress.lock.handles.last)
+        let links = app.links.map(\.link)
+        #expect(links.count == 2)
+        fortress.lock.withholds = {
+            $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
+        }
+        /// How many go to one link before it is full.
+        func fill(_ link: LinkID) -> Int {
+            var taken = 0
+            fortress.lock.call { host in
+                while taken < 2_000,
+                    host.updateValue(
+                        app.manager, service.characteristics[2].value, [UInt8](repeating: 1, count: 20), to: [link],
+                        keepForAbsent: false)
+                {
+                    taken += 1
+                }
+            }
+            return taken
+        }
+        let kept = fill(links[1])
+        let taken = fill(links[0])
+        #expect((1..<2_000).contains(kept) && (1..<2_000).contains(taken))
+        #expect(subscriber.run(60_000) { subscriber.att.count { $0.first == 0x1B } == taken })
+        #expect(app.readyCalls == 1)
+        // The other one's room is told of too, once it comes.
+        deaf.disconnect()
+        #expect(app.readyCalls == 2)
+    }
+
     @Test("Core 5.4, Vol 3, Part F, 3.3.3: an indication that is never confirmed closes the bearer, and so the link")
     func unconfirmed() throws {
         let fortress = try Fortress()

@@ -228,12 +228,52 @@ import VirtualRadio
                 home.node.call { $0.cancelConnection(client.manager, $0.peer(at: name)) }
             }
             home.node.inject(held)
+            if comesItself {
+                // While the late one ends, the one that stands is the app's.
+                var token: OperationToken?
+                home.node.call { token = $0.perform(client.manager, $0.peer(at: name), .discoverDatabase) }
+                #expect(client.results[try #require(token)] == nil)
+            }
             #expect(stranger.run(2_000) { stranger.handle == nil })
             #expect(client.connections == connections + (comesItself ? 1 : 0))
             #expect((client.link != nil) == comesItself)
             let subscriptions = home.node.store.load().restorations.values.flatMap(\.subscriptions)
             #expect(subscriptions.count == (comesItself ? 1 : 0), "of the link that stands")
         }
+    }
+
+    @Test("A link that the peer made while another one was ending is an app's once it has heard of the end")
+    func beforeTheEnd() throws {
+        let home = try Home()
+        let client = try home.client()
+        let (connections, disconnections) = (client.connections, client.disconnections)
+        let name = DeviceAddress(kind: .random, bits: 0xC0DE_0000_0042)
+        let stranger = RawPeer(home.world, address: name)
+        stranger.advertise()
+        func wait() {
+            home.node.call { $0.connect(client.manager, $0.peer(at: name), options: 0, askedAtSeconds: 0) }
+        }
+        wait()
+        #expect(stranger.run(3_000) { client.link != nil })
+        let former = try #require(client.link?.link)
+        // Disconnection Complete.
+        var held: [[UInt8]] = []
+        home.node.withholds = { packet in
+            guard packet.count > 1, packet[1] == 0x05 else { return false }
+            held.append(packet)
+            return true
+        }
+        home.node.call { $0.drop(former) }
+        #expect(stranger.run(2_000) { stranger.handle == nil && !held.isEmpty })
+        let other = RawPeer(home.world, address: name)
+        #expect(other.connect(to: try home.address()))
+        #expect(client.connections == connections + 1 && client.disconnections == disconnections)
+        home.node.withholds = { _ in false }
+        home.node.inject(held)
+        #expect(client.disconnections == disconnections + 1 && client.link == nil)
+        wait()
+        #expect(client.connections == connections + 2)
+        #expect(client.link != nil && client.link?.link != former)
     }
 }
 

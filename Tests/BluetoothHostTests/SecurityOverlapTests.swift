@@ -122,4 +122,43 @@ import Testing
         duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds)
         #expect(client.securityErrors.count == 1 && client.link != nil)
     }
+
+    @Test("Who asks for encryption once more when it hears that nobody answered hears what becomes of that, too")
+    func askedAgain() throws {
+        let duo = try Duo(rules: [.central: .refused])
+        let client = try #require(duo[.peripheral].client)
+        let peer = try #require(client.link?.peer)
+        client.onInsecurity = { [unowned client] peer in
+            if client.securityErrors.count == 1 { client.host.encrypt(peer) }
+        }
+        duo[.peripheral].node.call { $0.encrypt(peer) }
+        duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds + 1_000)
+        #expect(client.securityErrors == [.pairing(.timedOut)])
+        #expect(duo[.peripheral].node.securityRequests.count == 2)
+        duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds)
+        #expect(client.securityErrors == [.pairing(.timedOut), .pairing(.timedOut)])
+        duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds)
+        #expect(client.securityErrors.count == 2)
+    }
+
+    @Test("Who asks for encryption when it hears that a pairing failed hears what becomes of that")
+    func askedAfterPairing() throws {
+        let duo = try Duo(capability: .displayYesNo)
+        let peripheral = duo[.peripheral]
+        let (agent, client) = (try #require(peripheral.agent), try #require(peripheral.client))
+        let token = try duo.read(by: .peripheral)
+        duo.world.run(forMilliseconds: 5_000) { !agent.numbers.isEmpty }
+        let link = try #require(agent.numbers.last).link.link
+        client.onInsecurity = { [unowned client] peer in
+            if client.securityErrors.isEmpty { client.host.encrypt(peer) }
+        }
+        peripheral.node.call { $0.answerPairing(link, .numbersAreEqual(false)) }
+        duo.world.run(forMilliseconds: 1_000)
+        #expect(client.paired.count == 1 && client.results[token] == nil)
+        #expect(peripheral.node.securityRequests.count == 2)
+        duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds)
+        #expect(client.securityErrors == [.pairing(.timedOut)])
+        duo.world.run(forMilliseconds: PairingMachine.timeoutMilliseconds)
+        #expect(client.answers[token] == 1 && client.securityErrors.count == 1)
+    }
 }

@@ -84,13 +84,18 @@ extension Host {
         links.values.first { $0.role == .central && $0.peer == peer }
     }
 
-    /// The link over which managers of this side are a peer's clients.
+    /// The link over which managers of this side are a peer's clients. One that is ending gives way to one that stands.
     func clientLink(_ peer: PeerIdentifier) -> Link? {
-        centralLink(peer) ?? linksInOrder.first { $0.peer == peer && $0.isClient }
+        let link = centralLink(peer)
+        if let link, !link.isDisconnecting { return link }
+        return linksInOrder.first { $0.peer == peer && $0.isClient && !$0.isDisconnecting } ?? link
+            ?? linksInOrder.first { $0.peer == peer && $0.isClient }
     }
 
     func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
+        // The peer may have made another one while this one was ending.
+        if state == .poweredOn { for other in linksInOrder where other.peer == link.peer { serveWaiting(other) } }
         guard link.bond == nil, clientLink(link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
         for owner in ledger.owners(of: .central) {

@@ -18,10 +18,16 @@ extension Host {
         guard link.role == .peripheral, link.users.isEmpty, !link.isDisconnecting else { return }
         guard isStillWaited(for: link) else { return }
         guard !link.isImpostorPossible else { return askForProof(link) }
-        link.users = Set(wanting(link.peer))
+        link.users = Set(waiting(for: link))
         link.proofDeadline = nil
-        for delegate in clientDelegates(of: link) { delegate.connected(link.info) }
+        tellConnected(link)
         reconcile()
+    }
+
+    func tellConnected(_ link: Link) {
+        for owner in wanting(link.peer) where link.users.contains(owner) {
+            managers.slot(of: owner)?.central?.connected(link.info)
+        }
     }
 
     /// The link that is a peer's connection as soon as somebody asks for it.
@@ -33,9 +39,13 @@ extension Host {
     }
 
     /// Whether somebody waits for a link's peer, and has no other link to it.
-    func isStillWaited(for link: Link) -> Bool {
-        !wanting(link.peer).isEmpty
-            && !linksInOrder.contains { $0 !== link && $0.peer == link.peer && $0.isClient && !$0.isDisconnecting }
+    func isStillWaited(for link: Link) -> Bool { !waiting(for: link).isEmpty }
+
+    /// Those who do. Whose link is ending has it until they have heard of the end.
+    func waiting(for link: Link) -> [RestorationLedger.Owner] {
+        let others = linksInOrder.filter { $0 !== link && $0.peer == link.peer && $0.isClient }
+        guard others.allSatisfy(\.isDisconnecting) else { return [] }
+        return wanting(link.peer).filter { owner in !others.contains { $0.users.contains(owner) } }
     }
 
     private func askForProof(_ link: Link) {

@@ -178,13 +178,15 @@ extension Host {
         announceRoom()
     }
 
-    /// Tells apps that were refused an update that there is room again, be it that the link in their way has gone.
+    /// Tells apps that were refused an update when a link that was in their way has room again, or has gone. The others stay
+    /// in the way of their own updates alone.
     func announceRoom() {
-        guard !controller.linksInTheWay.isEmpty,
-            controller.linksInTheWay.allSatisfy({ links[$0].map(hasRoomForUpdates) ?? true })
-        else { return }
-        controller.linksInTheWay.removeAll(keepingCapacity: true)
-        managers.forEachPeripheral { $0.readyToUpdate() }
+        var isNews = false
+        while let link = controller.linksInTheWay.first(where: { links[$0].map(hasRoomForUpdates) ?? true }) {
+            controller.linksInTheWay.remove(link)
+            isNews = true
+        }
+        if isNews { managers.forEachPeripheral { $0.readyToUpdate() } }
     }
 
     func perform(_ outputs: [ACLSendOutput]) {

@@ -94,12 +94,12 @@ extension Host {
         case .central:
             // Taken back, or come by itself, while this link was on its way.
             guard isStillWaited(for: link) else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
-            link.users = Set(wanting(peer))
+            link.users = Set(waiting(for: link))
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
             let isStranger = link.identity == nil
             if isStranger { exchangeMTU(link) }
-            for delegate in centralDelegates(of: peer) { delegate.connected(link.info) }
+            tellConnected(link)
             if !isStranger { exchangeMTU(link) }
         case .peripheral:
             armPairing(link)

@@ -113,9 +113,9 @@ extension Host {
     }
 
     private func securityChanged(_ link: Link, _ error: HostError?) {
+        link.securityWait = nil
         tellSecurity(link, error)
-        // What a pairing that has begun since makes of the link is known when it ends.
-        if error != nil, link.pairing.isPairing { return }
+        if error != nil, isSecurityAwaited(on: link) { return }
         if error == .encryptionFailed(.pinOrKeyMissing), askForRenewal(link) { return }
         runAwaitingSecurity(link)
     }

@@ -223,13 +223,13 @@ extension Host {
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
         if error.countsAsAttempt { attempts.failed(claimant(link), at: now) }
+        link.securityWait = nil
         if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .failure(.pairing(error))) }
         switch link.role {
         case .central:
             for delegate in centralDelegates(of: link.peer) {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
-            runAwaitingSecurity(link)
         case .peripheral:
             if link.isPairingPinned, link.pairingWindow == pairingWindowNumber { attemptFailed() }
             for delegate in managers.peripherals {
@@ -240,8 +240,8 @@ extension Host {
             }
             rearm()
             reconcile()
-            runAwaitingSecurity(link)
         }
+        if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
     }
 
     /// A request that was refused at once was an attempt too.

@@ -136,10 +136,15 @@ extension Host {
     func securityWaitEnded(_ link: Link) {
         guard let (what, until) = link.securityWait, until <= now else { return }
         // A pairing that has begun since has a timer of its own.
-        guard !link.pairing.isPairing else { return link.securityWait = nil }
+        link.securityWait = nil
+        guard !link.pairing.isPairing else { return }
         if what == .central { tellSecurity(link, .pairing(.timedOut)) }
-        runAwaitingSecurity(link)
+        if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
     }
+
+    /// Whoever hears that the link did not become secure may pair, or ask the central, at once. What comes of that is known
+    /// when it ends.
+    func isSecurityAwaited(on link: Link) -> Bool { link.pairing.isPairing || link.securityWait != nil }
 }
 
 /// What a link has to be worth.
