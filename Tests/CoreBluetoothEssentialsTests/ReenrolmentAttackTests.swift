@@ -117,6 +117,40 @@ struct ReenrolmentAttackTests {
         #expect(household.isObeyed())
     }
 
+    @Test("Attack: who paired with a code and stayed away takes no credential from the key that was enrolled after it")
+    func latecomer() throws {
+        let household = try Household()
+        try household.openWindow("alice")
+        try household.enroll()
+        try #require(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.killKey()
+        household.call(household.door) { household.lock?.cancelEnrolment() }
+        household.world.run(forMilliseconds: 10_000)
+        try household.openWindow("alice")
+        let pocket = household.world.add("owner", seed: 53)
+        var key: KeyDaemon?
+        pocket.launch { bluetooth in
+            guard let host = pocket.host else { return }
+            key = try? KeyDaemon(
+                .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
+                bluetooth: bluetooth, store: MemoryKeyStore(), observe: { _ in })
+        }
+        household.world.run(forMilliseconds: 1_000)
+        let code = try #require(household.code)
+        var isEnrolled = false
+        household.call(pocket) {
+            key?.enroll(code, waitMilliseconds: 60_000) { if case .enrolled = $0 { isEnrolled = true } }
+        }
+        try #require(household.world.run(forMilliseconds: 60_000) { isEnrolled })
+        household.world.run(forMilliseconds: 2_000)
+        let owner = try #require(household.lock?.status.credentials.first?.bond)
+        household.launchKey()
+        household.world.run(forMilliseconds: 120_000)
+        #expect(household.lock?.status.credentials.map(\.bond) == [owner])
+        #expect(household.door.host?.bonds.map(\.id) == [owner])
+        #expect(!household.isObeyed())
+    }
+
     @Test("A lock that has confirmed the bond, and permits its key nothing just now, has confirmed the bond")
     func nothingPermitted() throws {
         let household = try Household()

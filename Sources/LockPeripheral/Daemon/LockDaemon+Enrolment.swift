@@ -135,9 +135,21 @@ extension LockDaemon {
             feed(.administration(.credentialRemoved(offer.id)))
         }
         if let former { feed(.administration(.bondForgotten(former))) }
+        dropLatecomers(to: bond)
         tell(.enrolled(credential: credential.name, bond.id))
         if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
         return true
+    }
+
+    /// The credential is taken. Who paired for it in another window and never came back does not take it away again; only
+    /// whoever has paired in the window that is open may still come.
+    private func dropLatecomers(to confirmed: Bond) {
+        for other in host.bonds
+        where other.id != confirmed.id && other.state == .unconfirmed && other.credential == confirmed.credential
+            && other.id != window?.paired
+        {
+            host.deleteBond(other.id)
+        }
     }
 
     /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when
