@@ -128,13 +128,7 @@ struct ReenrolmentAttackTests {
         household.world.run(forMilliseconds: 10_000)
         try household.openWindow("alice")
         let pocket = household.world.add("owner", seed: 53)
-        var key: KeyDaemon?
-        pocket.launch { bluetooth in
-            guard let host = pocket.host else { return }
-            key = try? KeyDaemon(
-                .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
-                bluetooth: bluetooth, store: MemoryKeyStore(), observe: { _ in })
-        }
+        let key = launchKey(pocket, MemoryKeyStore())
         household.world.run(forMilliseconds: 1_000)
         let code = try #require(household.code)
         var isEnrolled = false
@@ -148,6 +142,52 @@ struct ReenrolmentAttackTests {
         household.world.run(forMilliseconds: 120_000)
         #expect(household.lock?.status.credentials.map(\.bond) == [owner])
         #expect(household.door.host?.bonds.map(\.id) == [owner])
+        #expect(!household.isObeyed())
+    }
+
+    /// Another key than the household's.
+    private func launchKey(_ pocket: Machine, _ store: MemoryKeyStore) -> KeyDaemon? {
+        var key: KeyDaemon?
+        pocket.launch { bluetooth in
+            guard let host = pocket.host else { return }
+            key = try? KeyDaemon(
+                .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
+                bluetooth: bluetooth, store: store, observe: { _ in })
+        }
+        return key
+    }
+
+    @Test("Who paired with an earlier code, and is confirmed first, does not keep the credential from the window's key")
+    func overtaken() throws {
+        let household = try Household()
+        try household.openWindow("alice")
+        try household.enroll()
+        try #require(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.killKey()
+        household.call(household.door) { household.lock?.cancelEnrolment() }
+        household.world.run(forMilliseconds: 10_000)
+        let former = household.door.host?.bonds.map(\.id) ?? []
+        try household.openWindow("alice")
+        let (pocket, store) = (household.world.add("owner", seed: 53), MemoryKeyStore())
+        var key = launchKey(pocket, store)
+        household.world.run(forMilliseconds: 1_000)
+        let code = try #require(household.code)
+        household.call(pocket) { key?.enroll(code, waitMilliseconds: 60_000) { _ in } }
+        try #require(household.world.run(forMilliseconds: 30_000) { household.door.host?.bonds.count == 2 })
+        key = nil
+        pocket.kill()
+        household.launchKey()
+        #expect(
+            household.world.run(forMilliseconds: 30_000) {
+                household.lock?.status.credentials.map(\.bond) == former
+            })
+        key = launchKey(pocket, store)
+        let owner = household.door.host?.bonds.map(\.id).first { !former.contains($0) }
+        #expect(
+            household.world.run(forMilliseconds: 60_000) {
+                owner != nil && household.lock?.status.credentials.map(\.bond) == [owner]
+            })
+        #expect(household.world.run(forMilliseconds: 5_000) { key?.status.unconfirmed.isEmpty == true })
         #expect(!household.isObeyed())
     }
 
