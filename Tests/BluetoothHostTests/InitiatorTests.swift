@@ -234,6 +234,26 @@ import Testing
         #expect(accept(&initiator) == [.connect(carol)])
     }
 
+    @Test(
+        "Attack: a peer that is heard and lost again and again keeps the list from its turn no longer than so many times",
+        arguments: [HCIErrorCode.connectionFailedToBeEstablished, .success])
+    func heardAndLost(_ status: HCIErrorCode) {
+        var initiator = crowded()
+        for _ in 0..<Initiator.heardInARowMaximum {
+            #expect(initiator.heard(carol, at: carol, now: start) == true)
+            #expect(accept(&initiator) == [.cancel])
+            initiator.connectionComplete(.unknownConnectionIdentifier)
+            #expect(accept(&initiator) == [.connect(carol)])
+            initiator.connectionComplete(status)
+            #expect(accept(&initiator) == [.connectByAcceptList])
+        }
+        let turn = start.advanced(byMilliseconds: 2 * Initiator.heardAttemptMilliseconds)
+        #expect(initiator.heard(carol, at: carol, now: start) == false)
+        #expect(accept(&initiator) == [], "it is the list's turn")
+        #expect(initiator.heard(carol, at: carol, now: turn) == true)
+        #expect(accept(&initiator) == [.cancel])
+    }
+
     @Test("Of a crowd that advertises all the time, one advertisement is worth a look at what is wanted")
     func crowdAdvertises() {
         var initiator = Initiator(acceptListCapacity: 2)

@@ -45,6 +45,9 @@ package struct Initiator {
     package static let heardAttemptMilliseconds: UInt64 = 2_000
     /// A peer that was heard and took no connection is not tried again for so long: the others are.
     package static let heardAgainMilliseconds: UInt64 = 10_000
+    /// So many of those who were heard are connected to, or missed, one after the other; then it is the accept list's turn.
+    /// Who replays an address and answers nothing would keep it from ever having one.
+    package static let heardInARowMaximum = 8
 
     /// Who is to be connected, the longest asked first.
     package private(set) var wanted: [DeviceAddress] = []
@@ -61,6 +64,7 @@ package struct Initiator {
     private var acceptList: Set<DeviceAddress> = []
     private var outstanding: Action?
     private var heard: Heard?
+    private var heardInARow = 0
     /// Nobody else who is heard is connected to before this.
     private var listTurnUntil: Instant?
     /// Of those who are wanted only: when they may be tried again.
@@ -122,7 +126,7 @@ package struct Initiator {
         switch attempt {
         case .asked, .standing:
             guard isWorthwhile else { return attemptFailed(status) }
-            if isForHeard { heard = nil }
+            if isForHeard, let heard { attempted(heard) } else { heardInARow = 0 }
         case .none, .cancelling: break
         }
         attempt = .none
@@ -211,11 +215,23 @@ extension Initiator {
         pass(over: over)
     }
 
+    /// One who was heard has a link, or was missed and may be tried again.
+    private mutating func attempted(_ tried: Heard) {
+        heard = nil
+        heardInARow += 1
+        if heardInARow >= Self.heardInARowMaximum { giveListItsTurn(after: tried) }
+    }
+
     /// One who was heard had the time to take a connection: now it is the list's turn, and then the others'.
     private mutating func pass(over tried: Heard) {
         heard = nil
-        listTurnUntil = tried.until.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
+        giveListItsTurn(after: tried)
         triedUntil[tried.wanted] = tried.until.advanced(byMilliseconds: Self.heardAgainMilliseconds)
+    }
+
+    private mutating func giveListItsTurn(after tried: Heard) {
+        heardInARow = 0
+        listTurnUntil = tried.until.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
     }
 
     /// Nobody can be listened for: those who wait take their turn in the accept list.
