@@ -17,34 +17,28 @@ struct ReenrolmentAttackTests {
     func keyMissing() throws {
         let household = try Household()
         try household.enrollToTheEnd("alice")
-        try household.openWindow("alice")
-        try household.enroll()
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        try household.pairOnBothSides()
         let links = household.links.count
         household.beginImpersonation()
         household.world.run(forMilliseconds: 120_000)
         #expect(household.links.count > links + 2, "the stranger was asked, and asked again")
         household.endImpersonation()
         household.world.run(forMilliseconds: 90_000)
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test("Forged key missing, from a stranger whom a key meets that was killed with its new bond unconfirmed")
     func keyMissingAfterRelaunch() throws {
         let household = try Household()
         try household.enrollToTheEnd("alice")
-        try household.openWindow("alice")
-        try household.enroll()
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        try household.pairOnBothSides()
         household.killKey()
         household.beginImpersonation()
         household.launchKey()
         household.world.run(forMilliseconds: 120_000)
         household.endImpersonation()
         household.world.run(forMilliseconds: 90_000)
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test("The lock dies before it has the key's half: the new bond gives way to the old one, which opens")
@@ -52,20 +46,17 @@ struct ReenrolmentAttackTests {
         let household = try Household()
         try household.enrollToTheEnd("alice")
         let old = household.pocket.host?.bonds.map(\.id)
-        try household.openWindow("alice")
-        try household.enroll()
+        try household.beginEnrolment()
         try household.loseKeysHalf()
         #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.id) == old })
         #expect(household.failure != nil && !household.isEnrolled)
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test("A first bond that the lock never had does not stand in the way of the second")
     func neverHad() throws {
         let household = try Household()
-        try household.openWindow("alice")
-        try household.enroll()
+        try household.beginEnrolment()
         try household.loseKeysHalf()
         #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
         #expect(household.key?.status.unconfirmed.count == 1)
@@ -73,8 +64,7 @@ struct ReenrolmentAttackTests {
         try household.enrollToTheEnd("alice")
         let second = household.pocket.host?.bonds ?? []
         #expect(second.count == 1 && second.map(\.id) != first && second.first?.state == .confirmed)
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test(
@@ -83,8 +73,7 @@ struct ReenrolmentAttackTests {
     func confirmationNeverHeard() throws {
         let household = try Household()
         try household.enrollToTheEnd("alice")
-        try household.openWindow("alice")
-        try household.enroll()
+        try household.beginEnrolment()
         household.door.loses = Household.isIndication
         #expect(
             household.world.run(forMilliseconds: 30_000) {
@@ -92,23 +81,19 @@ struct ReenrolmentAttackTests {
             })
         let known = household.door.host?.bonds.map(\.ltk)
         household.call(household.pocket) { household.key?.cancelEnrolment() }
-        try household.openWindow("alice")
-        try household.enroll()
+        try household.beginEnrolment()
         try household.loseKeysHalf()
         household.door.loses = { _ in false }
         #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.ltk) == known })
         #expect(household.failure != nil && !household.isEnrolled)
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test("The link is lost as soon as the two are paired: the key confirms its bond when it hears the lock again")
     func lostWhilePreparing() throws {
         let household = try Household()
         try household.enrollToTheEnd("alice")
-        try household.openWindow("alice")
-        try household.enroll()
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        try household.pairOnBothSides()
         household.world.cut(household.door, household.pocket)
         household.world.run(forMilliseconds: 60_000)
         household.world.join(household.door, household.pocket)
@@ -120,12 +105,7 @@ struct ReenrolmentAttackTests {
     @Test("Attack: who paired with a code and stayed away takes no credential from the key that was enrolled after it")
     func latecomer() throws {
         let household = try Household()
-        try household.openWindow("alice")
-        try household.enroll()
-        try #require(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
-        household.killKey()
-        household.call(household.door) { household.lock?.cancelEnrolment() }
-        household.world.run(forMilliseconds: 10_000)
+        try household.pairAndStayAway()
         try household.openWindow("alice")
         let pocket = household.world.add("owner", seed: 53)
         let key = launchKey(pocket, MemoryKeyStore())
@@ -160,12 +140,7 @@ struct ReenrolmentAttackTests {
     @Test("Who paired with an earlier code, and is confirmed first, does not keep the credential from the window's key")
     func overtaken() throws {
         let household = try Household()
-        try household.openWindow("alice")
-        try household.enroll()
-        try #require(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
-        household.killKey()
-        household.call(household.door) { household.lock?.cancelEnrolment() }
-        household.world.run(forMilliseconds: 10_000)
+        try household.pairAndStayAway()
         let former = household.door.host?.bonds.map(\.id) ?? []
         try household.openWindow("alice")
         let (pocket, store) = (household.world.add("owner", seed: 53), MemoryKeyStore())
@@ -209,8 +184,7 @@ struct ReenrolmentAttackTests {
         #expect(household.isEnrolled)
         household.door.rewrites = { $0 }
         #expect(household.door.sent.contains { $0.count > 13 && $0[12...13] == [0x20, 0x01] })
-        #expect(household.isObeyed())
-        #expect(household.key?.status.unconfirmed.isEmpty == true)
+        household.expectSettled()
     }
 
     @Test(
@@ -218,9 +192,7 @@ struct ReenrolmentAttackTests {
     )
     func pause() throws {
         let household = try Household()
-        try household.openWindow("alice")
-        try household.enroll()
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        try household.pairOnBothSides()
         let before = household.links.count
         household.beginImpersonation()
         #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
@@ -244,9 +216,7 @@ struct ReenrolmentAttackTests {
     func askedInThePause() throws {
         let household = try Household()
         try household.enrollToTheEnd("alice")
-        try household.openWindow("alice")
-        try household.enroll()
-        #expect(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        try household.pairOnBothSides()
         household.beginImpersonation()
         #expect(household.world.run(forMilliseconds: 60_000) { household.failure != nil })
         household.endImpersonation()
@@ -267,19 +237,42 @@ struct ReenrolmentAttackTests {
         while !isOver {
             let household = try Household()
             try household.enrollToTheEnd("alice")
-            try household.openWindow("alice")
-            try household.enroll()
+            try household.beginEnrolment()
             isOver = household.runToPacket(step)
             household.befall(fault)
             household.world.run(forMilliseconds: 150_000)
-            #expect(household.isObeyed(), "\(fault) behind packet \(step)")
-            #expect(household.key?.status.unconfirmed.isEmpty == true, "\(fault) behind packet \(step)")
+            household.expectSettled("\(fault) behind packet \(step)")
             step += 3
         }
     }
 }
 
 extension Household {
+    fileprivate func beginEnrolment() throws {
+        try openWindow("alice")
+        try enroll()
+    }
+
+    /// Both have the new bond, and the key has yet to prove that it does.
+    fileprivate func pairOnBothSides() throws {
+        try beginEnrolment()
+        try #require(world.run(forMilliseconds: 30_000) { isPairedOnBothSides })
+    }
+
+    /// The same, and then the key is away and the window closed.
+    fileprivate func pairAndStayAway() throws {
+        try pairOnBothSides()
+        killKey()
+        call(door) { lock?.cancelEnrolment() }
+        world.run(forMilliseconds: 10_000)
+    }
+
+    /// The owner's key opens and locks, and no bond of it waits for anything.
+    fileprivate func expectSettled(_ comment: Comment? = nil, sourceLocation: SourceLocation = #_sourceLocation) {
+        #expect(isObeyed(), comment, sourceLocation: sourceLocation)
+        #expect(key?.status.unconfirmed.isEmpty == true, comment, sourceLocation: sourceLocation)
+    }
+
     /// Until so many packets have left either machine. Says whether the key was enrolled before.
     fileprivate func runToPacket(_ number: Int) -> Bool {
         let packets = { [pocket, door] in pocket.sent.count + door.sent.count }

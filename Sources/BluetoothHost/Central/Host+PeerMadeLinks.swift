@@ -16,9 +16,10 @@ extension Host {
     /// without a bond nobody can prove anything, whichever side made the link.
     func serveWaiting(_ link: Link) {
         guard link.role == .peripheral, link.users.isEmpty, !link.isDisconnecting else { return }
-        guard isStillWaited(for: link) else { return }
+        let waiting = waiting(for: link)
+        guard !waiting.isEmpty else { return }
         guard !link.isImpostorPossible else { return askForProof(link) }
-        link.users = Set(waiting(for: link))
+        link.users = Set(waiting)
         link.proofDeadline = nil
         tellConnected(link)
         reconcile()
@@ -38,10 +39,8 @@ extension Host {
         return standing.first(where: \.isClient) ?? standing.first
     }
 
-    /// Whether somebody waits for a link's peer, and has no other link to it.
-    func isStillWaited(for link: Link) -> Bool { !waiting(for: link).isEmpty }
-
-    /// Those who do. Whose link is ending has it until they have heard of the end.
+    /// Who waits for a link's peer, and has no other link to it. Whose link is ending has it until they have heard of the
+    /// end.
     func waiting(for link: Link) -> [RestorationLedger.Owner] {
         let others = linksInOrder.filter { $0 !== link && $0.peer == link.peer && $0.isClient }
         guard others.allSatisfy(\.isDisconnecting) else { return [] }
@@ -58,7 +57,7 @@ extension Host {
     func proofOverdue(_ link: Link) {
         guard let due = link.proofDeadline, due <= now else { return }
         link.proofDeadline = nil
-        guard link.isImpostorPossible, isStillWaited(for: link) else { return }
+        guard link.isImpostorPossible, !waiting(for: link).isEmpty else { return }
         // A pairing under way has a timer of its own, and what comes of it is seen then.
         guard !link.pairing.isPairing else {
             return link.proofDeadline = now.advanced(byMilliseconds: Self.proofMilliseconds)

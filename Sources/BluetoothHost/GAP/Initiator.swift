@@ -126,7 +126,7 @@ package struct Initiator {
         switch attempt {
         case .asked, .standing:
             guard isWorthwhile else { return attemptFailed(status) }
-            if isForHeard, let heard { attempted(heard) } else { heardInARow = 0 }
+            if let tried = heardBeingTried { attempted(tried) } else { heardInARow = 0 }
         case .none, .cancelling: break
         }
         attempt = .none
@@ -136,17 +136,19 @@ package struct Initiator {
     /// The controller will not connect, or could not. To one who was heard that is another way of taking no connection;
     /// else the next attempt would end like this one, and waits.
     private mutating func attemptFailed(_ status: HCIErrorCode) {
-        if isForHeard, let heard {
-            pass(over: heard)
+        if let tried = heardBeingTried {
+            pass(over: tried)
         } else {
             failure = status
         }
         attempt = .none
     }
 
-    private var isForHeard: Bool {
-        guard let onAir = heard?.onAir else { return false }
-        return [.asked(.peer(onAir)), .standing(.peer(onAir))].contains(attempt)
+    /// Whom the attempt is for, if it is one who was heard.
+    private var heardBeingTried: Heard? {
+        guard let heard else { return nil }
+        let target = Target.peer(heard.onAir)
+        return [.asked(target), .standing(target)].contains(attempt) ? heard : nil
     }
 
     /// What was refused may be asked once more.

@@ -69,9 +69,7 @@ extension Host {
         guard configuration.linksMaximum > 1, links.count >= configuration.linksMaximum,
             !linksInOrder.contains(where: \.isDisconnecting)
         else { return nil }
-        return linksInOrder.last {
-            $0.role == .peripheral && $0.identity != nil && !$0.isProven && !$0.pairing.isPairing
-        }
+        return linksInOrder.last { $0.role == .peripheral && $0.isImpostorPossible && !$0.pairing.isPairing }
     }
 
     var lastSlotDeadline: Instant? {

@@ -93,8 +93,9 @@ extension Host {
         switch role {
         case .central:
             // Taken back, or come by itself, while this link was on its way.
-            guard isStillWaited(for: link) else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
-            link.users = Set(waiting(for: link))
+            let waiting = waiting(for: link)
+            guard !waiting.isEmpty else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
+            link.users = Set(waiting)
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
             let isStranger = link.identity == nil

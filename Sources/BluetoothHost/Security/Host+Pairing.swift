@@ -93,14 +93,7 @@ extension Host {
     /// only ever replaced by one of the same name.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
         let delegate = managers[manager]?.central
-        guard let link = centralLink(peer), !link.isDisconnecting else {
-            delegate?.paired(peer, result: .failure(.notConnected))
-            return
-        }
-        guard !link.pairing.isPairing else {
-            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
-            return
-        }
+        guard let link = linkToPair(with: peer, telling: delegate) else { return }
         let method: PairingMethod
         switch request {
         case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
@@ -117,6 +110,20 @@ extension Host {
             return
         }
         begin(link, parameters, isPinned: true)
+    }
+
+    /// The link to a peer, if nobody pairs on it yet; else whoever asked is told why there is none. A pairing that is under
+    /// way goes on, and whoever waits for it does.
+    func linkToPair(with peer: PeerIdentifier, telling delegate: (any CentralRoleDelegate)?) -> Link? {
+        guard let link = centralLink(peer), !link.isDisconnecting else {
+            delegate?.paired(peer, result: .failure(.notConnected))
+            return nil
+        }
+        guard !link.pairing.isPairing else {
+            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
+            return nil
+        }
+        return link
     }
 
     /// On a link on which nobody is pairing.

@@ -29,15 +29,7 @@ extension Host {
     /// peer gave out of band.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, received: OutOfBandData? = nil) {
         let delegate = managers[manager]?.central
-        guard let link = centralLink(peer), !link.isDisconnecting else {
-            delegate?.paired(peer, result: .failure(.notConnected))
-            return
-        }
-        // The one that is under way goes on, and whoever waits for it does.
-        guard !link.pairing.isPairing else {
-            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
-            return
-        }
+        guard let link = linkToPair(with: peer, telling: delegate) else { return }
         // Whoever asks for this has given the bond up, where the rules let that be done.
         let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
         guard let parameters = negotiatedParameters(for: link, received: received, renewable: renewable) else {

@@ -97,18 +97,17 @@ final class CentralCore: @unchecked Sendable {
 
     /// Calls the manager's delegate, where and when it is to be called.
     func tell(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
-        delivery.deliver(host) {
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-            call(manager, delegate)
-        }
+        delivery.deliver(host) { self.withDelegate(call) }
     }
 
     /// The same for what strangers can cause as often as they like: it may be dropped.
     func tellDiscovery(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
-        _ = delivery.deliver(host, within: discoveriesBacklog) {
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-            call(manager, delegate)
-        }
+        _ = delivery.deliver(host, within: discoveriesBacklog) { self.withDelegate(call) }
+    }
+
+    private func withDelegate(_ call: (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+        guard let manager = shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+        call(manager, delegate)
     }
 
     /// Changes what the app sees, and then calls a peripheral's delegate if it has one.

@@ -91,21 +91,21 @@ final class PeripheralCore: @unchecked Sendable {
     ) {
         delivery.deliver(host) {
             change()
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-            call(manager, delegate)
+            self.withDelegate(call)
         }
     }
 
-    /// The same for what a peer can cause as often as it likes. False when it is dropped.
-    @discardableResult
+    /// The same for what a peer can cause as often as it likes: it may be dropped.
     func tellFlooded(
         by central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
-    ) -> Bool {
-        delivery.deliver(host, within: central.backlog) {
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-            call(manager, delegate)
-        }
+    ) {
+        _ = delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
+    }
+
+    private func withDelegate(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
+        guard let manager = shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+        call(manager, delegate)
     }
 
     /// The one object for a peer.
