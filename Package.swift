@@ -146,7 +146,7 @@ let package = Package(
             path: "Tests/Interop/InteropPeer", swiftSettings: swift),
 
         // What several rooms' tests share.
-        .target(name: "TestSupport", path: "Tests/TestSupport", swiftSettings: swift),
+        .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
 
         tests("BluetoothCore"),
         tests("BluetoothCrypto", ["BluetoothCore"]),
@@ -173,7 +173,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "Doorbell", "HCITransport",
                 "HostComposition",
-                "StatePersistence", "Visitor", "latch",
+                "StatePersistence", "TestSupport", "Visitor", "latch",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
@@ -197,15 +197,15 @@ let package = Package(
                 "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
                 "TestSupport",
             ]),
-        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI"]),
+        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
-        tests("VirtualRadio"),
+        tests("VirtualRadio", ["TestSupport"]),
         tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
         tests(
             "latch",
             [
                 "BluetoothCore", "BluetoothHost", "CLinux", "CSQLite", "DaemonControl", "HCI", "HCITransport",
-                "StatePersistence",
+                "StatePersistence", "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

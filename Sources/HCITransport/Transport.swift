@@ -109,9 +109,23 @@ package struct Transport: ~Copyable, Sendable {
         }
     }
 
+    /// What can have a controller at its other end: no file, no pipe, none that listens, nothing to wait with.
+    private static func isConnection(_ number: Int32) -> Bool {
+        var listens: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(number, SOL_SOCKET, SO_ACCEPTCONN, &listens, &length) == 0 else { return isatty(number) == 1 }
+        return listens == 0
+    }
+
     private static func adopt(_ number: Int32, _ name: String) throws(TransportError) -> Transport {
         guard latch_fcntl(number, F_GETFD, 0) >= 0 else {
             throw TransportError(.notFound, "\(name): not open; it must be inherited from whoever starts this")
+        }
+        // Before it is owned, which closes it: a mistaken number may be that of a database that this process has open.
+        guard Self.isConnection(number) else {
+            throw TransportError(
+                .unsupported,
+                "\(name): neither a connected socket nor a serial line; it must be inherited from whoever starts this")
         }
         let descriptor = OwnedDescriptor(number)
         guard descriptor.makeNonblocking() else {

@@ -6,6 +6,7 @@ import HCITransport
 import HostComposition
 import StatePersistence
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth
@@ -50,10 +51,8 @@ struct DefaultHostTests {
 
     /// Two ends of a stream: the host's, and the controller's in the test.
     private static func makeLine() throws -> (host: Int32, controller: Int32) {
-        var ends: [Int32] = [0, 0]
-        let made = socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends)
-        try #require(made == 0)
-        return (ends[0], ends[1])
+        let ends = try makeSocketPair()
+        return (ends.0, ends.1)
     }
 
     @Test("a controller that may not be opened yet: the state says so, the obstacle why, and both end when it opens")

@@ -111,7 +111,7 @@ struct ControlServerTests {
     @Test("a socket left behind by a kill is replaced; one in use is not")
     func successor() throws {
         // What a kill leaves: a name without a lock.
-        let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         var address = sockaddr_un()
         _ = latch_unix_address(&address, directory.socket)
         let bound = withUnsafePointer(to: &address) {

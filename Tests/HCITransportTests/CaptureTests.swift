@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import HCI
+import TestSupport
 import Testing
 
 @testable import HCITransport
@@ -79,11 +80,9 @@ struct CaptureTests {
                 let address = TransportAddress.serial(device: terminal.device, baud: 115_200, flowControl: false)
                 try exchange(HCIStream(try Transport.open(address), capture: capture), with: terminal.master)
             case .inherited, .packets:
-                var ends: [Int32] = [-1, -1]
-                let type = way == .packets ? SOCK_SEQPACKET : SOCK_STREAM
-                try #require(socketpair(AF_UNIX, Int32(type.rawValue), 0, &ends) == 0)
-                let controller = OwnedDescriptor(ends[0])
-                try exchange(HCIStream(try Transport.open(.inherited(ends[1])), capture: capture), with: controller)
+                let ends = try makeSocketPair(way == .packets ? SOCK_SEQPACKET : SOCK_STREAM)
+                let controller = OwnedDescriptor(ends.0)
+                try exchange(HCIStream(try Transport.open(.inherited(ends.1)), capture: capture), with: controller)
             }
         }
         let once = record(reset, flags: 0b10) + record(event, flags: 0b11)

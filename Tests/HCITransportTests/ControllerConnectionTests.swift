@@ -2,6 +2,7 @@ import BluetoothCore
 import CLinux
 import Glibc
 import HCI
+import TestSupport
 import Testing
 
 @testable import HCITransport
@@ -71,12 +72,12 @@ private final class Plug {
     let controller: OwnedDescriptor
 
     init() throws(TransportError) {
-        var ends: [Int32] = [-1, -1]
-        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else {
-            throw TransportError(system: errno, "socketpair")
+        let ends: (Int32, Int32)
+        do { ends = try makeSocketPair() } catch {
+            throw TransportError(system: error.errorNumber, "socketpair")
         }
-        controller = OwnedDescriptor(ends[0])
-        stream = HCIStream(try Transport.open(.inherited(ends[1])))
+        controller = OwnedDescriptor(ends.0)
+        stream = HCIStream(try Transport.open(.inherited(ends.1)))
     }
 }
 

@@ -2,20 +2,20 @@ import BluetoothCore
 import CLinux
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import HCITransport
 
-/// A pipe: what is written to one end makes the other ready.
-private struct Pipe: ~Copyable {
+/// What is written to one end makes the other ready.
+private struct Line: ~Copyable {
     let reading: OwnedDescriptor
     let writing: OwnedDescriptor
 
     init() throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        reading = OwnedDescriptor(ends[0])
-        writing = OwnedDescriptor(ends[1])
+        let ends = try makeSocketPair()
+        reading = OwnedDescriptor(ends.0)
+        writing = OwnedDescriptor(ends.1)
     }
 }
 
@@ -24,8 +24,8 @@ struct EventLoopTests {
     @Test("an iteration hands out all that is ready, then ends once: descriptors, deadline, posted work")
     func order() throws {
         let loop = try EventLoop(signals: [])
-        let first = try Pipe()
-        let second = try Pipe()
+        let first = try Line()
+        let second = try Line()
         var log: [String] = []
         let one = try loop.register(first.reading.rawValue, .readable) { _ in log.append("first") }
         let two = try loop.register(second.reading.rawValue, .readable) { _ in log.append("second") }
@@ -51,8 +51,8 @@ struct EventLoopTests {
     @Test("what unregisters in an iteration gets nothing more of it")
     func unregisterWhileReady() throws {
         let loop = try EventLoop(signals: [])
-        let first = try Pipe()
-        let second = try Pipe()
+        let first = try Line()
+        let second = try Line()
         var calls = 0
         var registrations: [EventLoop.Registration] = []
         for raw in [first.reading.rawValue, second.reading.rawValue] {
@@ -142,10 +142,9 @@ struct EventLoopTests {
     @Test("interest changes take hold, and a closed other end is reported unasked")
     func interest() throws {
         let loop = try EventLoop(signals: [])
-        var ends: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        let ours = OwnedDescriptor(ends[0])
-        var theirs: OwnedDescriptor? = OwnedDescriptor(ends[1])
+        let ends = try makeSocketPair()
+        let ours = OwnedDescriptor(ends.0)
+        var theirs: OwnedDescriptor? = OwnedDescriptor(ends.1)
         var seen: [Readiness] = []
         let registration = try loop.register(ours.rawValue, .readable) { seen.append($0) }
         loop.setInterest([.readable, .writable], of: registration)

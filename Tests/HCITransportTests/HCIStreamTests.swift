@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import HCI
+import TestSupport
 import Testing
 
 @testable import HCITransport
@@ -39,11 +40,10 @@ struct HCIStreamTests {
     @Test("the controller's end is an error, which says whether a packet was cut", arguments: [0, 1, 3, event.count])
     func endOfFile(_ octets: Int) throws {
         var controller: OwnedDescriptor?
-        var ends: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        controller = OwnedDescriptor(ends[0])
-        let stream = HCIStream(try Transport.open(.inherited(ends[1])))
-        if octets > 0 { #expect(write(ends[0], event, octets) == octets) }
+        let ends = try makeSocketPair()
+        controller = OwnedDescriptor(ends.0)
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        if octets > 0 { #expect(write(ends.0, event, octets) == octets) }
         controller = nil
         _ = consume controller
         let error = HCIStreamError.endOfFile(midPacket: octets % event.count != 0)

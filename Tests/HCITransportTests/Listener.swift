@@ -1,6 +1,7 @@
 import BluetoothCore
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import HCITransport
@@ -27,36 +28,36 @@ struct Listener: ~Copyable {
     let descriptor: OwnedDescriptor
 
     init(unix path: String) throws {
-        descriptor = OwnedDescriptor(socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        let made = OwnedDescriptor(try makeSocket())
         var address = sockaddr_un()
         try #require(latch_unix_address(&address, path) == 0)
-        let raw = descriptor.rawValue
+        let raw = made.rawValue
         let bound = withUnsafePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
         try #require(bound == 0 && listen(raw, 4) == 0)
+        descriptor = made
     }
 
     init(loopback port: inout UInt16) throws {
-        descriptor = OwnedDescriptor(socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        let made = OwnedDescriptor(try makeSocket(AF_INET))
         var address = sockaddr_storage()
         var length = socklen_t(latch_tcp_address(&address, "127.0.0.1", 0))
-        let raw = descriptor.rawValue
+        let raw = made.rawValue
         let bound = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 bind(raw, $0, length) == 0 && listen(raw, 4) == 0 && getsockname(raw, $0, &length) == 0
             }
         }
         try #require(bound)
+        descriptor = made
         port = withUnsafeBytes(of: &address) { UInt16($0[2]) << 8 | UInt16($0[3]) }
     }
 
     func acceptOne() throws -> OwnedDescriptor {
-        let raw = accept(descriptor.rawValue, nil, nil)
-        try #require(raw >= 0)
-        return OwnedDescriptor(raw)
+        OwnedDescriptor(try acceptConnection(descriptor.rawValue))
     }
 }
 
@@ -69,13 +70,11 @@ struct Pair: ~Copyable {
         framing: Transport.Framing = .stream, capture: BTSnoopWriter? = nil,
         now: @escaping () -> Instant = { Instant(nanoseconds: 0) }
     ) throws {
-        var ends: [Int32] = [-1, -1]
-        let type = framing == .stream ? SOCK_STREAM : SOCK_SEQPACKET
-        try #require(socketpair(AF_UNIX, Int32(type.rawValue), 0, &ends) == 0)
-        let ours = OwnedDescriptor(ends[1])
+        let ends = try makeSocketPair(framing == .stream ? SOCK_STREAM : SOCK_SEQPACKET)
+        let ours = OwnedDescriptor(ends.1)
         let isNonblocking = ours.makeNonblocking()
         try #require(isNonblocking)
-        controller = OwnedDescriptor(ends[0])
+        controller = OwnedDescriptor(ends.0)
         stream = HCIStream(Transport(ours, framing: framing, name: "pair"), capture: capture, now: now)
     }
 }

@@ -1,6 +1,7 @@
 import CLinux
 import Glibc
 import HCI
+import TestSupport
 import Testing
 
 @testable import HCITransport
@@ -140,20 +141,36 @@ struct TransportTests {
 
     @Test("an inherited descriptor is taken over; one that is not open is refused")
     func inherited() throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
-        let controller = OwnedDescriptor(ends[0])
+        let stream = try makeSocketPair()
+        let controller = OwnedDescriptor(stream.0)
         do {
-            let transport = try Transport.open(.inherited(ends[1]))
+            let transport = try Transport.open(.inherited(stream.1))
             #expect(transport.framing == .stream)
         }
         #expect(controller.get() == [], "closed with its owner")
-        try #require(socketpair(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue), 0, &ends) == 0)
-        let other = OwnedDescriptor(ends[0])
-        let packets = try Transport.open(.inherited(ends[1]))
+        let datagrams = try makeSocketPair(SOCK_SEQPACKET)
+        let other = OwnedDescriptor(datagrams.0)
+        let packets = try Transport.open(.inherited(datagrams.1))
         #expect(packets.framing == .packets)
         _ = other
-        expect(.inherited(1_000_000), .notFound, "not open")
+        expect(.inherited(.max), .notFound, "not open")
+    }
+
+    @Test("a descriptor with no controller at its other end is refused, and left as it was to whom it belongs")
+    func mistakenNumber() throws {
+        let directory = try TemporaryDirectory()
+        let place = try TemporaryDirectory()
+        let file = OwnedDescriptor(latch_open(directory.file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600))
+        let null = OwnedDescriptor(latch_open("/dev/null", O_RDWR | O_CLOEXEC, 0))
+        let listener = try Listener(unix: place.file)
+        let waiting = OwnedDescriptor(epoll_create1(O_CLOEXEC))
+        for number in [file.rawValue, null.rawValue, listener.descriptor.rawValue, waiting.rawValue] {
+            expect(.inherited(number), .unsupported, "neither a connected socket nor a serial line")
+        }
+        try file.put([1])
+        var status = stat()
+        #expect(fstat(file.rawValue, &status) == 0 && status.st_size == 1, "neither closed nor written to")
+        #expect(latch_fcntl(file.rawValue, F_GETFL, 0) & O_NONBLOCK == 0)
     }
 
     @Test("the user channel without a kernel, an adapter or a permission for it says which")

@@ -2,6 +2,7 @@ import CLinux
 import Foundation
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import VirtualRadio
@@ -62,7 +63,7 @@ private final class Client {
     private var inbound: [UInt8] = []
 
     init(_ path: String) throws {
-        descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        descriptor = try makeSocket()
         var address = sockaddr_un()
         #expect(latch_unix_address(&address, path) == 0)
         setPatience(milliseconds: Self.patienceMilliseconds)
@@ -323,7 +324,7 @@ struct ServerTests {
         #expect(lstat(path, &status) != 0)
 
         let stale = service.directory + "/stale"
-        let abandoned = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let abandoned = try makeSocket()
         var address = sockaddr_un()
         #expect(latch_unix_address(&address, stale) == 0)
         withUnsafePointer(to: &address) {

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A daemon of the test's, ended with it.
@@ -67,7 +68,7 @@ final class Bench {
 
     /// A socket in the controllers' place, for a test that is the controller.
     func listen() throws -> Int32 {
-        let listener = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        let listener = try makeSocket()
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         let octets = Array(path("air").utf8)

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import latch
@@ -67,12 +68,24 @@ struct DaemonTests {
     @Test("what no waiting mends is an error at launch: no serial line, and a descriptor that nobody handed over")
     func impossibleTransport() throws {
         let bench = try Bench(withRadio: false)
-        for (transport, remedy) in [("serial:/dev/null", "not a serial line"), ("fd:77", "must be inherited")] {
+        for (transport, remedy) in [
+            ("serial:/dev/null", "not a serial line"), ("fd:\(Int32.max)", "must be inherited"),
+        ] {
             let outcome = try Program.run(bench.arguments("peripheral", "lock", transport: transport))
             #expect(outcome.status == ExitCode.transport.rawValue)
             #expect(outcome.errorLines.count == 1)
             #expect(outcome.errors.contains(remedy), "\(outcome)")
         }
+    }
+
+    @Test("a number that nobody handed over and that is the daemon's own costs it nothing", arguments: Int32(3)...15)
+    func ownDescriptor(number: Int32) throws {
+        let bench = try Bench(withRadio: false)
+        let outcome = try Program.run(bench.arguments("peripheral", "lock", transport: "fd:\(number)"))
+        #expect(outcome.status == ExitCode.transport.rawValue, "\(outcome)")
+        #expect(outcome.errorLines.count == 1)
+        #expect(outcome.errors.contains("latch: fd:\(number): "))
+        #expect(outcome.errors.contains("must be inherited"), "\(outcome)")
     }
 
     @Test("a controller's stream that ends in the middle of a packet is said, and opened again")
@@ -81,7 +94,7 @@ struct DaemonTests {
         let listener = try bench.listen()
         let daemon = try Daemon(bench.arguments("peripheral", "lock", logLevel: "warning"))
         for _ in 0..<2 {
-            let connection = accept(listener, nil, nil)
+            let connection = try acceptConnection(listener)
             // The host's Reset is read, so that closing is an end of file and no reset of the socket.
             var reset = [UInt8](repeating: 0, count: 4)
             #expect(read(connection, &reset, 4) == 4)
@@ -90,7 +103,7 @@ struct DaemonTests {
             #expect(write(connection, [0x04, 0x0E, 0x04, 0x01] as [UInt8], 4) == 4)
             close(connection)
         }
-        let third = accept(listener, nil, nil)
+        let third = try acceptConnection(listener)
         #expect(daemon.end() == 0)
         let complaint = daemon.complaint
         #expect(
@@ -104,7 +117,7 @@ struct DaemonTests {
         let bench = try Bench(withRadio: false)
         let listener = try bench.listen()
         let daemon = try Daemon(bench.arguments("central", "lock", logLevel: "warning"))
-        let connection = accept(listener, nil, nil)
+        let connection = try acceptConnection(listener)
         func heard() -> [UInt8] {
             var command = [UInt8](repeating: 0, count: 4)
             #expect(recv(connection, &command, 4, Int32(MSG_WAITALL)) == 4)
