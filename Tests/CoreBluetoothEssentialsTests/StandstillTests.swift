@@ -1,5 +1,6 @@
 import Dispatch
 import FoundationEssentials
+import HCI
 import Testing
 
 @testable import CoreBluetoothEssentials
@@ -75,6 +76,40 @@ struct StandstillTests {
         queue.resume()
         #expect(run { theKey.has("modified [\"FFF0\"]") && theKey.has("disconnected failed") })
         #expect(theKey.count("modified [\"FFF0\"]") == 1 && theKey.door?.services == [])
+    }
+
+    @Test(
+        "A central that never stops subscribing loses its link, and the app counts neither it nor its links afterwards"
+    )
+    func subscriptions() throws {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0, queue: queue) }
+        pocket.launch { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        let notifying = try #require(theKey.characteristic(Door.notifying))
+        let backlog = try #require(theDoor.centrals.first).backlog
+        queue.suspend()
+        while !backlog.isFull {
+            let told = theKey.count("notify true") + theKey.count("notify false")
+            theKey.door?.setNotifyValue(!notifying.isNotifying, for: notifying)
+            world.run(forMilliseconds: 5_000) { theKey.count("notify true") + theKey.count("notify false") > told }
+        }
+        theKey.door?.setNotifyValue(!notifying.isNotifying, for: notifying)
+        #expect(world.run(forMilliseconds: 5_000) { theKey.has("disconnected failed") })
+        let disconnect = try #require(lock.sent.last { $0.starts(with: [1, 0x06, 0x04]) })
+        #expect(disconnect.last == HCIErrorCode.remoteDeviceTerminatedLowResources.rawValue)
+        // Its next link comes while nothing more is kept of it: neither its beginning nor its end.
+        let again = try #require(theKey.door)
+        theKey.manager?.connect(again)
+        #expect(world.run(forMilliseconds: 20_000) { theKey.count("connected") == 2 })
+        theKey.manager?.cancelPeripheralConnection(again)
+        #expect(world.run(forMilliseconds: 5_000) { theKey.has("disconnected") })
+        queue.resume()
+        #expect(run { theDoor.links == 0 && theDoor.centrals.count == 1 })
+        #expect(theDoor.log.count { $0 == "subscribed FFF3" } == theDoor.log.count { $0 == "unsubscribed FFF3" })
+        #expect(theDoor.characteristic(Door.notifying)?.subscribedCentrals == [])
     }
 
     @Test(

@@ -104,13 +104,28 @@ extension CBPeripheralManager {
 }
 
 extension PeripheralCore {
-    /// Calls the delegate if it wants to hear of links.
+    /// Calls the delegate if it wants to hear of links. What a peer causes: false when it was dropped.
+    @discardableResult
     func tellLink(
         of central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerLinkDelegate) -> Void
-    ) {
+    ) -> Bool {
         tellFlooded(by: central) { manager, delegate in
             if let delegate = delegate as? any CBPeripheralManagerLinkDelegate { call(manager, delegate) }
+        }
+    }
+
+    func tellBeginning(of link: LinkInfo, _ central: CBCentral) {
+        let isTold = tellLink(of: central) { $1.peripheralManager($0, centralDidConnect: central, link: link) }
+        if isTold { toldLinks.insert(link.link) }
+    }
+
+    /// Never dropped: it follows a beginning that counted, and an app that missed it would serve a link that is gone.
+    func tellEnd(of link: LinkInfo, _ central: CBCentral, reason: HCIErrorCode) {
+        guard toldLinks.remove(link.link) != nil else { return }
+        tell { manager, delegate in
+            guard let delegate = delegate as? any CBPeripheralManagerLinkDelegate else { return }
+            delegate.peripheralManager(manager, centralDidDisconnect: central, link: link, reason: reason)
         }
     }
 }

@@ -22,7 +22,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
     func centralConnected(_ link: LinkInfo) {
         let central = central(link)
         standing[link.peer] = central
-        tellLink(of: central) { $1.peripheralManager($0, centralDidConnect: central, link: link) }
+        tellBeginning(of: link, central)
     }
 
     func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
@@ -40,7 +40,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
             }
         }
         if !isStillSubscribed { standing[link.peer] = nil }
-        tellLink(of: central) { $1.peripheralManager($0, centralDidDisconnect: central, link: link, reason: reason) }
+        tellEnd(of: link, central, reason: reason)
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {
@@ -117,7 +117,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
         // Who subscribes and unsubscribes faster than the app can hear of it is not served any further.
         let central = central(link)
         guard !central.backlog.isFull else {
-            host?.disconnect(link.link)
+            host?.drop(link.link)
             return
         }
         standing[link.peer] = central

@@ -31,6 +31,8 @@ final class PeripheralCore: @unchecked Sendable {
     var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
     /// Centrals that are connected or subscribed are not forgotten, though the app may hold no reference.
     var standing: [PeerIdentifier: CBCentral] = [:]
+    /// Links whose beginning the app was told, and whose end it is told for that.
+    var toldLinks: Set<LinkID> = []
     /// Whether the app waits to hear that advertising started.
     var isStartingAdvertising = false
     /// Updates that `updateValue` took and the host had no room for, in order.
@@ -67,6 +69,7 @@ final class PeripheralCore: @unchecked Sendable {
             self.services = [:]
             self.characteristics = [:]
             self.standing = [:]
+            self.toldLinks = []
         }
     }
 
@@ -95,12 +98,13 @@ final class PeripheralCore: @unchecked Sendable {
         }
     }
 
-    /// The same for what a peer can cause as often as it likes: it may be dropped.
+    /// The same for what a peer can cause as often as it likes: it may be dropped, and false is said then.
+    @discardableResult
     func tellFlooded(
         by central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
-    ) {
-        _ = delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
+    ) -> Bool {
+        delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
     }
 
     private func withDelegate(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
