@@ -66,6 +66,7 @@ import HCI
     var open: Set<UInt64> = []
     var token: UInt64 = 0
     var writer = ByteWriter()
+    var now = Instant(nanoseconds: 0)
 
     func settle() {
         for output in outputs {
@@ -77,12 +78,17 @@ import HCI
         }
         outputs.removeAll()
         require((0...count).contains(queue.freeCredits), "credits are out of bounds")
+        while queue.takeStandstill(now: now) != nil {}
+        require(queue.deadline.map { $0 > now } ?? true, "a link that stands still is named without end")
     }
 
     while let event = input.nextEvent() {
         let handle = ConnectionHandle(UInt16(input.octet() & 7))
+        now = now.advanced(byMilliseconds: UInt64(event >> 3) * 1_000)
         switch event & 7 {
-        case 0: queue.addLink(handle)
+        case 0:
+            queue.addLink(handle)
+            queue.setStanding([.stranger, .named, .proven][Int(event >> 3) % 3], of: handle)
         case 1: queue.removeLink(handle, into: &outputs)
         case 2, 3:
             token += 1
@@ -95,15 +101,15 @@ import HCI
             require(queued <= ACLSendQueue.maximumQueuedOctetsPerLink, "a link's queue grows without bound")
         case 4, 5:
             writer.removeAll()
-            if queue.nextPacket(into: &writer) {
+            if queue.nextPacket(now: now, into: &writer) {
                 require((6...5 + octetsEach).contains(writer.bytes.count), "a packet does not fit its buffer")
             }
         case 6:
             let entries = [HCINumberOfCompletedPackets.Entry(handle: handle, count: UInt16(input.octet()))]
-            queue.receive(HCINumberOfCompletedPackets(entries), into: &outputs)
+            queue.receive(HCINumberOfCompletedPackets(entries), now: now, into: &outputs)
         default:
             if let event = try? HCINumberOfCompletedPackets(exactly: input.chunk()) {
-                queue.receive(event, into: &outputs)
+                queue.receive(event, now: now, into: &outputs)
             }
         }
         settle()

@@ -91,6 +91,7 @@ extension Host {
             reconcile()
         }
         for link in linksInOrder { timerFired(link) }
+        dropStandingLinks()
         endOverdueLinks()
         freeLastSlot()
     }

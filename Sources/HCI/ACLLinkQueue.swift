@@ -12,8 +12,11 @@ struct ACLLinkQueue: Sendable {
     }
 
     let handle: ConnectionHandle
+    var standing = ACLStanding.stranger
     /// Packets that the controller has and has not completed.
     private(set) var outstanding = 0
+    /// Since when the controller has completed none of them; nil while it has none, and once that was reported.
+    private(set) var standstill: Instant?
     /// The unsent octets of all PDUs, in order.
     private var octets = OctetRing()
     /// In order of submission; those from `firstUnsent` on have octets in the ring.
@@ -32,7 +35,7 @@ struct ACLLinkQueue: Sendable {
     /// Appends the next packet to `writer`. Only to be called while octets are queued.
     ///
     /// Core 5.4, Vol 3, Part A, 7.2.1 (Fragmentation of L2CAP PDUs)
-    mutating func writePacket(maximumOctets: Int, into writer: inout ByteWriter) {
+    mutating func writePacket(maximumOctets: Int, now: Instant, into writer: inout ByteWriter) {
         let length = min(pdus[firstUnsent].unsent, maximumOctets)
         let boundary: PacketBoundary = pdus[firstUnsent].isStarted ? .continuing : .firstNonFlushable
         writer.write(HCIPacketType.aclData.rawValue)
@@ -42,13 +45,15 @@ struct ACLLinkQueue: Sendable {
         pdus[firstUnsent].isStarted = true
         pdus[firstUnsent].unsent -= length
         pdus[firstUnsent].outstanding += 1
+        if outstanding == 0 { standstill = now }
         outstanding += 1
         if pdus[firstUnsent].unsent == 0 { firstUnsent += 1 }
     }
 
     /// The controller completes a link's packets in the order in which it got them.
-    mutating func complete(_ packets: Int, into outputs: inout [ACLSendOutput]) {
+    mutating func complete(_ packets: Int, now: Instant, into outputs: inout [ACLSendOutput]) {
         outstanding -= packets
+        if packets > 0 { standstill = outstanding > 0 ? now : nil }
         var left = packets
         while left > 0, pdus.count > 0 {
             let taken = min(left, pdus[0].outstanding)
@@ -60,6 +65,9 @@ struct ACLLinkQueue: Sendable {
             firstUnsent -= 1
         }
     }
+
+    /// Said once: what follows is up to whoever heard of it.
+    mutating func standstillReported() { standstill = nil }
 
     /// Reports every PDU that is not completed.
     func drop(into outputs: inout [ACLSendOutput]) {

@@ -25,6 +25,18 @@ package enum ACLSendOutput: Equatable, Sendable {
     case fault(ACLCreditFault)
 }
 
+/// What is known of who is at a link's other end, in rising order of what it may take from the others.
+package enum ACLStanding: Int, Comparable, Sendable {
+    /// Nobody that this side knows.
+    case stranger
+    /// It is under an address that anybody who heard it can use.
+    case named
+    /// It has encrypted the link with a key that this side keeps.
+    case proven
+
+    package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
+}
+
 /// Cuts L2CAP PDUs into packets that fit the controller's buffers, sends no more of them than there are buffers, and
 /// shares the buffers among the links.
 ///
@@ -32,6 +44,9 @@ package enum ACLSendOutput: Equatable, Sendable {
 package struct ACLSendQueue: Sendable {
     /// Octets that may wait on one link, not counting what the controller has.
     package static let maximumQueuedOctetsPerLink = 32_768
+    /// How long a link may have packets in the controller and take none of them. The link layer would have lost a peer that is
+    /// out of range: this one answers, and acknowledges nothing, and holds buffers that all links share.
+    package static let standstillMaximumMilliseconds: UInt64 = 30_000
 
     private let buffers: ACLBuffers
     private var links: [ACLLinkQueue] = []
@@ -47,6 +62,31 @@ package struct ACLSendQueue: Sendable {
     /// Octets that wait on a link; nil when there is no such link.
     package func queuedOctets(on handle: ConnectionHandle) -> Int? {
         index(of: handle).map { links[$0].queuedOctets }
+    }
+
+    /// When ``takeStandstill(now:)`` has something to say.
+    package var deadline: Instant? {
+        var earliest: Instant?
+        for index in links.indices { earliest = Instant.earliest(earliest, Self.deadline(links[index])) }
+        return earliest
+    }
+
+    private static func deadline(_ link: borrowing ACLLinkQueue) -> Instant? {
+        link.standstill?.advanced(byMilliseconds: standstillMaximumMilliseconds)
+    }
+
+    /// The next link that has stood still for too long, each once.
+    package mutating func takeStandstill(now: Instant) -> ConnectionHandle? {
+        for index in links.indices {
+            guard let due = Self.deadline(links[index]), due <= now else { continue }
+            links[index].standstillReported()
+            return links[index].handle
+        }
+        return nil
+    }
+
+    package mutating func setStanding(_ standing: ACLStanding, of handle: ConnectionHandle) {
+        if let index = index(of: handle) { links[index].standing = standing }
     }
 
     /// Nothing happens if the link is there already.
@@ -83,12 +123,12 @@ package struct ACLSendQueue: Sendable {
     }
 
     /// Appends the next packet that the controller has room for, indicator first; false when there is none.
-    package mutating func nextPacket(into writer: inout ByteWriter) -> Bool {
+    package mutating func nextPacket(now: Instant, into writer: inout ByteWriter) -> Bool {
         guard freeCredits > 0 else { return false }
         for step in 0..<links.count {
             let index = (turn + step) % links.count
             guard links[index].queuedOctets > 0, mayServe(index) else { continue }
-            links[index].writePacket(maximumOctets: buffers.packetOctets, into: &writer)
+            links[index].writePacket(maximumOctets: buffers.packetOctets, now: now, into: &writer)
             outstanding += 1
             turn = index + 1
             return true
@@ -98,7 +138,7 @@ package struct ACLSendQueue: Sendable {
 
     /// Core 5.4, Vol 4, Part E, 7.7.19 (Number Of Completed Packets event)
     package mutating func receive(
-        _ event: HCINumberOfCompletedPackets, into outputs: inout [ACLSendOutput]
+        _ event: HCINumberOfCompletedPackets, now: Instant, into outputs: inout [ACLSendOutput]
     ) {
         event.forEach { entry in
             guard let index = index(of: entry.handle) else {
@@ -107,7 +147,7 @@ package struct ACLSendQueue: Sendable {
             }
             let believed = min(Int(entry.count), links[index].outstanding)
             outstanding -= believed
-            links[index].complete(believed, into: &outputs)
+            links[index].complete(believed, now: now, into: &outputs)
             if believed < Int(entry.count) {
                 outputs.append(.fault(.completedTooMany(entry.handle, excess: Int(entry.count) - believed)))
             }
@@ -115,11 +155,13 @@ package struct ACLSendQueue: Sendable {
     }
 
     /// A link whose peer is out of range must not fill the controller: for each other link that has nothing there, one
-    /// buffer stays free, up to half of them all.
+    /// buffer stays free, up to half of them all. Nor may those who have proved nothing, however many they are and though
+    /// nobody else is here: who comes under a known name finds a buffer, and who proves to be that peer another one.
     private func mayServe(_ index: Int) -> Bool {
-        guard links[index].outstanding > 0 else { return true }
-        let idle = links.count { $0.outstanding == 0 }
-        return freeCredits > min(idle, buffers.packetCount / 2)
+        let half = buffers.packetCount / 2
+        var kept = min(ACLStanding.proven.rawValue - links[index].standing.rawValue, half)
+        if links[index].outstanding > 0 { kept += min(links.count { $0.outstanding == 0 }, half) }
+        return freeCredits > kept
     }
 
     private func index(of handle: ConnectionHandle) -> Int? {

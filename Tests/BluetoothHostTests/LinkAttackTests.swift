@@ -183,6 +183,62 @@ import Testing
         #expect(reader.request(read)?.first == 0x0B)
     }
 
+    /// A stranger, alone with the lock, that asks and takes nothing: it holds what buffers it can get.
+    private func hoarder(_ fortress: Fortress) throws -> RawPeer {
+        let app = try fortress.app()
+        app.value = [UInt8](repeating: 7, count: 200)
+        let deaf = fortress.stranger(2)
+        #expect(deaf.connect(to: try fortress.lockAddress()))
+        let handle = try #require(fortress.lock.handles.last)
+        fortress.lock.withholds = {
+            $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
+        }
+        let value = try #require(fortress.scene.published).characteristics[0].value.rawValue
+        deaf.send([0x02, 247, 0], on: RawPeer.attributeProtocol)
+        for _ in 0..<60 {
+            deaf.send([0x0A, UInt8(truncatingIfNeeded: value), UInt8(value >> 8)], on: RawPeer.attributeProtocol)
+            deaf.run(40)
+        }
+        return deaf
+    }
+
+    @Test("A stranger that was there first and takes nothing leaves the owner's link what it needs")
+    func hoardedBuffers() throws {
+        let fortress = try Fortress()
+        let deaf = try hoarder(fortress)
+        let scene = fortress.scene
+        scene.launchKey()
+        #expect(scene.world.run(forMilliseconds: 2_000) { scene.central?.states.last == .poweredOn })
+        try scene.connect()
+        let door = try #require(scene.door)
+        let peripheral = try #require(scene.peripheral)
+        scene.key.call { $0.encrypt(door) }
+        #expect(scene.world.run(forMilliseconds: 2_000) { peripheral.secured.last?.isProven == true })
+        #expect(deaf.handle != nil)
+        let value = try #require(scene.published).characteristics[0].value
+        guard case .success(.value(let read)) = try scene.perform(.read(value)) else {
+            Issue.record("the owner got no answer")
+            return
+        }
+        #expect(read == peripheral.value)
+    }
+
+    @Test("A peer that answers at the link layer and takes nothing loses its link after thirty seconds, and no earlier")
+    func standstill() throws {
+        let fortress = try Fortress()
+        let deaf = try hoarder(fortress)
+        let app = try fortress.app()
+        deaf.run(ACLSendQueue.standstillMaximumMilliseconds - 60 * 40 - 100)
+        #expect(deaf.handle != nil)
+        #expect(deaf.run(1_000) { deaf.handle == nil })
+        #expect(app.links.isEmpty)
+        // Nothing of it is left behind, and nothing wakes the lock for it any more.
+        let reader = fortress.stranger(1)
+        #expect(reader.connect(to: try fortress.lockAddress()))
+        reader.run(2 * ACLSendQueue.standstillMaximumMilliseconds)
+        #expect(reader.request([0x0A, 3, 0]) != nil)
+    }
+
     @Test("An app that waits for room hears of it when the link in its way has gone")
     func roomAfterLoss() throws {
         let fortress = try Fortress()

@@ -203,9 +203,13 @@ struct ChannelTests {
         let (key, door) = try scene.open()
         door.reads = false
         let chunk = Data(repeating: 5, count: 5_000)
-        while key.channel.write(chunk) == chunk.count {}
-        scene.world.run(forMilliseconds: 5_000) { false }
-        scene.pocket.host?.beginIteration(now: scene.world.now)
+        // Until the peer's credits are used up, and the host and the channel are full.
+        var isFull = false
+        while !isFull {
+            let taken = key.channel.write(chunk)
+            isFull = taken == 0
+            scene.world.run(forMilliseconds: 5_000) { false }
+        }
         key.channel.close()
         scene.world.run(forMilliseconds: ChannelPipe.flushTimeoutMilliseconds - 1) { false }
         #expect(key.ends.isEmpty)

@@ -6,6 +6,7 @@ import Testing
 
 private let a = ConnectionHandle(0x40)
 private let b = ConnectionHandle(0x41)
+private let start = Instant(nanoseconds: 5_000_000_000)
 
 private struct SentPacket: Equatable {
     var header: ACLDataHeader
@@ -13,18 +14,25 @@ private struct SentPacket: Equatable {
 }
 
 extension ACLSendQueue {
-    fileprivate init(octets: Int, count: Int, links: [ConnectionHandle]) throws {
+    fileprivate init(
+        octets: Int, count: Int, links: [ConnectionHandle], standing: ACLStanding = .proven
+    ) throws {
         self.init(try #require(ACLBuffers(packetOctets: octets, packetCount: count)))
-        for link in links { addLink(link) }
+        for link in links { add(link, standing) }
+    }
+
+    fileprivate mutating func add(_ link: ConnectionHandle, _ standing: ACLStanding) {
+        addLink(link)
+        setStanding(standing, of: link)
     }
 
     fileprivate mutating func submit(_ octets: [UInt8], _ token: UInt64, on link: ConnectionHandle) throws {
         try submit(octets.span.bytes, token: token, on: link)
     }
 
-    fileprivate mutating func next() throws -> SentPacket? {
+    fileprivate mutating func next(now: Instant = start) throws -> SentPacket? {
         var writer = ByteWriter()
-        guard nextPacket(into: &writer) else {
+        guard nextPacket(now: now, into: &writer) else {
             #expect(writer.bytes.isEmpty)
             return nil
         }
@@ -35,15 +43,17 @@ extension ACLSendQueue {
         return SentPacket(header: header, data: data)
     }
 
-    fileprivate mutating func drain() throws -> [SentPacket] {
+    fileprivate mutating func drain(now: Instant = start) throws -> [SentPacket] {
         var packets: [SentPacket] = []
-        while let packet = try next() { packets.append(packet) }
+        while let packet = try next(now: now) { packets.append(packet) }
         return packets
     }
 
-    fileprivate mutating func complete(_ entries: [(ConnectionHandle, UInt16)]) -> [ACLSendOutput] {
+    fileprivate mutating func complete(
+        _ entries: [(ConnectionHandle, UInt16)], now: Instant = start
+    ) -> [ACLSendOutput] {
         var outputs: [ACLSendOutput] = []
-        receive(.init(entries.map { .init(handle: $0.0, count: $0.1) }), into: &outputs)
+        receive(.init(entries.map { .init(handle: $0.0, count: $0.1) }), now: now, into: &outputs)
         return outputs
     }
 
@@ -164,6 +174,55 @@ struct ACLSendQueueTests {
         var queue = try ACLSendQueue(octets: 27, count: 4, links: [a])
         for token in 0..<20 as Range<UInt64> { try queue.submit([1], token, on: a) }
         #expect(try queue.drain().count == 4)
+    }
+
+    @Test(
+        "Attack: strangers who take nothing leave a buffer to a known name and one to who has proved it",
+        arguments: 1...9)
+    func keptBuffers(count: Int) throws {
+        let strangers = (0..<12 as Range<UInt16>).map { ConnectionHandle(0x100 + $0) }
+        var queue = try ACLSendQueue(octets: 27, count: count, links: strangers, standing: .stranger)
+        for stranger in strangers { try queue.submit(Array(repeating: 1, count: 270), 1, on: stranger) }
+        #expect(try queue.drain().count == count - min(2, count / 2))
+        queue.add(a, .named)
+        try queue.submit([2], 2, on: a)
+        #expect(try queue.drain().map(\.header.handle) == (count > 3 ? [a] : []))
+        queue.add(b, .proven)
+        try queue.submit([3], 3, on: b)
+        #expect(try queue.drain().map(\.header.handle) == (count > 1 ? [b] : []))
+        // Who waited has its turn once there is room beyond what is kept.
+        guard count > 1 else { return }
+        #expect(queue.complete([(b, 1)]) == [.completed(b, token: 3)])
+        queue.setStanding(.proven, of: a)
+        #expect(try queue.drain().map(\.header.handle) == (count > 3 ? [] : [a]))
+    }
+
+    @Test("Attack: a link of which the controller completes nothing for thirty seconds is named, once, and no earlier")
+    func standstill() throws {
+        let limit = ACLSendQueue.standstillMaximumMilliseconds
+        var queue = try ACLSendQueue(octets: 27, count: 4, links: [a, b])
+        #expect(queue.deadline == nil)
+        try queue.submit(Array(repeating: 1, count: 54), 1, on: a)
+        #expect(queue.deadline == nil, "the controller has nothing yet")
+        #expect(try queue.drain(now: start).count == 2)
+        #expect(queue.deadline == start.advanced(byMilliseconds: limit))
+        // One of two is progress; so is nothing that the controller claims beyond what it had.
+        let later = start.advanced(byMilliseconds: limit - 1)
+        _ = queue.complete([(a, 0), (b, 1)], now: later)
+        #expect(queue.deadline == start.advanced(byMilliseconds: limit))
+        _ = queue.complete([(a, 1)], now: later)
+        let due = later.advanced(byMilliseconds: limit)
+        #expect(queue.deadline == due)
+        // More in the controller's hands is no progress.
+        try queue.submit([1], 2, on: a)
+        #expect(try queue.drain(now: due).count == 1)
+        #expect(queue.takeStandstill(now: later) == nil)
+        #expect(queue.takeStandstill(now: due) == a)
+        #expect(queue.takeStandstill(now: due) == nil && queue.deadline == nil)
+        _ = queue.complete([(a, 1)], now: due)
+        #expect(queue.deadline == due.advanced(byMilliseconds: limit))
+        _ = queue.complete([(a, 1)], now: due)
+        #expect(queue.deadline == nil, "all of it is done")
     }
 
     @Test("one octet more than a link may queue is refused, and what is sent makes room")

@@ -45,7 +45,7 @@ struct Controller: ~Copyable {
     /// Octets that one link may have waiting before apps are told to wait.
     static let comfortableQueuedOctets = 4096
 
-    var deadline: Instant? { commands.deadline }
+    var deadline: Instant? { Instant.earliest(commands.deadline, acl?.deadline) }
 
     /// Nothing is known of it any more. Tokens go on counting: an answer that still comes out of the old queue is not
     /// taken for one out of the new.
@@ -97,7 +97,9 @@ struct Controller: ~Copyable {
     }
 
     /// Appends the next ACL packet that the controller has a buffer for; false when there is none.
-    mutating func writeNextPacket(into packets: inout ByteWriter) -> Bool { acl?.nextPacket(into: &packets) ?? false }
+    mutating func writeNextPacket(now: Instant, into packets: inout ByteWriter) -> Bool {
+        acl?.nextPacket(now: now, into: &packets) ?? false
+    }
 
     func hasRoom(for handle: ConnectionHandle) -> Bool {
         (acl?.queuedOctets(on: handle) ?? 0) < Self.comfortableQueuedOctets

@@ -168,7 +168,7 @@ extension Host {
     private func received(_ packets: HCINumberOfCompletedPackets) {
         var outputs: [ACLSendOutput] = []
         swap(&outputs, &spareSendOutputs)
-        controller.acl?.receive(packets, into: &outputs)
+        controller.acl?.receive(packets, now: now, into: &outputs)
         perform(outputs)
         outputs.removeAll(keepingCapacity: true)
         swap(&outputs, &spareSendOutputs)
@@ -205,7 +205,7 @@ extension Host {
     }
 
     func flushACL() {
-        while acts.appendPacket({ controller.writeNextPacket(into: &$0) }) {}
+        while acts.appendPacket({ controller.writeNextPacket(now: now, into: &$0) }) {}
     }
 
     /// Parameters that the specification allows are taken as the peer wants them.

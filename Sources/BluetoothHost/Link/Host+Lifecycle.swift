@@ -57,6 +57,18 @@ extension Host {
     }
 }
 
+// MARK: Links that stand still
+
+extension Host {
+    /// A peer that acknowledges nothing for ``ACLSendQueue/standstillMaximumMilliseconds`` loses its link, and with it the
+    /// controller's buffers.
+    func dropStandingLinks() {
+        while let handle = controller.acl?.takeStandstill(now: now) {
+            if let link = linksByHandle[handle] { drop(link.id) }
+        }
+    }
+}
+
 // MARK: The last slot
 
 extension Host {

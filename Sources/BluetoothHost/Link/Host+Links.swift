@@ -88,6 +88,7 @@ extension Host {
         {
             link.bond = bond.id
             link.security.bonded = true
+            controller.acl?.setStanding(.named, of: handle)
             identify(link, bond.id, proven: false)
         }
         switch role {

@@ -101,6 +101,7 @@ extension Host {
     func proved(_ link: Link, _ bond: Bond) {
         link.bond = bond.id
         link.isProven = true
+        controller.acl?.setStanding(.proven, of: link.handle)
         link.security = LinkSecurity(
             encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
             keySize: bond.keySize, bonded: true, authorized: false)
