@@ -37,14 +37,17 @@ struct Benchmarks {
         words.removeFirst()
         do {
             switch name {
-            case "table": try TableBenchmark(Options(words)).run()
-            case "allocations": try AllocationBenchmark(Options(words)).run()
+            case "table":
+                try TableBenchmark(
+                    Options(words, among: "radio", "rounds", "format", "radio-cpu", "host-cpu", "latch", "cache")
+                ).run()
+            case "allocations": try AllocationBenchmark(Options(words, among: "count", "latch", "cache")).run()
             // The processes of the table's exchanges.
             case "peer": try PeerProgram.run(words)
-            case "startup": try StartupBenchmark(Options(words)).run()
-            case "resolve": try ResolveBenchmark(Options(words)).run()
-            case "commit": try CommitBenchmark(Options(words)).run()
-            case "bonds": try BondBenchmark(Options(words)).run()
+            case "startup": try StartupBenchmark(Options(words, among: "bonds", "runs", "latch")).run()
+            case "resolve": try ResolveBenchmark(Options(words, among: "bonds", "runs")).run()
+            case "commit": try CommitBenchmark(Options(words, among: "runs")).run()
+            case "bonds": try BondBenchmark(Options(words, among: "bonds", "runs")).run()
             default: throw BenchmarkError("there is no benchmark '\(name)': `Benchmarks --help` lists them")
             }
         } catch {
@@ -65,11 +68,14 @@ struct BenchmarkError: Error, CustomStringConvertible {
 struct Options {
     private var values: [String: String] = [:]
 
-    init(_ words: [String]) throws {
+    init(_ words: [String], among known: String...) throws {
         var words = words[...]
         while let name = words.popFirst() {
             guard name.hasPrefix("--"), let value = words.popFirst() else {
                 throw BenchmarkError("'\(name)' is no option with a value")
+            }
+            guard known.contains(String(name.dropFirst(2))) else {
+                throw BenchmarkError("there is no '\(name)' here, but --\(known.joined(separator: ", --"))")
             }
             values[String(name.dropFirst(2))] = value
         }
