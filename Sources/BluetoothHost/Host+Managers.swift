@@ -60,7 +60,8 @@ extension Host {
         for link in linksInOrder {
             consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
-            consider(link.negotiation.deadline)
+            // Nothing is asked for on a link that ends.
+            if !link.isDisconnecting { consider(link.negotiation.deadline) }
             consider(link.pairing.deadline)
             consider(link.securityWait?.until)
             consider(link.proofDeadline)

@@ -155,12 +155,14 @@ package struct ACLSendQueue: Sendable {
     }
 
     /// A link whose peer is out of range must not fill the controller: for each other link that has nothing there, one
-    /// buffer stays free, up to half of them all. Nor may those who have proved nothing, however many they are and though
+    /// buffer stays free, up to half of them all, and one for a link that is still to come. Nor may those who have proved nothing, however many they are and though
     /// nobody else is here: who comes under a known name finds a buffer, and who proves to be that peer another one.
     private func mayServe(_ index: Int) -> Bool {
         let half = buffers.packetCount / 2
         var kept = min(ACLStanding.proven.rawValue - links[index].standing.rawValue, half)
-        if links[index].outstanding > 0 { kept += min(links.count { $0.outstanding == 0 }, half) }
+        if links[index].outstanding > 0 {
+            kept = max(kept + min(links.count { $0.outstanding == 0 }, half), min(1, half))
+        }
         return freeCredits > kept
     }
 

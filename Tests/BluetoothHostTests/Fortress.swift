@@ -5,10 +5,11 @@ import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+import VirtualRadio
 
 /// A lock's host with one confirmed bond, whose rightful owner is switched off: everything that comes now is an attack.
 final class Fortress {
-    let scene = HostScenarioTests.Scene()
+    let scene: HostScenarioTests.Scene
     let bond: Bond
     /// A 0xD2 that the owner sent and the lock took, as it lay in the air.
     let recorded: [UInt8]
@@ -26,7 +27,8 @@ final class Fortress {
                 access: AttributeAccess(subscribe: .encryptedAuthenticated)),
         ])
 
-    init(linksMaximum: Int = 8) throws {
+    init(linksMaximum: Int = 8, hardware: ControllerConfiguration = ControllerConfiguration()) throws {
+        scene = HostScenarioTests.Scene(hardware: hardware)
         scene.lock.configuration.linksMaximum = linksMaximum
         scene.start()
         let app = try #require(scene.peripheral)

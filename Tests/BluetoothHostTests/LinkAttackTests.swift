@@ -5,6 +5,7 @@ import HCI
 import SecurityManager
 import TestSupport
 import Testing
+import VirtualRadio
 
 /// What one link can do to the others: nothing.
 @Suite struct LinkAttackTests {
@@ -110,6 +111,56 @@ import Testing
         #expect(!strangers[3].connect(to: door), "nobody advertises")
         owner.disconnect()
         #expect(owner.connect(to: door))
+    }
+
+    @Test("A stranger who is sent away keeps the owner out no longer than its link lasts")
+    func sentAway() throws {
+        let fortress = try Fortress(linksMaximum: 3, hardware: ControllerConfiguration(maximumLinks: 3))
+        let door = try fortress.lockAddress()
+        let strangers = (1...3).map { fortress.stranger($0) }
+        #expect(strangers[0].connect(to: door))
+        #expect(strangers[1].connect(to: door))
+        _ = strangers[2].connect(to: door)
+        #expect(strangers[2].run(500) { strangers[2].handle == nil })
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: door), "within two seconds: the host's own retry takes five")
+    }
+
+    @Test("A slot is kept for the owner in a controller that has fewer of them than the host")
+    func smallController() throws {
+        let fortress = try Fortress(hardware: ControllerConfiguration(maximumLinks: 3))
+        let door = try fortress.lockAddress()
+        let strangers = (1...3).map { fortress.stranger($0) }
+        for stranger in strangers { #expect(stranger.connect(to: door)) }
+        #expect(strangers[2].run(2_000) { strangers[2].handle == nil }, "the last one is in the slot that is kept")
+        #expect(strangers[2].reason == HCIErrorCode.remoteDeviceTerminatedLowResources.rawValue)
+        #expect(strangers[0].handle != nil && strangers[1].handle != nil)
+        // From now on it is known: nobody has to be turned out to make room.
+        _ = strangers[2].connect(to: door)
+        #expect(strangers[2].run(500) { strangers[2].handle == nil })
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: door))
+        // Who took the kept slot, and proves nothing, has it for so long as where the host's own slots are taken.
+        owner.run(Host.unprovenInLastSlotMilliseconds - 1_000)
+        #expect(owner.handle != nil)
+        #expect(owner.run(2_000) { owner.handle == nil })
+        #expect(strangers[0].handle != nil && strangers[1].handle != nil)
+    }
+
+    @Test("A wish for other parameters on a link that is ending wakes nobody")
+    func wishOnEndingLink() throws {
+        let fortress = try Fortress()
+        fortress.lock.withholds = { $0.count > 1 && $0[1] == 0x05 }
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let link = try #require(try fortress.app().links.last)
+        fortress.lock.call {
+            $0.preferConnection(PreferredConnection(interval: 80...160, latency: 4, timeout: 600), on: link.link)
+        }
+        peer.send([UInt8](repeating: 0x0A, count: 300), on: RawPeer.attributeProtocol)
+        // The world reports whatever is due and stays so.
+        peer.run(20_000)
+        #expect(try fortress.app().links.count == 1, "the controller has not said that it has ended")
     }
 
     @Test("An owner's address holds the last slot for thirty seconds, and for ever only with the owner's key")

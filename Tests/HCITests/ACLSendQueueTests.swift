@@ -83,22 +83,27 @@ struct ACLSendQueueTests {
 
     @Test("no more packets than the controller has buffers, and more only as it completes them")
     func credits() throws {
-        var queue = try ACLSendQueue(octets: 27, count: 3, links: [a])
+        var queue = try ACLSendQueue(octets: 27, count: 4, links: [a])
         for token in 1...5 as ClosedRange<UInt64> { try queue.submit([UInt8(token)], token, on: a) }
         #expect(try queue.drain().map(\.data) == [[1], [2], [3]])
+        queue.add(b, .proven)
+        for token in 6...7 as ClosedRange<UInt64> { try queue.submit([UInt8(token)], token, on: b) }
+        #expect(try queue.drain().map(\.data) == [[6]])
         #expect(queue.freeCredits == 0)
+        #expect(queue.remove(b) == [.dropped(b, token: 6), .dropped(b, token: 7)])
+        #expect(queue.freeCredits == 1)
         #expect(queue.complete([(a, 2)]) == [.completed(a, token: 1), .completed(a, token: 2)])
         #expect(try queue.drain().map(\.data) == [[4], [5]])
         #expect(
             queue.complete([(a, 3)]) == [
                 .completed(a, token: 3), .completed(a, token: 4), .completed(a, token: 5),
             ])
-        #expect(queue.freeCredits == 3)
+        #expect(queue.freeCredits == 4)
     }
 
     @Test("a PDU of three packets is done with its third, even when the rest is still to be sent")
     func completionOfFragments() throws {
-        var queue = try ACLSendQueue(octets: 27, count: 2, links: [a])
+        var queue = try ACLSendQueue(octets: 27, count: 3, links: [a])
         try queue.submit(Array(repeating: 1, count: 60), 1, on: a)
         #expect(try queue.drain().count == 2)
         #expect(queue.complete([(a, 2)]) == [])
@@ -169,11 +174,16 @@ struct ACLSendQueueTests {
         #expect(try queue.drain() == [])
     }
 
-    @Test("a lone link gets every buffer")
+    @Test("Attack: a lone link gets every buffer but one, which is for the next link, though it has proved who it is")
     func loneLink() throws {
-        var queue = try ACLSendQueue(octets: 27, count: 4, links: [a])
-        for token in 0..<20 as Range<UInt64> { try queue.submit([1], token, on: a) }
-        #expect(try queue.drain().count == 4)
+        for count in 1...4 {
+            var queue = try ACLSendQueue(octets: 27, count: count, links: [a])
+            for token in 0..<20 as Range<UInt64> { try queue.submit([1], token, on: a) }
+            #expect(try queue.drain().count == max(1, count - 1))
+            queue.add(b, .proven)
+            try queue.submit([2], 99, on: b)
+            #expect(try queue.drain().map(\.header.handle) == (count > 1 ? [b] : []))
+        }
     }
 
     @Test(

@@ -9,7 +9,6 @@ extension Host {
     func reconcile() {
         guard state == .poweredOn else { return }
         endLimitedModes()
-        let isFull = links.count >= configuration.linksMaximum
         ownAddress.wanted = addressForAir
         let pending = pendingConnections
         wantResolved(pending)
@@ -141,6 +140,7 @@ extension Host {
         case .resolvingList: resolvingList.completed(status)
         case .advertiser(let set):
             advertisingSets.completed(set, status)
+            connectionRefused(status)
             announceAdvertising()
         case .scanner: scanner.completed(status)
         case .initiator: initiator.completed(status)

@@ -21,7 +21,10 @@ extension Host {
         var lifecycle = link?.lifecycle ?? rejectedLinks[handle] ?? LinkLifecycle()
         let outputs = lifecycle.handle(input, now: now)
         if !outputs.contains(.close) { link?.lifecycle = lifecycle }
+        let wasRejected = rejectedLinks[handle] != nil
         rejectedLinks[handle] = lifecycle.isRejected ? lifecycle : nil
+        // The controller may have refused to advertise while it still had this one.
+        if wasRejected, !lifecycle.isRejected { retryGAP() }
         for output in outputs {
             switch output {
             case .fault: faults += 1
@@ -66,30 +69,5 @@ extension Host {
         while let handle = controller.acl?.takeStandstill(now: now) {
             if let link = linksByHandle[handle] { drop(link.id) }
         }
-    }
-}
-
-// MARK: The last slot
-
-extension Host {
-    /// How long a central under a bonded peer's address has to show that it is that peer, once every slot is taken. Such an
-    /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.
-    package static let unprovenInLastSlotMilliseconds: UInt64 = 30_000
-
-    /// The newest of them: those who were there before it kept nobody out. One that is ending frees its slot already.
-    private var unprovenInLastSlot: Link? {
-        guard configuration.linksMaximum > 1, links.count >= configuration.linksMaximum,
-            !linksInOrder.contains(where: \.isDisconnecting)
-        else { return nil }
-        return linksInOrder.last { $0.role == .peripheral && $0.isImpostorPossible && !$0.pairing.isPairing }
-    }
-
-    var lastSlotDeadline: Instant? {
-        unprovenInLastSlot?.connectedAt.advanced(byMilliseconds: Self.unprovenInLastSlotMilliseconds)
-    }
-
-    func freeLastSlot() {
-        guard let due = lastSlotDeadline, due <= now, let link = unprovenInLastSlot else { return }
-        disconnect(link, reason: .remoteDeviceTerminatedLowResources)
     }
 }

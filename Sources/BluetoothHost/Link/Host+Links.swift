@@ -49,17 +49,6 @@ extension Host {
         reconcile()
     }
 
-    /// Slots that only a peer whose address is a bonded one's may take, where there is more than one.
-    static let slotsForBondedPeers = 1
-
-    private func hasSlot(for address: DeviceAddress, _ role: LinkRole, isReplaced: Bool) -> Bool {
-        var free = configuration.linksMaximum - links.count + (isReplaced ? 1 : 0)
-        if role == .peripheral, configuration.linksMaximum > 1 {
-            if case .bonded = bondBook.resolve(address) {} else { free -= Self.slotsForBondedPeers }
-        }
-        return free > 0
-    }
-
     private func opened(
         _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress,
         _ lifecycle: LinkLifecycle, _ facts: LinkFacts
