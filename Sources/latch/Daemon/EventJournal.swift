@@ -7,27 +7,24 @@ import HCITransport
 /// Where a daemon's state transitions go: the log, the journal file, and whoever streams `events`. Each is told after its
 /// commit, so that what a drill read before a kill is true after it.
 final class EventJournal {
+    /// Octets of the file before it makes way for a new one: whoever connects adds to it, and whoever is sent away.
+    static let fileOctetsMaximum = 67_108_864
+
     private let log: Log
-    private let file: Int32?
+    private var file: JournalFile?
     private var streams: [ObjectIdentifier: ControlExchange] = [:]
     private var sequence: UInt64 = 0
 
-    init(log: Log, path: String?) throws(Failure) {
+    init(log: Log, path: String?, octetsMaximum: Int = fileOctetsMaximum) throws(Failure) {
         self.log = log
-        guard let path else {
-            file = nil
-            return
-        }
-        let file = latch_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard file >= 0 else {
+        guard let path else { return }
+        file = JournalFile(path, octetsMaximum: octetsMaximum)
+        guard file != nil else {
             throw Failure(
                 .state,
                 "journal \(path) cannot be opened: \(String(cString: strerror(errno))): name another with --journal")
         }
-        self.file = file
     }
-
-    deinit { if let file { close(file) } }
 
     func record(_ name: String, _ fields: JSONObject = [:], level: Log.Level = .info) {
         sequence += 1
@@ -72,16 +69,14 @@ final class EventJournal {
         record("controller_failed", fields, level: .warning)
     }
 
-    /// One line, one write: a kill leaves whole lines.
     private func write(_ name: String, _ fields: JSONObject) {
-        guard let file else { return }
+        guard file != nil else { return }
         var line: JSONObject = [
             "boottime_ns": .number(Int64(clamping: latch_boottime_nanoseconds())), "pid": JSONValue(getpid()),
             "sequence": JSONValue(sequence), "event": .string(name),
         ]
         for member in fields.members where line[member.name] == nil { line[member.name] = member.value }
-        let octets = Array((JSONValue.object(line).text + "\n").utf8)
-        if Glibc.write(file, octets, octets.count) != octets.count {
+        if file?.write(Array((JSONValue.object(line).text + "\n").utf8)) == false {
             log.error("the journal cannot be written", ["reason": .string(String(cString: strerror(errno)))])
         }
     }
