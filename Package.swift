@@ -9,6 +9,8 @@ let swift: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
     .enableExperimentalFeature("Lifetimes"),
     .enableUpcomingFeature("ExistentialAny"),
+    // The members of libc's structures are CLinux's or Glibc's, by whose headers a job of the compiler read first: a file that
+    // uses them where CLinux can be had imports both.
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Where a controller is, as configuration and command lines write it.

@@ -30,30 +30,31 @@ struct BoundsTests {
         #expect(budget.hasRoom)
     }
 
-    @Test("Updates: one past the bound is refused, and room is told once")
+    @Test("Updates: one past the bound is refused, and room is told once, when half have gone")
     func updates() {
         var budget = UpdateBudget()
-        for _ in 0..<UpdateBudget.maximumWaiting {
-            let isTaken = budget.take()
-            #expect(isTaken)
-        }
-        do {
-            let answer = budget.take()
-            #expect(!answer)
-        }
-        do {
-            let answer = budget.takeReadiness()
-            #expect(!answer)
-        }
+        func take() -> Bool { budget.take() }
+        func isReady(stalled: Int = 0) -> Bool { budget.takeReadiness(stalled: stalled) }
+        for _ in 0..<UpdateBudget.maximumWaiting { #expect(take()) }
+        #expect(!isReady(), "nobody was refused")
+        #expect(!take())
+        #expect(!isReady())
+        budget.giveBack(UpdateBudget.maximumWaiting / 2 - 1)
+        #expect(!isReady())
         budget.giveBack()
-        do {
-            let answer = budget.takeReadiness()
-            #expect(answer)
-        }
-        do {
-            let answer = budget.takeReadiness()
-            #expect(!answer)
-        }
+        #expect(isReady())
+        #expect(!isReady(), "told once")
+    }
+
+    @Test("Updates: with none on its way but for centrals that have no room, there is room as soon as one has gone")
+    func stalledUpdates() {
+        var budget = UpdateBudget()
+        for _ in 0...UpdateBudget.maximumWaiting { _ = budget.take() }
+        func isReady(stalled: Int) -> Bool { budget.takeReadiness(stalled: stalled) }
+        #expect(!isReady(stalled: UpdateBudget.maximumWaiting))
+        budget.giveBack()
+        #expect(!isReady(stalled: UpdateBudget.maximumWaiting - 2), "one is on its way")
+        #expect(isReady(stalled: UpdateBudget.maximumWaiting - 1))
     }
 
     @Test(

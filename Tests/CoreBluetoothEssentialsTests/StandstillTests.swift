@@ -78,6 +78,49 @@ struct StandstillTests {
         #expect(theKey.count("modified [\"FFF0\"]") == 1 && theKey.door?.services == [])
     }
 
+    @Test("A subscriber that takes nothing holds up its own updates; those for another pass them")
+    func deafSubscriber() throws {
+        let other = world.add("other", seed: 33)
+        var (door, deafKey, key): (Door?, Key?, Key?)
+        lock.launch { door = Door($0, queue: queue) }
+        pocket.launch { deafKey = Key($0) }
+        let theDoor = try #require(door)
+        #expect(run { deafKey?.has("characteristics") == true })
+        var deafHandle: [UInt8]?
+        lock.withholds = { packet in
+            // Number Of Completed Packets of the first link, which is the only one by now.
+            guard packet.count == 8, packet[1] == 0x13 else { return false }
+            deafHandle = deafHandle ?? Array(packet[4..<6])
+            return deafHandle == Array(packet[4..<6])
+        }
+        deafKey?.door?.setNotifyValue(true, for: try #require(deafKey?.characteristic(Door.notifying)))
+        #expect(run { deafKey?.has("notify true") == true })
+        other.launch { key = Key($0) }
+        let theKey = try #require(key)
+        #expect(run { theKey.has("characteristics") })
+        theKey.door?.setNotifyValue(true, for: try #require(theKey.characteristic(Door.notifying)))
+        #expect(run { theKey.has("notify true") && theDoor.centrals.count == 2 })
+        let manager = try #require(theDoor.manager)
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        /// As the app does, on its queue's own thread.
+        func update(_ value: UInt8, _ central: CBCentral) {
+            queue.async {
+                _ = manager.updateValue(Data([value]), for: notifying, onSubscribedCentrals: [central])
+            }
+            queue.sync {}
+            world.run(forMilliseconds: 1)
+        }
+        var count = 0
+        while manager.core.waiting.isEmpty, count < 5_000 {
+            update(1, theDoor.centrals[0])
+            count += 1
+        }
+        #expect(manager.core.waiting.count == 1)
+        update(9, theDoor.centrals[1])
+        #expect(run { theKey.values.last == Data([9]) })
+        #expect(manager.core.waiting.count == 1 && theDoor.links == 2)
+    }
+
     @Test(
         "A central that never stops subscribing loses its link, and the app counts neither it nor its links afterwards"
     )

@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothCrypto
+import CLinux
 import Glibc
 import TestSupport
 

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A directory of mode 0700 that goes away with its owner, and what it holds.

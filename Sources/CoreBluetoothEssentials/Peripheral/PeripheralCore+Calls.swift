@@ -75,11 +75,8 @@ extension PeripheralCore {
     private func forget(_ service: CBMutableService, at range: CBService.Range) {
         services[range.lowerBound] = nil
         characteristics = characteristics.filter { !range.contains($0.key) }
-        waiting.removeAll { update in
-            guard range.contains(update.handle) else { return false }
-            shared.withLock { $0.updates.giveBack() }
-            return true
-        }
+        let forgotten = waiting.removeAll { range.contains($0.handle) }
+        shared.withLock { $0.updates.giveBack(forgotten) }
         service.release()
     }
 
@@ -134,7 +131,7 @@ extension PeripheralCore {
         _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLinks links: [LinkID]?
     ) -> Bool {
         guard let handle = characteristic.handles?.value else { return false }
-        let update = Update(
+        let update = ValueUpdate(
             handle: handle, value: value, links: links,
             keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })
         if let host = self.handle.executor.join(), waiting.isEmpty {
@@ -144,34 +141,31 @@ extension PeripheralCore {
         }
         guard shared.withLock({ $0.updates.take() }) else { return false }
         submit { host, id in
-            if self.waiting.isEmpty, self.send(update, host, id) {
-                self.shared.withLock { $0.updates.giveBack() }
-                self.tellReadiness()
-            } else {
-                self.waiting.append(update)
-            }
+            if self.waiting.isEmpty, self.send(update, host, id) { return self.haveGone(1) }
+            self.waiting.append(update)
+            self.sendWaiting()
         }
         return true
     }
 
-    private func send(_ update: Update, _ host: Host, _ id: ManagerID) -> Bool {
+    private func send(_ update: ValueUpdate, _ host: Host, _ id: ManagerID) -> Bool {
         host.updateValue(id, update.handle, update.value, to: update.links, keepForAbsent: update.keepForAbsent)
     }
 
-    /// The host has room: what waits goes first, and the app hears of it once nothing does.
+    /// The host has room: what waits goes first.
     func sendWaiting() {
         guard let host, let id else { return }
-        while let next = waiting.first {
-            guard send(next, host, id) else { return }
-            waiting.removeFirst()
-            shared.withLock { $0.updates.giveBack() }
-        }
-        tellReadiness()
+        haveGone(waiting.send { self.send($0, host, id) })
     }
 
-    private func tellReadiness() {
-        guard waiting.isEmpty, shared.withLock({ $0.updates.takeReadiness() }) else { return }
-        tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) }
+    /// So many updates are the host's now: the app hears of room once there is enough.
+    private func haveGone(_ count: Int) {
+        let stalled = waiting.count
+        let isReady = shared.withLock {
+            $0.updates.giveBack(count)
+            return $0.updates.takeReadiness(stalled: stalled)
+        }
+        if isReady { tell { $1.peripheralManagerIsReady(toUpdateSubscribers: $0) } }
     }
 }
 

@@ -35,16 +35,9 @@ final class PeripheralCore: @unchecked Sendable {
     var toldLinks: Set<LinkID> = []
     /// Whether the app waits to hear that advertising started.
     var isStartingAdvertising = false
-    /// Updates that `updateValue` took and the host had no room for, in order.
-    var waiting: [Update] = []
+    /// Updates that `updateValue` took and the host had no room for.
+    var waiting = WaitingUpdates()
     var router: ChannelRouter?
-
-    struct Update: Sendable {
-        var handle: AttributeHandle
-        var value: [UInt8]
-        var links: [LinkID]?
-        var keepForAbsent: Bool
-    }
 
     init(handle: CBHost, delivery: CallbackDelivery) {
         self.handle = handle
@@ -146,14 +139,16 @@ struct UpdateBudget: Sendable {
         return true
     }
 
-    mutating func giveBack() { waiting = max(waiting - 1, 0) }
+    mutating func giveBack(_ count: Int = 1) { waiting = max(waiting - count, 0) }
 
     /// The host had no room for an update made on the loop.
     mutating func refuse() { wasRefused = true }
 
-    /// Whether the app is to be told that there is room again.
-    mutating func takeReadiness() -> Bool {
-        guard wasRefused, waiting < Self.maximumWaiting else { return false }
+    /// Whether the app is to be told that there is room again. It is once for many: while others are on their way, half of
+    /// them have to have gone. `stalled` are those that stay until a central has room.
+    mutating func takeReadiness(stalled: Int) -> Bool {
+        let isRoom = waiting <= Self.maximumWaiting / 2 || waiting == stalled && waiting < Self.maximumWaiting
+        guard wasRefused, isRoom else { return false }
         wasRefused = false
         return true
     }

@@ -1,3 +1,4 @@
+import CLinux
 import DaemonControl
 import Glibc
 

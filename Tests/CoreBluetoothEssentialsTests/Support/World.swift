@@ -62,6 +62,8 @@ final class Machine {
     private(set) var sent: [[UInt8]] = []
     /// Packets that get lost on their way to the controller.
     var loses: ([UInt8]) -> Bool = { _ in false }
+    /// A controller's packets that the host never gets.
+    var withholds: ([UInt8]) -> Bool = { _ in false }
     /// What packets are when they reach the controller.
     var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     private var store = MemoryHostStore()
@@ -104,7 +106,7 @@ final class Machine {
     /// One iteration, if there is anything for it.
     func step() -> Bool {
         guard let host, let loop else { return false }
-        let packets = world.radio.drain(controller)
+        let packets = world.radio.drain(controller).filter { !withholds($0) }
         let calls = loop.takeCalls()
         guard !packets.isEmpty || !calls.isEmpty || loop.takeIsDirty() else { return false }
         host.beginIteration(now: world.now)
