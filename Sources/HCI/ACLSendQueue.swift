@@ -26,15 +26,13 @@ package enum ACLSendOutput: Equatable, Sendable {
 }
 
 /// What is known of who is at a link's other end, in rising order of what it may take from the others.
-package enum ACLStanding: Int, Comparable, Sendable {
+package enum ACLStanding: Int, Sendable {
     /// Nobody that this side knows.
     case stranger
     /// It is under an address that anybody who heard it can use.
     case named
     /// It has encrypted the link with a key that this side keeps.
     case proven
-
-    package static func < (a: Self, b: Self) -> Bool { a.rawValue < b.rawValue }
 }
 
 /// Cuts L2CAP PDUs into packets that fit the controller's buffers, sends no more of them than there are buffers, and
@@ -155,8 +153,9 @@ package struct ACLSendQueue: Sendable {
     }
 
     /// A link whose peer is out of range must not fill the controller: for each other link that has nothing there, one
-    /// buffer stays free, up to half of them all, and one for a link that is still to come. Nor may those who have proved nothing, however many they are and though
-    /// nobody else is here: who comes under a known name finds a buffer, and who proves to be that peer another one.
+    /// buffer stays free, up to half of them all, and one for a link that is still to come. Nor may those who have proved
+    /// nothing, however many they are and though nobody else is here: who comes under a known name finds a buffer, and who
+    /// proves to be that peer another one.
     private func mayServe(_ index: Int) -> Bool {
         let half = buffers.packetCount / 2
         var kept = min(ACLStanding.proven.rawValue - links[index].standing.rawValue, half)

@@ -42,6 +42,17 @@ struct StandstillTests {
         return (theDoor, theKey, try #require(theDoor.characteristic(Door.notifying)))
     }
 
+    /// A door on a queue, connected to a key that has discovered it.
+    private func discovered() throws -> (Door, Key) {
+        var door: Door?
+        var key: Key?
+        lock.launch { door = Door($0, queue: queue) }
+        pocket.launch { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        #expect(run { theKey.has("characteristics") })
+        return (theDoor, theKey)
+    }
+
     @Test("Notifications: as many as the bound are kept for the app, the others are lost, and the link stands")
     func notifications() throws {
         let (theDoor, theKey, notifying) = try subscribed()
@@ -125,12 +136,7 @@ struct StandstillTests {
         "A central that never stops subscribing loses its link, and the app counts neither it nor its links afterwards"
     )
     func subscriptions() throws {
-        var door: Door?
-        var key: Key?
-        lock.launch { door = Door($0, queue: queue) }
-        pocket.launch { key = Key($0) }
-        let (theDoor, theKey) = (try #require(door), try #require(key))
-        #expect(run { theKey.has("characteristics") })
+        let (theDoor, theKey) = try discovered()
         let notifying = try #require(theKey.characteristic(Door.notifying))
         let backlog = try #require(theDoor.centrals.first).backlog
         queue.suspend()
@@ -184,12 +190,7 @@ struct StandstillTests {
         "Commands are dropped beyond the bound, a request is refused for want of resources, and later ones are answered"
     )
     func writes() throws {
-        var door: Door?
-        var key: Key?
-        lock.launch { door = Door($0, queue: queue) }
-        pocket.launch { key = Key($0) }
-        let (theDoor, theKey) = (try #require(door), try #require(key))
-        #expect(run { theKey.has("characteristics") })
+        let (theDoor, theKey) = try discovered()
         let writable = try #require(theKey.characteristic(Door.writable))
         queue.suspend()
         for _ in 0...Backlog.callbacksMaximum {

@@ -14,6 +14,11 @@ extension Host {
     /// Links that there can be at once, as far as that is known: no command tells what a controller has room for.
     private var slots: Int { min(configuration.linksMaximum, controller.connectionsMaximum ?? .max) }
 
+    /// Every slot is taken, and none about to be free: a link that is ending frees its own.
+    private var isEverySlotTaken: Bool {
+        links.count >= slots && !linksInOrder.contains(where: \.isDisconnecting)
+    }
+
     func hasSlot(for address: DeviceAddress, _ role: LinkRole, isReplaced: Bool) -> Bool {
         let others = links.count - (isReplaced ? 1 : 0)
         if let maximum = controller.connectionsMaximum {
@@ -34,7 +39,7 @@ extension Host {
             return
         }
         controller.connectionsMaximum = connections
-        guard links.count >= slots, !linksInOrder.contains(where: \.isDisconnecting) else { return }
+        guard isEverySlotTaken else { return }
         let centrals = linksInOrder.filter { $0.role == .peripheral }
         guard centrals.allSatisfy({ $0.identity == nil }) else { return }
         if let last = centrals.last(where: { !$0.pairing.isPairing }) {
@@ -50,9 +55,9 @@ extension Host {
     /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.
     package static let unprovenInLastSlotMilliseconds: UInt64 = 30_000
 
-    /// The newest of them: those who were there before it kept nobody out. One that is ending frees its slot already.
+    /// The newest of them: those who were there before it kept nobody out.
     private var unprovenInLastSlot: Link? {
-        guard slots > 1, links.count >= slots, !linksInOrder.contains(where: \.isDisconnecting) else { return nil }
+        guard slots > 1, isEverySlotTaken else { return nil }
         return linksInOrder.last { $0.role == .peripheral && $0.isImpostorPossible && !$0.pairing.isPairing }
     }
 

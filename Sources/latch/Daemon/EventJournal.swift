@@ -15,10 +15,10 @@ final class EventJournal {
     private var streams: [ObjectIdentifier: ControlExchange] = [:]
     private var sequence: UInt64 = 0
 
-    init(log: Log, path: String?, octetsMaximum: Int = fileOctetsMaximum) throws(Failure) {
+    init(log: Log, path: String?) throws(Failure) {
         self.log = log
         guard let path else { return }
-        file = JournalFile(path, octetsMaximum: octetsMaximum)
+        file = JournalFile(path, octetsMaximum: Self.fileOctetsMaximum)
         guard file != nil else {
             throw Failure(
                 .state,
