@@ -59,6 +59,62 @@ struct AttackTests {
         try expectDead(restarted, 1, command)
     }
 
+    enum Word: CaseIterable { case proof, keyStatus, signedCommand, encryptedCommand, refusedCommand }
+
+    /// Alice speaks on a link of her own while somebody else's link, under her address, has a challenge.
+    private func speak(_ word: Word, _ bench: inout LockBench) throws {
+        let own = LockLink(rawValue: 2)
+        func lock(_ challenge: Challenge) -> LockCommand { LockCommand(operation: .lock, challenge: challenge.id) }
+        switch word {
+        case .proof: bench.put(.encrypted(own, claim(alice)))
+        case .keyStatus: bench.put(.controlPoint(own, ControlPointRequest(opcode: .keyStatus).encoded))
+        case .signedCommand: bench.signed(2, lock(try bench.challenge(2)))
+        case .encryptedCommand: bench.encrypted(2, lock(try bench.challenge(2)))
+        case .refusedCommand: bench.signed(2, lock(Challenge(id: ChallengeID(bits: 1), remainingLife: 1, flags: [])))
+        }
+    }
+
+    @Test(
+        "Held back on another link: dead once the bond's key has spoken on its own, whatever it said",
+        arguments: Word.allCases)
+    func heldBack(_ word: Word) throws {
+        for isHeldAfterProof in [false, true] {
+            var bench = LockBench()
+            if !isHeldAfterProof { bench.connect(1, to: [.receipt]) }
+            if word == .keyStatus || word == .encryptedCommand {
+                bench.connectEncrypted(2)
+                bench.put(.challengeRead(LockLink(rawValue: 2)))
+            } else {
+                bench.connect(2, to: [.challenge])
+            }
+            let own = bench.outputs
+            if isHeldAfterProof { bench.connect(1, to: [.receipt]) }
+            bench.put(.challengeRead(LockLink(rawValue: 1)))
+            let held = unlock(try bench.challenge(1))
+            bench.outputs = own
+            try speak(word, &bench)
+            try settle(&bench)
+            bench.signed(1, held, counter: 9)
+            try expectDead(bench, 1, held)
+        }
+    }
+
+    @Test("Held back: another bond's challenges live on, and a subscriber whose challenge died gets another at once")
+    func heldBackByOthers() throws {
+        var bench = LockBench()
+        bench.connect(1, bob)
+        let command = LockCommand(operation: .lock, challenge: try bench.challenge(1).id)
+        bench.connect(2)
+        bench.connectEncrypted(3)
+        #expect(bench.machine.deadline.map { $0 <= bench.now } == true)
+        bench.put(.timerFired)
+        let fresh = try bench.challenge(2)
+        bench.signed(1, command)
+        #expect(try bench.receipt(1, bond: bob, answering: command.challenge).result != .challengeDead)
+        bench.signed(2, LockCommand(operation: .lock, challenge: fresh.id))
+        #expect(try bench.receipt(2, answering: fresh.id).result != .challengeDead)
+    }
+
     @Test("Delayed: dead at the instant of its expiry, alive one millisecond before")
     func delayed() throws {
         var bench = LockBench()

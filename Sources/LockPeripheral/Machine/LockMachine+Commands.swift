@@ -8,6 +8,7 @@ extension LockMachine {
             let command = try? LockCommand(exactly: octets)
         else { return }
         let isAnswered = links[link]?.challenges.use(command.challenge, now: turn.now) ?? false
+        voidChallenges(of: claim.bond, besides: link)
         #if LATCH_PLANTS
         let isLive = isAnswered || Plant.active == .replay
         #else

@@ -26,7 +26,16 @@ extension LockMachine {
         watchCredentials(&turn)
         // Flags and what a challenge admits have changed: what was issued in clear is not answered under encryption.
         links[link]?.challenges = ChallengeBook()
+        voidChallenges(of: claim.bond, besides: link)
         renewChallenge(link, &turn)
+    }
+
+    /// A challenge belongs to a link, and a command to a bond. The bond's own key has spoken on `link`: it may believe from
+    /// now on that what it signed on another link, and what somebody held back there, was not taken.
+    mutating func voidChallenges(of bond: UInt64, besides link: LockLink) {
+        for other in links.keys where other != link && links[other]?.claim?.bond == bond {
+            links[other]?.challenges = ChallengeBook()
+        }
     }
 
     /// Who may do something stays; who may not, or not any more, has a while.
@@ -112,6 +121,8 @@ extension LockMachine {
         guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond,
             let request = try? ControlPointRequest(exactly: octets)
         else { return }
+        // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
+        voidChallenges(of: bond, besides: link)
         let response = answer(request, bond: bond, wallClockSeconds: turn.moment.wallClockSeconds)
         turn.act(.indicateControlPoint(link, response.encoded))
     }

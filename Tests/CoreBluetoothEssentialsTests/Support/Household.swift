@@ -38,7 +38,15 @@ final class Household {
     private var impostor: Machine?
     private var stranger: ConnectableStranger?
 
-    init(auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum) throws {
+    private let bolt: any Actuator
+    private let settings: LockSettings
+
+    init(
+        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, bolt: (any Actuator)? = nil,
+        settings: LockSettings = LockSettings()
+    ) throws {
+        self.bolt = bolt ?? StillBolt()
+        self.settings = settings
         lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
         door = world.add("door", seed: Self.doorSeed)
         pocket = world.add("pocket", seed: 52)
@@ -51,8 +59,8 @@ final class Household {
         door.launch { bluetooth in
             guard let host = door.host else { return }
             lock = try? LockDaemon(
-                .init(restoreIdentifier: "lock", name: "Front", settings: LockSettings(), boot: boot), host: host,
-                bluetooth: bluetooth, store: lockStore, actuator: StillBolt(),
+                .init(restoreIdentifier: "lock", name: "Front", settings: settings, boot: boot), host: host,
+                bluetooth: bluetooth, store: lockStore, actuator: bolt,
                 surroundings: .init(
                     random: { [unowned self] in
                         random = random &* 0x9E37_79B9_7F4A_7C15 &+ 1

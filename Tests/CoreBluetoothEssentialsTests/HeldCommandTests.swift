@@ -1,0 +1,87 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockCentral
+import LockProtocol
+import Testing
+
+@testable import LockPeripheral
+
+/// Movements that happened, as metal keeps them.
+private final class Metal: MovementJournal {
+    private(set) var movements: [Movement] = []
+    private(set) var last: BoltJournal.Line?
+
+    func append(_ order: ActuatorOrder, now: Instant) {
+        movements.append(order.movement)
+        last = BoltJournal.Line(
+            sequence: UInt64(movements.count), at: now, process: 1, intent: order.intent, command: order.command,
+            movement: order.movement)
+    }
+
+    func settle() {}
+}
+
+/// Somebody stands between the key and the lock, on clear links with both: takes a challenge from the lock under the key's
+/// address, has the key sign for it at the lock's address, and keeps what the key signed.
+@Suite("Attack: a signed command that is held back")
+struct HeldCommandTests {
+    enum Key: CaseIterable { case present, gone }
+
+    @Test(
+        "It opens nothing once the lock has told the key, over encryption, that it was not taken",
+        arguments: Key.allCases)
+    func afterKeyStatus(_ key: Key) throws {
+        let metal = Metal()
+        let household = try Household(
+            bolt: SimulatedBolt(journal: metal, travelMilliseconds: 100), settings: LockSettings(relockSeconds: 1))
+        try household.enrollToTheEnd("alice")
+        let world = household.world
+        let lockAddress = try #require(household.door.host?.addressOnAir)
+        let keyAddress = try #require(household.pocket.host?.addressOnAir)
+        let tree = try #require(household.lock?.tree)
+        let challengeHandle = try #require(tree.challenge.valueHandle)
+
+        let intruder = Intruder(world)
+        intruder.connect(to: lockAddress, as: keyAddress)
+        let taken = world.now
+        var challenge: [UInt8]?
+        intruder.run(1_000) {
+            challenge = intruder.heard(.central).last { $0.first == 0x1B && $0.count == 11 }
+            return challenge != nil
+        }
+        let harvested = try #require(challenge)
+        #expect(Array(harvested[1...2]) == [UInt8(challengeHandle.rawValue), 0])
+
+        world.cut(household.door, household.pocket)
+        intruder.advertise(as: lockAddress)
+        var isOver = false
+        household.call(household.pocket) {
+            household.key?.command(.unlock, lock: nil, waitMilliseconds: 10_000) {
+                if case .outcome(.done) = $0 { isOver = true }
+            }
+        }
+        try #require(intruder.run(2_000) { intruder.isConnected(.peripheral) })
+        intruder.send(harvested, .peripheral)
+        var signed: [UInt8]?
+        intruder.run(1_000) {
+            signed = intruder.heard(.peripheral).first { $0.first == 0xD2 }
+            return signed != nil
+        }
+        let held = try #require(signed)
+        intruder.disconnect(.peripheral)
+        world.join(household.door, household.pocket)
+        try #require(world.run(forMilliseconds: 3_000) { isOver })
+        // The bolt goes back by itself: the key signs nothing more, whose counter would make the held one's stale.
+        try #require(world.run(forMilliseconds: 2_000) { household.lock?.status.bolt == .locked })
+        #expect(metal.movements == [.unlock, .lock])
+        if key == .gone { household.killKey() }
+
+        #expect(intruder.isConnected(.central))
+        #expect(world.now.milliseconds(since: taken) < LockSettings().challengeLifeMilliseconds - 500)
+        intruder.send(held, .central)
+        world.run(forMilliseconds: 3_000)
+        #expect(metal.movements == [.unlock, .lock])
+        #expect(household.lock?.status.bolt == .locked)
+    }
+}
