@@ -10,15 +10,21 @@ final class ControlConnection {
     private let descriptor: Int32
     private let loop: any ReadinessLoop
     private let handler: ControlServer.Handler
+    private let release: ControlServer.Release
+    private var unreleased = 0
     private var framer = LineFramer()
     private var unsent: [UInt8] = []
     private var closesWhenSent = false
     private var isOpen = true
 
-    init(descriptor: Int32, arrival: UInt64, loop: any ReadinessLoop, handler: @escaping ControlServer.Handler) {
+    init(
+        descriptor: Int32, arrival: UInt64, loop: any ReadinessLoop, release: @escaping ControlServer.Release,
+        handler: @escaping ControlServer.Handler
+    ) {
         self.descriptor = descriptor
         self.arrival = arrival
         self.loop = loop
+        self.release = release
         self.handler = handler
     }
 
@@ -71,9 +77,23 @@ final class ControlConnection {
 
     private func refuse(_ failure: ControlFailure) { write(ControlReply.error(failure).line) }
 
+    /// Whether nobody waits for anything here.
+    var isIdle: Bool { exchange == nil && unreleased == 0 }
+
+    /// Whatever a reply says may rest on what is not on disk yet. The next request need not wait for that.
     fileprivate func send(_ reply: ControlReply) {
         if reply.isFinal { exchange = nil }
-        write(reply.line)
+        unreleased += 1
+        release { [weak self] in
+            self?.unreleased -= 1
+            self?.write(reply.line)
+        }
+    }
+
+    /// The daemon ends: nothing is committed any more that a reply could wait for.
+    func end(with failure: ControlFailure) {
+        if exchange?.isOpen == true { write(ControlReply.error(failure).line) }
+        close()
     }
 
     private func write(_ octets: [UInt8]) {

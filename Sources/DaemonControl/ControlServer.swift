@@ -14,18 +14,25 @@ package final class ControlServer {
 
     /// Takes one request line; it answers by the exchange, now or later.
     package typealias Handler = (_ line: [UInt8], _ exchange: ControlExchange) -> Void
+    /// Lets a reply go, in the order of the calls, as soon as everything that the daemon has done so far is on disk: never,
+    /// if it does not get there.
+    package typealias Release = (_ reply: @escaping () -> Void) -> Void
 
     private let socket: ControlSocket
     private let loop: any ReadinessLoop
+    private let release: Release
     private let handler: Handler
     private var clients: [Int32: ControlConnection] = [:]
     private var arrivals: UInt64 = 0
     private var isClosed = false
 
     /// From its return on clients can connect.
-    package init(path: String, loop: any ReadinessLoop, handler: @escaping Handler) throws(ControlSocketError) {
+    package init(
+        path: String, loop: any ReadinessLoop, release: @escaping Release, handler: @escaping Handler
+    ) throws(ControlSocketError) {
         socket = try ControlSocket(binding: path)
         self.loop = loop
+        self.release = release
         self.handler = handler
         let watched = loop.watch(socket.descriptor, for: .readable) { [weak self] _ in self?.acceptWaiting() }
         guard watched else {
@@ -41,8 +48,7 @@ package final class ControlServer {
         isClosed = true
         loop.unwatch(socket.descriptor)
         for client in clients.values {
-            client.exchange?.fail(ControlFailure(.stopping, "the daemon is ending"))
-            client.close()
+            client.end(with: ControlFailure(.stopping, "the daemon is ending"))
         }
         clients.removeAll()
     }
@@ -59,7 +65,7 @@ package final class ControlServer {
 
     private func admit(_ descriptor: Int32) {
         if clients.count >= Self.maximumClients {
-            let idle = clients.values.filter { $0.exchange == nil }.min { $0.arrival < $1.arrival }
+            let idle = clients.values.filter(\.isIdle).min { $0.arrival < $1.arrival }
             guard let idle else {
                 let line = ControlReply.error(ControlFailure(.busy, "too many clients at once: try again")).line
                 _ = send(descriptor, line, line.count, latch_message_flags())
@@ -69,7 +75,8 @@ package final class ControlServer {
             idle.close()
         }
         arrivals += 1
-        let connection = ControlConnection(descriptor: descriptor, arrival: arrivals, loop: loop, handler: handler)
+        let connection = ControlConnection(
+            descriptor: descriptor, arrival: arrivals, loop: loop, release: release, handler: handler)
         connection.onClosed = { [weak self] in self?.clients[descriptor] = nil }
         clients[descriptor] = connection
         if !connection.start() { connection.close() }

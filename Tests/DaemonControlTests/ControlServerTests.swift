@@ -74,7 +74,7 @@ struct ControlServerTests {
     }
 
     private func serve(_ handler: Handler) throws -> ControlServer {
-        try ControlServer(path: directory.socket, loop: loop) { handler.handle($0, $1) }
+        try ControlServer(path: directory.socket, loop: loop, release: { $0() }) { handler.handle($0, $1) }
     }
 
     @Test("a request is answered by events and then one result")
@@ -95,6 +95,43 @@ struct ControlServerTests {
         #expect(client.hear().lines.count == 2)
         server.close()
         #expect(client.hear().isClosed)
+    }
+
+    /// An iteration of a daemon that has not been committed yet.
+    private final class Iteration {
+        var held: [() -> Void] = []
+        func commit() {
+            for reply in held { reply() }
+            held = []
+        }
+    }
+
+    @Test(
+        "nothing is said before it is on disk: events, results and failures wait for the commit, and keep their order")
+    func behindTheCommit() throws {
+        let iteration = Iteration()
+        let server = try ControlServer(path: directory.socket, loop: loop, release: { iteration.held.append($0) }) {
+            line, exchange in
+            exchange.event("heard", [:])
+            if line == Array("bad".utf8) {
+                exchange.fail(ControlFailure(.refused, "no"))
+            } else {
+                exchange.finish(["answer": "yes"])
+            }
+        }
+        let client = RawClient(directory.socket)
+        client.say("good\nbad\n")
+        loop.settle()
+        #expect(client.hear() == ([], false))
+        iteration.commit()
+        let heard = ControlReply.event("heard", [:])
+        let refused = ControlReply.error(ControlFailure(.refused, "no"))
+        #expect(client.hear() == ([heard, .result(["answer": "yes"]), heard, refused], false))
+        client.say("good\n")
+        loop.settle()
+        server.close()
+        #expect(client.hear() == ([], true), "what was never committed is never said")
+        iteration.commit()
     }
 
     @Test("the socket is its owner's alone, and its name goes with the server")
@@ -135,7 +172,7 @@ struct ControlServerTests {
     func longPath() {
         let path = directory.path + "/" + String(repeating: "a", count: 120)
         let error = #expect(throws: ControlSocketError.self) {
-            try ControlServer(path: path, loop: loop) { _, _ in }
+            try ControlServer(path: path, loop: loop, release: { $0() }) { _, _ in }
         }
         #expect(error?.description.contains("107") == true)
     }

@@ -20,6 +20,8 @@ final class Daemon {
 
     deinit { kill() }
 
+    var pid: pid_t { process.processIdentifier }
+
     func kill() {
         if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()

@@ -85,7 +85,9 @@ final class DaemonRuntime {
     /// Answers operators. `handle` runs in an iteration of the loop, and throws what the operator is to read.
     func serveControl(_ handle: @escaping ([UInt8], ControlExchange) throws(ControlFailure) -> Void) throws {
         let path = plan.directory.controlSocket(plan.role)
-        control = try ControlServer(path: path, loop: EventLoopReadiness(loop)) { [host] line, exchange in
+        control = try ControlServer(
+            path: path, loop: EventLoopReadiness(loop), release: { [host] in host.afterCommit($0) }
+        ) { [host] line, exchange in
             host.beginIteration(now: SystemClock.now())
             do throws(ControlFailure) { try handle(line, exchange) } catch { exchange.fail(error) }
         }
