@@ -3,6 +3,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case status
     /// Holds the enrolment window open for one credential. Events say what happens; the exchange ends with the window.
     case enroll(Enrolment)
+    /// Disables, enables or removes a credential.
+    case administer(Administration)
     /// Every state transition from now on, until the client goes.
     case events
     /// Ends the daemon cleanly.
@@ -33,6 +35,19 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         }
     }
 
+    package struct Administration: Equatable, Sendable {
+        package enum Act: String, CaseIterable, Sendable { case disable, enable, remove }
+
+        package var act: Act
+        /// The operator's name for whom it concerns.
+        package var credential: String
+
+        package init(_ act: Act, credential: String) {
+            self.act = act
+            self.credential = credential
+        }
+    }
+
     package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
         switch name {
         case "status": self = .status
@@ -45,7 +60,12 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             let seconds = try fields.number(
                 "seconds", in: 1...Enrolment.maximumWindowSeconds, default: Enrolment.defaultWindowSeconds)
             self = .enroll(Enrolment(credential: credential, method: method, role: role, seconds: seconds))
-        default: throw .unknown(name, known: ["status", "enroll", "events", "stop"])
+        default:
+            let acts = Administration.Act.allCases
+            guard let act = Administration.Act(rawValue: name) else {
+                throw .unknown(name, known: ["status", "enroll"] + acts.map(\.rawValue) + ["events", "stop"])
+            }
+            self = .administer(Administration(act, credential: try fields.text("credential")))
         }
     }
 
@@ -54,6 +74,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .status: ("status", [:])
         case .events: ("events", [:])
         case .stop: ("stop", [:])
+        case .administer(let administration):
+            (administration.act.rawValue, ["credential": .string(administration.credential)])
         case .enroll(let enrolment):
             (
                 "enroll",

@@ -9,7 +9,8 @@ struct RequestTests {
 
     @Test(
         "requests to the lock are read back",
-        arguments: [PeripheralRequest.status, .events, .stop, .enroll(enrolment)])
+        arguments: [PeripheralRequest.status, .events, .stop, .enroll(enrolment)]
+            + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) })
     func peripheral(request: PeripheralRequest) throws {
         #expect(try PeripheralRequest(line: request.line.dropLast().map { $0 }) == request)
         #expect(request.line.last == UInt8(ascii: "\n"))

@@ -22,6 +22,42 @@ struct OperatorTests {
         return client
     }
 
+    @Test("disable refuses the next command, enable takes it back, remove leaves nothing; each says what it did")
+    func revocation() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna", role: "owner")
+        func administer(_ act: String, _ name: String = "anna") throws -> Program.Outcome {
+            try bench.latch("peripheral", act, "lock", ["--credential", name])
+        }
+        let unlock = { try bench.latch("central", "unlock", "key", ["--wait", "3"]) }
+        #expect(try administer("disable").output == "anna: disabled\n")
+        #expect(try administer("disable").output == "anna: disabled already\n")
+        let refused = try unlock()
+        #expect(refused.status == ExitCode.refused.rawValue && refused.errors.contains("not permitted"), "\(refused)")
+        let status = try bench.latch("peripheral", "status", "lock").output
+        #expect(status.contains("enabled: false") && status.contains("bolt: locked"))
+        let unknown = try administer("remove", "ana")
+        #expect(unknown.status == ExitCode.refused.rawValue)
+        #expect(unknown.errors == "latch: no credential is called \"ana\": there are anna\n")
+        #expect(try bench.latch("peripheral", "remove", "lock").status == ExitCode.usage.rawValue)
+
+        #expect(try administer("enable").output == "anna: enabled\n")
+        #expect(try unlock().status == 0)
+        #expect(try bench.latch("central", "lock", "key").status == 0)
+        let removal = try bench.latch("peripheral", "remove", "lock", ["--credential", "anna", "--json"])
+        #expect(removal.output.contains(#""state":"removed""#), "\(removal)")
+        #expect(try bench.roles().isEmpty)
+        #expect(try unlock().status != 0)
+        #expect(try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked"))
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
+        #expect(try bench.latch("state", "check", "lock").output.contains("faults: []"))
+        let kept = try bench.latch("state", "inspect", "lock", ["--json"]).output
+        #expect(!kept.contains("anna"), "but for the audit, whose records are octets")
+    }
+
     @Test("a status says nothing of a credential whose commit never came")
     func uncommitted() throws {
         let bench = try Bench()

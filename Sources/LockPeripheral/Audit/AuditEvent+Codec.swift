@@ -39,6 +39,7 @@ extension AuditEvent: WireCodable {
         case bolt = 6
         case door = 7
         case launched = 8
+        case administered = 9
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -65,6 +66,7 @@ extension AuditEvent: WireCodable {
             self = .bolt(position)
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
+        case .administered: self = try Self.readAdministered(&reader)
         }
     }
 
@@ -95,6 +97,26 @@ extension AuditEvent: WireCodable {
             begin(.door)
             writer.write(door.rawValue)
         case .launched: begin(.launched)
+        case .administered(let credential, let name, let act):
+            begin(.administered)
+            writer.write(act.rawValue)
+            writer.write(credential.rawValue)
+            let octets = Array(name.utf8)
+            writer.write(UInt8(truncatingIfNeeded: octets.count))
+            writer.write(octets)
         }
+    }
+
+    private static func readAdministered(_ reader: inout ByteReader) throws(DecodingError) -> Self {
+        guard let act = CredentialAct(rawValue: try reader.readUInt8()) else {
+            throw .invalidValue(field: "credential act")
+        }
+        let credential = CredentialID(rawValue: try reader.readUInt64())
+        let count = Int(try reader.readUInt8())
+        let octets = try reader.readBytes(count)
+        guard count <= Credential.nameOctetsMaximum, let name = String(validating: octets, as: UTF8.self) else {
+            throw .invalidValue(field: "credential name")
+        }
+        return .administered(credential, name: name, act)
     }
 }

@@ -51,6 +51,15 @@ package enum AuditEvent: Hashable, Sendable {
     case door(DoorCode)
     /// The lock's program began, in the record's boot.
     case launched
+    /// An operator changed what a credential may do. By its name too: a credential that is removed stands nowhere else.
+    case administered(CredentialID, name: String, CredentialAct)
+}
+
+/// What an operator does to a credential. Kept by its number.
+package enum CredentialAct: UInt8, Sendable, CaseIterable {
+    case disabled = 1
+    case enabled = 2
+    case removed = 3
 }
 
 /// One link of the audit's chain.

@@ -138,6 +138,9 @@ extension LockDaemon {
             if challengeRead != nil { peripheral.respond(to: request, withResult: .unlikelyError) }
             challengeRead = nil
         } else if request.characteristic === tree.lockState {
+            guard machine.isEntitled(LockLink(link)) else {
+                return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+            }
             let state = LockState(bolt: machine.state.bolt, door: machine.state.door, result: .done, answered: 0)
             request.value = Data(state.encoded)
             peripheral.respond(to: request, withResult: .success)

@@ -134,7 +134,11 @@ extension LockDaemon {
         for offer in named where offer.bond == nil && offer.id != enrolled.id {
             feed(.administration(.credentialRemoved(offer.id)))
         }
-        if let former { feed(.administration(.bondForgotten(former))) }
+        if let former {
+            feed(.administration(.bondForgotten(former)))
+            // The device that had the credential until now is nobody's any more.
+            host.deleteBond(BondID(Int64(bitPattern: former)))
+        }
         dropLatecomers(to: bond)
         tell(.enrolled(credential: credential.name, bond.id))
         if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }

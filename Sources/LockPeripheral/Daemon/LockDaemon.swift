@@ -113,6 +113,7 @@ package final class LockDaemon {
         }
         self.machine = machine
         carryOut(outputs)
+        deleteOrphanedBonds()
         armTimers()
         tell(.bolt(machine.state.bolt, machine.state.door))
     }

@@ -96,10 +96,10 @@ extension LockMachine {
     /// Tells whoever asked, by the path that the link's posture allows.
     mutating func answer(_ link: LockLink, _ result: LockResult, _ challenge: ChallengeID, _ turn: inout LockTurn) {
         guard let state = links[link], let claim = state.claim, state.posture != .leaving else { return }
-        // A harvested command proves nothing about now, and learns nothing either.
-        let isDead = result == .challengeDead
+        // A harvested command proves nothing about now, and learns nothing either; nor does who was sent away.
+        let isTold = result != .challengeDead && isEnabled(claim.bond)
         let content = LockState(
-            bolt: isDead ? .unknown : bolt.code, door: isDead ? .unknown : bolt.door, result: result,
+            bolt: isTold ? bolt.code : .unknown, door: isTold ? bolt.door : .unknown, result: result,
             answered: challenge.prefix)
         if state.isEncrypted {
             if state.subscriptions.contains(.lockState) { turn.act(.notifyLockState(link, content.encoded)) }

@@ -45,8 +45,8 @@ extension LockMachine {
             guard case .encrypted(let dropAt) = links[link]?.posture, let bond = links[link]?.claim?.bond else {
                 continue
             }
-            let isEnabled = credential(of: bond)?.isEnabled ?? false
-            links[link]?.posture = .encrypted(dropAt: isEnabled ? nil : dropAt ?? end)
+            let isEntitled = isEnabled(bond)
+            links[link]?.posture = .encrypted(dropAt: isEntitled ? nil : dropAt ?? end)
         }
     }
 
@@ -143,6 +143,15 @@ extension LockMachine {
             role: credential.role.rawValue, rights: credential.role.rights, lastCommand: lastCommands[bond])
         return ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
     }
+
+    /// Whether a link may be told how bolt and door stand: it is proven, and its bond's credential is enabled.
+    package func isEntitled(_ link: LockLink) -> Bool { links[link].map(isEntitled) ?? false }
+
+    func isEntitled(_ state: LinkState) -> Bool {
+        state.isEncrypted && state.claim.map { isEnabled($0.bond) } ?? false
+    }
+
+    func isEnabled(_ bond: UInt64) -> Bool { credential(of: bond)?.isEnabled ?? false }
 
     /// Should two name the same bond, the older one counts.
     func credential(of bond: UInt64) -> Credential? {

@@ -130,11 +130,11 @@ extension LockMachine {
         turn.persist(.relock(deadline))
     }
 
-    /// Tells the shell, and every proven link that subscribed to Lock State, how bolt and door stand now.
+    /// Tells the shell, and every entitled link that subscribed to Lock State, how bolt and door stand now.
     func tellState(except told: LockLink?, _ turn: inout LockTurn) {
         turn.act(.stateChanged(bolt.code, bolt.door))
         let octets = LockState(bolt: bolt.code, door: bolt.door, result: .done, answered: 0).encoded
-        for link in sortedLinks(where: { $0.isEncrypted && $0.subscriptions.contains(.lockState) }) where link != told {
+        for link in sortedLinks(where: { isEntitled($0) && $0.subscriptions.contains(.lockState) }) where link != told {
             turn.act(.notifyLockState(link, octets))
         }
     }

@@ -107,12 +107,34 @@ package struct LockMachine {
         case .settings(let settings):
             self.settings = settings
             turn.persist(.settings(settings))
-        case .bondForgotten(let bond):
-            lastCommands[bond] = nil
-            counters[bond] = nil
-            refusals[bond] = nil
-            turn.persist(.bondForgotten(bond))
-            for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }
+        case .named(let name, let act): administer(name, act, &turn)
+        case .bondForgotten(let bond): forgetBond(bond, &turn)
         }
+    }
+
+    private mutating func administer(_ name: String, _ act: CredentialAct, _ turn: inout LockTurn) {
+        for credential in credentials.values.filter({ $0.name == name }).sorted(by: { $0.id.rawValue < $1.id.rawValue })
+        {
+            switch act {
+            case .disabled, .enabled:
+                guard credential.isEnabled != (act == .enabled) else { continue }
+                credentials[credential.id]?.isEnabled = act == .enabled
+                if let changed = credentials[credential.id] { turn.persist(.credential(changed)) }
+            case .removed:
+                credentials[credential.id] = nil
+                turn.persist(.credentialRemoved(credential.id))
+                if let bond = credential.bond { forgetBond(bond, &turn) }
+            }
+            audit(.administered(credential.id, name: name, act), &turn)
+        }
+        watchCredentials(&turn)
+    }
+
+    private mutating func forgetBond(_ bond: UInt64, _ turn: inout LockTurn) {
+        lastCommands[bond] = nil
+        counters[bond] = nil
+        refusals[bond] = nil
+        turn.persist(.bondForgotten(bond))
+        for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }
     }
 }

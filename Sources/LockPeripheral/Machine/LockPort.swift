@@ -65,6 +65,8 @@ package enum LockInput: Sendable {
 package enum LockAdministration: Hashable, Sendable {
     case credential(Credential)
     case credentialRemoved(CredentialID)
+    /// What an operator does to everything of this name, on the audit's record.
+    case named(String, CredentialAct)
     case settings(LockSettings)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)

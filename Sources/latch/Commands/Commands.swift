@@ -2,7 +2,8 @@
 enum Commands {
     static let all: [CommandSpec] =
         [
-            PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.status, PeripheralCommands.stop,
+            PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.disable, PeripheralCommands.enable,
+            PeripheralCommands.remove, PeripheralCommands.status, PeripheralCommands.stop,
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
         ] + StateCommands.all + [RadioCommand.radio, DrillCommands.drill]

@@ -59,6 +59,21 @@ enum PeripheralCommands {
         ) { _ in Output.line("enrolled: \(enrolment.credential)") }
     }
 
+    static let disable = administration(
+        .disable, "Let a credential do nothing, until it is enabled again.",
+        [
+            "Its next command is refused, on every link, and it is told nothing of the bolt any more. Its key stays paired. "
+                + "The audit says who was disabled and when."
+        ])
+    static let enable = administration(
+        .enable, "Let a credential do again what its role may do.", ["The audit says who was enabled and when."])
+    static let remove = administration(
+        .remove, "Remove a credential with its key, for good.",
+        [
+            "Its bond and its rights are gone and its links are ended at once. Who is to open again has to enrol again. The "
+                + "audit says who was removed and when."
+        ])
+
     static let status = CommandSpec(
         path: ["peripheral", "status"], summary: "Say what a running lock is doing.",
         options: [Commands.state, Commands.json], examples: ["latch peripheral status --state /var/lib/latch --json"]
@@ -71,6 +86,28 @@ enum PeripheralCommands {
         options: [Commands.state, Commands.json], examples: ["latch peripheral stop --state /var/lib/latch"]
     ) { arguments in
         try ControlCommand.run(PeripheralRequest.stop, role: .peripheral, arguments: arguments) { _ in }
+    }
+
+    private static func administration(
+        _ act: PeripheralRequest.Administration.Act, _ summary: String, _ details: [String]
+    ) -> CommandSpec {
+        CommandSpec(
+            path: ["peripheral", act.rawValue], summary: summary, details: details,
+            options: [
+                Commands.state,
+                .value("credential", "NAME", "Whom it concerns, as named at enrolment.", isRequired: true),
+                Commands.json,
+            ],
+            examples: ["latch peripheral \(act.rawValue) --state /var/lib/latch --credential anna"]
+        ) { arguments in
+            let request = PeripheralRequest.Administration(act, credential: try arguments.required("credential"))
+            return try ControlCommand.run(
+                PeripheralRequest.administer(request), role: .peripheral, arguments: arguments
+            ) { result in
+                let was = result["changed"] == .bool(false) ? " already" : ""
+                Output.line("\(request.credential): \(result["state"]?.string ?? "")\(was)")
+            }
+        }
     }
 
     private static func showEnrolment(_ event: String, _ fields: JSONObject) {

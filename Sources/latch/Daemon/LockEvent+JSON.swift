@@ -65,6 +65,10 @@ extension AuditRecord {
             fields["what"] = "door"
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
+        case .administered(_, let name, let act):
+            fields["what"] = "administered"
+            fields["credential"] = .string(name)
+            fields["act"] = .string("\(act)")
         }
         return fields
     }

@@ -96,6 +96,30 @@ final class PeripheralDaemon {
             exchange.finish(["stopping": true])
             runtime.stop()
         case .enroll(let enrolment): try enroll(enrolment, exchange)
+        case .administer(let administration): try administer(administration, exchange)
+        }
+    }
+
+    private func administer(
+        _ administration: PeripheralRequest.Administration, _ exchange: ControlExchange
+    ) throws(ControlFailure) {
+        let act: CredentialAct =
+            switch administration.act {
+            case .disable: .disabled
+            case .enable: .enabled
+            case .remove: .removed
+            }
+        do throws(RevocationRefusal) {
+            let isChanged = try lock.administer(administration.credential, act)
+            exchange.finish([
+                "credential": .string(administration.credential), "state": .string("\(act)"),
+                "changed": .bool(isChanged),
+            ])
+        } catch {
+            switch error {
+            case .unknown: throw ControlFailure(.notFound, error.description)
+            case .notBegun: throw ControlFailure(.noRadio, error.description)
+            }
         }
     }
 
