@@ -5,10 +5,10 @@ import StatePersistence
 
 /// Reads what the lock keeps.
 struct LockReader {
-    let database: Database
+    let database: any StatementSource
 
     func snapshot() throws(StoreError) -> LockSnapshot {
-        var snapshot = LockSnapshot()
+        var snapshot = try duties()
         try each("SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential")
         { (row) throws(StoreError) in
             let credential = try Self.credential(row)
@@ -23,6 +23,24 @@ struct LockReader {
                 relockSeconds: try row.optionalInteger(0), lockAndGoSeconds: try row.integer(1),
                 challengeLifeMilliseconds: try row.integer(2), acceptsSigned: try row.bool(3))
         }
+        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
+            (row) throws(StoreError) in
+            snapshot.lastCommands[try row.integer(0)] = LastCommand(
+                challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
+                result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
+        }
+        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
+            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
+        }
+        try each("SELECT sequence, hash FROM lock_audit ORDER BY sequence DESC LIMIT 1") { (row) throws(StoreError) in
+            snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
+        }
+        return snapshot
+    }
+
+    /// What the bolt is owed, and nothing else: damage elsewhere does not keep the door open.
+    func duties() throws(StoreError) -> LockSnapshot {
+        var snapshot = LockSnapshot()
         try each(
             """
             SELECT id, movement, origin, bond, credential, challenge, operation, boot, deadline, phase FROM lock_intent
@@ -35,18 +53,6 @@ struct LockReader {
         try each("SELECT boot, at FROM lock_relock") { (row) throws(StoreError) in
             snapshot.relock = BootDeadline(
                 boot: BootID(bits: try row.uint128(0)), at: Instant(nanoseconds: try row.integer(1)))
-        }
-        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
-            (row) throws(StoreError) in
-            snapshot.lastCommands[try row.integer(0)] = LastCommand(
-                challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
-                result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
-        }
-        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
-            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
-        }
-        try each("SELECT sequence, hash FROM lock_audit ORDER BY sequence DESC LIMIT 1") { (row) throws(StoreError) in
-            snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
         }
         return snapshot
     }

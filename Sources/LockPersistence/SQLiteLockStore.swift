@@ -14,6 +14,12 @@ package final class SQLiteLockStore: LockStore {
         self.auditRecordsMaximum = auditRecordsMaximum
     }
 
+    /// What the last commit says that the bolt is owed: intent, relock and where it was. For a database that cannot be opened as
+    /// it should be.
+    package static func duties(at path: String) throws(StoreError) -> LockSnapshot {
+        try LockReader(database: StateLook(path: path)).duties()
+    }
+
     package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
 
     package func append(_ mutation: LockMutation) { pending.append(mutation) }

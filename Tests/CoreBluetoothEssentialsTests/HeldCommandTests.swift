@@ -11,6 +11,7 @@ import Testing
 private final class Metal: MovementJournal {
     private(set) var movements: [Movement] = []
     private(set) var last: BoltJournal.Line?
+    var lastIntended: BoltJournal.Line? { last }
 
     func append(_ order: ActuatorOrder, now: Instant) {
         movements.append(order.movement)

@@ -23,6 +23,7 @@ final class MetalJournal: MovementJournal {
     private(set) var lines: [(line: BoltJournal.Line, boot: BootID)] = []
     var boot = BootID(bits: 1)
     var last: BoltJournal.Line? { lines.last?.line }
+    var lastIntended: BoltJournal.Line? { lines.last { $0.line.isIntended }?.line }
 
     func append(_ order: ActuatorOrder, now: Instant) {
         let line = BoltJournal.Line(

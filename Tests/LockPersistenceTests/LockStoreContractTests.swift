@@ -194,7 +194,7 @@ extension LockMutation {
             let event: AuditEvent = generator.oneOf([
                 .granted(audited), .refused(audited, .notPermitted), .refusalsSuppressed(bond: bond),
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
-                .administered(id, name: "Änne", .removed),
+                .administered(id, name: "Änne", .removed), .securedUnrecorded,
             ])
             return .audit(head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1)))
         }

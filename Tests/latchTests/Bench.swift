@@ -97,7 +97,10 @@ final class Bench {
         }
     }
 
-    func path(_ name: String) -> String { directory.path + "/" + name }
+    /// Where a name is, if not in the bench's own directory: on a disk of the test's.
+    var places: [String: String] = [:]
+
+    func path(_ name: String) -> String { places[name] ?? directory.path + "/" + name }
 
     func arguments(
         _ role: String, _ state: String, transport: String? = nil, logLevel: String = "error"

@@ -45,6 +45,7 @@ package final class BoltJournal: MovementJournal {
 
     private let descriptor: Int32
     package private(set) var last: Line?
+    package private(set) var lastIntended: Line?
 
     /// Opens or makes the file, and reads where the bolt has got to.
     package init(path: String) throws {
@@ -55,6 +56,7 @@ package final class BoltJournal: MovementJournal {
             // A line without its end is a movement that had not begun when the power went.
             guard ftruncate(descriptor, off_t(whole)) == 0 else { throw Failure.io(call: "ftruncate", code: errno) }
             last = lines.last
+            lastIntended = lines.last(where: \.isIntended)
         } catch {
             close(descriptor)
             throw error
@@ -72,6 +74,7 @@ package final class BoltJournal: MovementJournal {
             throw Failure.io(call: "write", code: errno)
         }
         last = line
+        if line.isIntended { lastIntended = line }
     }
 
     package func settle() throws {
@@ -126,6 +129,8 @@ extension BoltJournal.Line {
             sequence: sequence, at: Instant(nanoseconds: nanoseconds), process: process,
             intent: IntentID(rawValue: intent), command: command, movement: movement)
     }
+
+    package var isIntended: Bool { !answers(.unrecordedLock) }
 
     /// Whether this is the movement that `order` asks for.
     package func answers(_ order: ActuatorOrder) -> Bool {

@@ -8,6 +8,8 @@ import LockProtocol
 /// commit is the only flush between a command and its receipt.
 package protocol MovementJournal: AnyObject {
     var last: BoltJournal.Line? { get }
+    /// The last one that an intent ordered: all but ``ActuatorOrder/unrecordedLock``.
+    var lastIntended: BoltJournal.Line? { get }
     /// The bolt begins to move: no kill of this process undoes it.
     func append(_ order: ActuatorOrder, now: Instant) throws
     /// Returns once everything appended is on disk: only then has a movement ended.
@@ -37,10 +39,10 @@ package final class SimulatedBolt: Actuator {
             let arrival = last.at.advanced(byMilliseconds: travelMilliseconds)
             if now < arrival { underWay = (last, arrival) }
         }
-        let performed = intent.map { asked in journal.last.map { $0.answers(ActuatorOrder(asked)) } ?? false }
+        let performed = intent.map { asked in journal.lastIntended.map { $0.answers(ActuatorOrder(asked)) } ?? false }
         return BoltReading(
             position: underWay == nil ? restingPosition : .unknown, door: .closed, moving: underWay?.order.intent,
-            performed: performed)
+            performed: performed, isUnrecorded: journal.last?.isIntended == false)
     }
 
     package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
@@ -65,7 +67,8 @@ package final class SimulatedBolt: Actuator {
         guard let (line, arrival) = underWay, now >= arrival else { return nil }
         try journal.settle()
         underWay = nil
-        return .ended(line.intent, line.movement.target)
+        // Nobody waits for the end of what an earlier process did without a record: the bolt is found there.
+        return line.isIntended ? .ended(line.intent, line.movement.target) : .bolt(line.movement.target)
     }
 
     /// A bolt is delivered locked.

@@ -40,6 +40,7 @@ extension AuditEvent: WireCodable {
         case door = 7
         case launched = 8
         case administered = 9
+        case securedUnrecorded = 10
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -67,6 +68,7 @@ extension AuditEvent: WireCodable {
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
         case .administered: self = try Self.readAdministered(&reader)
+        case .securedUnrecorded: self = .securedUnrecorded
         }
     }
 
@@ -104,6 +106,7 @@ extension AuditEvent: WireCodable {
             let octets = Array(name.utf8)
             writer.write(UInt8(truncatingIfNeeded: octets.count))
             writer.write(octets)
+        case .securedUnrecorded: begin(.securedUnrecorded)
         }
     }
 

@@ -53,6 +53,8 @@ package enum AuditEvent: Hashable, Sendable {
     case launched
     /// An operator changed what a credential may do. By its name too: a credential that is removed stands nowhere else.
     case administered(CredentialID, name: String, CredentialAct)
+    /// Found at a launch: an earlier process secured the door when it could not write.
+    case securedUnrecorded
 }
 
 /// What an operator does to a credential. Kept by its number.

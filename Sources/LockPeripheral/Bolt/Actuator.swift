@@ -48,12 +48,18 @@ package struct BoltReading: Hashable, Sendable {
     package var moving: IntentID?
     /// Whether the movement that was asked about has been made, or begun; nil from hardware that does not remember.
     package var performed: Bool?
+    /// Whether the bolt's last movement was ``ActuatorOrder/unrecordedLock``.
+    package var isUnrecorded: Bool
 
-    package init(position: BoltPosition, door: DoorCode = .unknown, moving: IntentID? = nil, performed: Bool? = nil) {
+    package init(
+        position: BoltPosition, door: DoorCode = .unknown, moving: IntentID? = nil, performed: Bool? = nil,
+        isUnrecorded: Bool = false
+    ) {
         self.position = position
         self.door = door
         self.moving = moving
         self.performed = performed
+        self.isUnrecorded = isUnrecorded
     }
 }
 

@@ -19,6 +19,8 @@ package enum LockEvent: Sendable {
     case bolt(BoltCode, DoorCode)
     case audit(AuditRecord)
     case actuator(ActuatorOrder)
+    /// The door was secured, and nothing of it could be written. The next launch that can write tells the audit.
+    case securedUnrecorded
     /// A bond has proved itself for the first time.
     case enrolled(credential: String, BondID)
 }

@@ -9,9 +9,13 @@ extension LockMachine {
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
-            if snapshot.intent == nil && found.position != snapshot.bolt.position {
+            if snapshot.intent == nil && found.position != snapshot.bolt.position && !reading.isUnrecorded {
                 audit(.bolt(found.position), &turn)
             }
+        }
+        // News, if the last commit knew neither of a locked bolt nor of the end of what had been made before.
+        if reading.isUnrecorded, snapshot.bolt.position != .locked || reading.performed == true {
+            audit(.securedUnrecorded, &turn)
         }
         if let intent = snapshot.intent {
             switch LaunchRules.settle(intent, reading: reading, boot: boot, now: turn.now) {

@@ -1,6 +1,8 @@
 import CLinux
 import Glibc
 import HCITransport
+import LockPersistence
+import StatePersistence
 
 /// Settings with nothing left open: every path is known and the directory is there.
 struct DaemonPlan {
@@ -46,5 +48,12 @@ struct DaemonPlan {
         capture = settings.capture
         let format: Log.Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal
         log = Log(level: Log.Level(rawValue: settings.logLevel) ?? .info, format: format)
+    }
+
+    /// Both roles' tables are in each file: they may share one.
+    func openState() throws -> StateStore {
+        try StateStore(
+            path: database, machineKeyFile: machineKeyFile, credentialsDirectory: credentialsDirectory,
+            components: [.host, .lock, .key])
     }
 }

@@ -38,11 +38,10 @@ final class DaemonRuntime {
             throw Failure(.state, "/proc/sys/kernel/random/boot_id cannot be read: mount /proc")
         }
         self.boot = BootID(bits: boot)
+        try plan.directory.requireWritable()
         journal = try EventJournal(log: plan.log, path: plan.journal)
         let role: RestoreKey.Role = plan.role == .peripheral ? .peripheral : .central
-        state = try StateStore(
-            path: plan.database, machineKeyFile: plan.machineKeyFile, credentialsDirectory: plan.credentialsDirectory,
-            components: [.host, .lock, .key])
+        state = try plan.openState()
         // Two roles in one file are two identities: each has its own adapter.
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))

@@ -31,6 +31,7 @@ extension EventJournal {
             ]
             fields["command"] = order.command.map { .string("\($0)") }
             record("actuator", fields)
+        case .securedUnrecorded: record("secured_unrecorded", level: .warning)
         case .enrolled(let credential, let bond):
             record("enrolled", ["credential": .string(credential), "bond": .string("\(bond)")])
         }
@@ -65,6 +66,7 @@ extension AuditRecord {
             fields["what"] = "door"
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
+        case .securedUnrecorded: fields["what"] = "secured_unrecorded"
         case .administered(_, let name, let act):
             fields["what"] = "administered"
             fields["credential"] = .string(name)

@@ -17,25 +17,20 @@ final class PeripheralDaemon {
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
+        let duty = BoltDuty(plan: plan, travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
         do {
-            return try PeripheralDaemon(settings, plan).serve()
+            return try PeripheralDaemon(settings, plan, duty).serve()
         } catch {
+            duty.secure(after: error)
             throw Failure(error)
         }
     }
 
-    private init(_ settings: PeripheralSettings, _ plan: DaemonPlan) throws {
-        func makeBolt() throws -> SimulatedBolt {
-            SimulatedBolt(
-                journal: try Self.boltJournal(plan.directory.boltJournal),
-                travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
-        }
+    private init(_ settings: PeripheralSettings, _ plan: DaemonPlan, _ duty: BoltDuty) throws {
         let runtime = try DaemonRuntime(
-            plan, deviceName: settings.name, preferredConnection: settings.preferredConnection
-        ) { state, boot, journal in
-            try Self.settle(try makeBolt(), state, boot, journal)
-        }
-        let bolt = try makeBolt()
+            plan, deviceName: settings.name, preferredConnection: settings.preferredConnection,
+            withoutRadio: duty.settle)
+        let bolt = try duty.makeBolt()
         let lockSettings = LockSettings(
             relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
             challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
@@ -51,34 +46,6 @@ final class PeripheralDaemon {
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
-    }
-
-    private static func settle(
-        _ bolt: SimulatedBolt, _ state: StateStore, _ boot: BootID, _ journal: EventJournal
-    ) throws {
-        try UnattendedBolt.settle(
-            store: SQLiteLockStore(state.database), actuator: bolt, boot: boot,
-            surroundings: UnattendedBolt.Surroundings(
-                moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
-                commit: { try state.database.commit([$0]) },
-                wait: { until in
-                    // poll waits whole milliseconds: rounded up, so that the instant has come.
-                    _ = poll(nil, 0, Int32(clamping: until.milliseconds(since: SystemClock.now()) + 1))
-                },
-                observe: { journal.record($0) }))
-    }
-
-    private static func boltJournal(_ path: String) throws(Failure) -> BoltJournal {
-        do {
-            return try BoltJournal(path: path)
-        } catch BoltJournal.Failure.damaged(let line) {
-            throw Failure(
-                .state, "bolt journal \(path) line \(line) is damaged: look where the bolt is, and move the file away")
-        } catch BoltJournal.Failure.io(let call, let code) {
-            throw Failure(.state, "bolt journal \(path): \(call): \(String(cString: strerror(code)))")
-        } catch {
-            throw Failure(.state, "bolt journal \(path): \(error)")
-        }
     }
 
     private func serve() throws -> ExitCode {

@@ -27,11 +27,17 @@ struct StateDirectory: Sendable {
             throw Failure(
                 .state, "state directory \(path) is open to other users: close it with `chmod 0700 \(path)`")
         }
-        guard access(path, R_OK | W_OK | X_OK) == 0 else {
-            throw Failure(
-                .state,
-                "state directory \(path) cannot be read and written by this user: run as its owner, or `chown` it")
-        }
         self.path = path
+        guard access(path, R_OK | X_OK) == 0 else { throw inaccessible }
+    }
+
+    /// A daemon whose directory cannot be written does what its bolt is owed before it says so.
+    func requireWritable() throws(Failure) {
+        guard access(path, W_OK) == 0 else { throw inaccessible }
+    }
+
+    private var inaccessible: Failure {
+        Failure(
+            .state, "state directory \(path) cannot be read and written by this user: run as its owner, or `chown` it")
     }
 }

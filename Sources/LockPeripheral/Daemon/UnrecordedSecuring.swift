@@ -1,0 +1,73 @@
+import BluetoothCore
+import LockProtocol
+
+/// The bolt's last resort: whatever secures the door is done though it cannot be written down.
+///
+/// Everywhere else a fact is on disk before the bolt moves. A disk that is full, read-only or damaged would keep the door open
+/// by that rule until somebody made room. Securing gives nobody a right and nothing to a stranger, so it goes first
+/// here, and the next launch that can write says so in the audit (``AuditEvent/securedUnrecorded``). Nothing is ever opened
+/// this way.
+package struct UnrecordedSecuring {
+    /// What the shell does for it.
+    package struct Surroundings {
+        package var now: () -> Instant
+        /// Returns at that instant or later.
+        package var wait: (Instant) -> Void
+        package var observe: (LockEvent) -> Void
+
+        package init(
+            now: @escaping () -> Instant, wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void
+        ) {
+            self.now = now
+            self.wait = wait
+            self.observe = observe
+        }
+    }
+
+    /// Whether the door is to be secured now. `known` is the last commit, and nil when it cannot be read: a lock that does
+    /// not know what it owes locks.
+    package static func isOwed(_ known: LockSnapshot?, reading: BoltReading, boot: BootID, now: Instant) -> Bool {
+        guard reading.position != .locked, !reading.door.standsOpen else { return false }
+        guard let known else { return true }
+        if let relock = known.relock, now >= relock.due(in: boot) { return true }
+        guard let intent = known.intent else { return false }
+        return switch LaunchRules.settle(intent, reading: reading, boot: boot, now: now) {
+        case .awaited: false
+        case .driven: intent.movement.isSecuring
+        case .ended(let outcome): outcome != .done
+        }
+    }
+
+    /// Secures the door if it is owed; says whether it was. `makeActuator` reads the metal anew each time. Returns once the
+    /// bolt rests.
+    package static func perform(
+        _ known: LockSnapshot?, boot: BootID, makeActuator: () throws -> any Actuator, surroundings: Surroundings
+    ) throws -> Bool {
+        let (actuator, reading) = try restingActuator(known, makeActuator, surroundings)
+        guard isOwed(known, reading: reading, boot: boot, now: surroundings.now()) else { return false }
+        let order = ActuatorOrder.unrecordedLock
+        surroundings.observe(.actuator(order))
+        let report = try actuator.perform(order, now: surroundings.now())
+        if report == nil, let end = actuator.deadline { surroundings.wait(end) }
+        surroundings.observe(.securedUnrecorded)
+        return true
+    }
+
+    /// A movement that is still going on comes to its end first.
+    private static func restingActuator(
+        _ known: LockSnapshot?, _ makeActuator: () throws -> any Actuator, _ surroundings: Surroundings
+    ) throws -> (any Actuator, BoltReading) {
+        let actuator = try makeActuator()
+        let reading = try actuator.reading(asking: known?.intent, now: surroundings.now())
+        guard reading.moving != nil, let end = actuator.deadline else { return (actuator, reading) }
+        surroundings.wait(end)
+        let rested = try makeActuator()
+        return (rested, try rested.reading(asking: known?.intent, now: surroundings.now()))
+    }
+}
+
+extension ActuatorOrder {
+    /// The audit's records are counted from 1: this order has none.
+    package static let unrecordedLock = Self(
+        intent: IntentID(rawValue: 0), movement: .lock, command: nil, notAfter: nil)
+}

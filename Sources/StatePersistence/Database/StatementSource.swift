@@ -1,0 +1,19 @@
+/// Where statements on the state's tables come from.
+package protocol StatementSource {
+    /// Prepared at its first use and kept.
+    func statement(_ sql: StaticString) throws(StoreError) -> Statement
+}
+
+extension Database: StatementSource {}
+
+/// The last commit of a file that cannot be used as it should: read and never written, whatever else is wrong with it.
+package final class StateLook: StatementSource {
+    private let connection: Connection
+
+    package init(path: String) throws(StoreError) {
+        connection = try DatabaseFile.lookingConnection(path)
+        try DatabaseFile.requireOurs(connection)
+    }
+
+    package func statement(_ sql: StaticString) throws(StoreError) -> Statement { try connection.statement(sql) }
+}

@@ -1,0 +1,171 @@
+import CSQLite
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import latch
+
+/// A relock that is due is made by the running program on disks that fill, starve, turn read-only or hold damage.
+@Suite("Daemons: the door is secured whatever becomes of the disk", .serialized, .enabled(if: geteuid() == 0))
+struct SecuringTests {
+    enum Trouble: String, CaseIterable, CustomTestStringConvertible {
+        /// Nothing fits any more.
+        case full
+        /// Writes are taken, and their flush fails.
+        case starved
+        case readOnly
+        /// One bond's wrapped keys.
+        case alteredBond
+        case garbage
+
+        var testDescription: String { rawValue }
+        /// Whether what secures the door can be written down at once.
+        var isWritable: Bool { self == .alteredBond }
+    }
+
+    /// A lock on a disk of its own, unlocked by a key, with a relock to come.
+    private final class Home {
+        let bench: Bench
+        let journal: String
+        let configuration: String
+        private let thin: ThinDisk?
+        private let small: String?
+        var lock: Daemon?
+        private let key: Daemon
+
+        init(_ trouble: Trouble, relockSeconds: Int) throws {
+            bench = try Bench()
+            thin = trouble == .starved || trouble == .readOnly ? try ThinDisk() : nil
+            small = trouble == .full ? bench.path("lock") : nil
+            if let small { try #require(mount("tmpfs", small, "tmpfs", 0, "size=3m,mode=700") == 0) }
+            if let thin { bench.places["lock"] = thin.path }
+            // The file stands for the metal, which is not on the state's disk.
+            journal = bench.path("metal")
+            try Data().write(to: URL(fileURLWithPath: journal))
+            symlink(journal, bench.path("lock") + "/bolt.journal")
+            configuration = try bench.directory.write(
+                "[lock]\nrelock_seconds = \(relockSeconds)\n", to: "lock.conf")
+            lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", configuration])
+            let isOn = try waits { [bench] in
+                try bench.latch("peripheral", "status", "lock").output.contains("radio: on")
+            }
+            #expect(isOn)
+            key = try bench.start("central", "key")
+            try bench.enroll("anna")
+            #expect(try bench.latch("central", "unlock", "key").status == 0)
+            #expect(try isLastMovement("unlock"))
+        }
+
+        deinit {
+            lock = nil
+            if let small { umount2(small, Int32(MNT_DETACH)) }
+        }
+
+        private var database: String { bench.path("lock") + "/latch.sqlite" }
+
+        func isLastMovement(_ movement: String) throws -> Bool {
+            try String(contentsOfFile: journal, encoding: .utf8).hasSuffix(" \(movement)\n")
+        }
+
+        func execute(_ sql: String) throws {
+            var handle: OpaquePointer?
+            try #require(sqlite3_open(database, &handle) == SQLITE_OK)
+            defer { sqlite3_close(handle) }
+            try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        }
+
+        func inflict(_ trouble: Trouble) throws {
+            switch trouble {
+            case .full: try fill()
+            case .starved: try thin?.starve()
+            case .readOnly: try #require(mount(nil, bench.path("lock"), nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
+            case .alteredBond: try execute("UPDATE host_bond SET keys = zeroblob(length(keys))")
+            case .garbage:
+                try #require(rename(database, database + ".away") == 0)
+                try Data(repeating: 0x5A, count: 8_192).write(to: URL(fileURLWithPath: database))
+                chmod(database, 0o600)
+            }
+        }
+
+        func repair(_ trouble: Trouble) throws {
+            switch trouble {
+            case .full: unlink(bench.path("lock") + "/filler")
+            case .starved: try thin?.feed()
+            case .readOnly: try #require(mount(nil, bench.path("lock"), nil, UInt(MS_REMOUNT), nil) == 0)
+            case .alteredBond: try execute("PRAGMA foreign_keys = ON; DELETE FROM host_bond")
+            case .garbage: try #require(rename(database + ".away", database) == 0)
+            }
+        }
+
+        private func fill() throws {
+            let filler = open(bench.path("lock") + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(filler) }
+            let page = [UInt8](repeating: 0, count: 4_096)
+            while write(filler, page, page.count) > 0 {}
+            #expect(errno == ENOSPC)
+        }
+
+        func launch() throws -> Program.Outcome {
+            // One that runs after all is a failure, and not a standstill.
+            let words = ["60", Program.path] + bench.arguments("peripheral", "lock") + ["--config", configuration]
+            return try Program.run(words, of: "/usr/bin/timeout")
+        }
+
+        /// The next launch runs, and what it writes down is returned.
+        func recover() throws -> String {
+            let words = Array(bench.arguments("peripheral", "lock", logLevel: "info")) + ["--config", configuration]
+            let recovered = try Daemon(words)
+            let isLocked = try waits { [bench] in
+                try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked")
+            }
+            #expect(isLocked)
+            #expect(recovered.end() == 0)
+            #expect(try bench.latch("state", "check", "lock").output.contains("faults: []"))
+            return recovered.complaint
+        }
+    }
+
+    @Test("Found at a launch: the relock is made at once, and told when it can be", arguments: Trouble.allCases)
+    func launched(_ trouble: Trouble) throws {
+        let home = try Home(trouble, relockSeconds: 3_600)
+        home.lock?.kill()
+        try home.execute("UPDATE lock_relock SET at = 1")
+        try home.inflict(trouble)
+        let outcome = try home.launch()
+        #expect(outcome.status == ExitCode.state.rawValue, "\(outcome)")
+        let isLocked = try home.isLastMovement("lock")
+        #expect(isLocked, "\(outcome)")
+        try home.repair(trouble)
+        let told = try home.recover()
+        #expect(told.contains("what=secured_unrecorded") == !trouble.isWritable, "\(told)")
+        #expect(try home.isLastMovement("lock"))
+    }
+
+    @Test("While it runs: the relock falls due on a disk that takes nothing", arguments: [Trouble.full, .starved])
+    func running(_ trouble: Trouble) throws {
+        let home = try Home(trouble, relockSeconds: 5)
+        let lock = try #require(home.lock)
+        // The time in which the disk gets into trouble does not count.
+        Glibc.kill(lock.pid, SIGSTOP)
+        #expect(try home.isLastMovement("unlock"))
+        try home.inflict(trouble)
+        Glibc.kill(lock.pid, SIGCONT)
+        #expect(try waits { try home.isLastMovement("lock") })
+        // A log that is overwritten in place may find its blocks on a starved disk: then all is as ever.
+        let isAlive = try home.bench.latch("peripheral", "status", "lock").status == 0
+        let hasEnded = trouble == .full || !isAlive
+        if hasEnded { #expect(lock.end(signalling: false) == ExitCode.state.rawValue) } else { lock.kill() }
+        try home.repair(trouble)
+        #expect(try home.recover().contains("what=secured_unrecorded") == hasEnded)
+    }
+
+    @Test("Damage and a full disk take nothing from a bolt that owes nothing", arguments: [Trouble.full, .alteredBond])
+    func notDue(_ trouble: Trouble) throws {
+        let home = try Home(trouble, relockSeconds: 3_600)
+        home.lock?.kill()
+        try home.inflict(trouble)
+        #expect(try home.launch().status == ExitCode.state.rawValue)
+        #expect(try home.isLastMovement("unlock"))
+    }
+}
