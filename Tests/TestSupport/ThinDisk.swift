@@ -58,6 +58,18 @@ package final class ThinDisk {
     /// From now on what is read is what the medium has. Nothing may be open there.
     package func remount() throws { try tell("remount") }
 
+    /// Takes all the room that the file system has left, which is another lack than that of the medium: nobody can take a
+    /// block any more, and what is there can be written.
+    package func fill() throws {
+        let file = latch_open(path + "/filler", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        var (octets, taken): (off_t, off_t) = (64 << 20, 0)
+        while octets >= 4_096 {
+            if latch_allocate_ahead(file, taken, octets) == 0 { taken += octets } else { octets /= 2 }
+        }
+        guard taken > 0 else { throw Failure.unexpected("a disk without room") }
+    }
+
     private func tell(_ word: String) throws {
         let octets = Array((word + "\n").utf8)
         guard write(wire, octets, octets.count) == octets.count else { throw Failure.unexpected("nothing") }
