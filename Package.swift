@@ -67,7 +67,7 @@ let package = Package(
         room(
             "LockPeripheral",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "GATT", "HCI",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "GATT", "HCI",
                 "LockProtocol", "SecurityManager",
             ]),
         room(
@@ -178,7 +178,7 @@ let package = Package(
                 "StatePersistence", "TestSupport", "Visitor", "latch",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
-        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
+        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "TestSupport"]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
         .executableTarget(
             name: "StoreHammer",

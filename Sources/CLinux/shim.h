@@ -203,3 +203,10 @@ static inline int latch_poll(struct pollfd *interests, nfds_t count, uint64_t na
 
 // Unlike a pid, never shared by two that are at work at the same time.
 static inline int latch_thread_id(void) { return (int)syscall(SYS_gettid); }
+
+// Takes room in a file without making it longer (fallocate and its flag are declared for _GNU_SOURCE only).
+static inline int latch_allocate_ahead(int fd, off_t offset, off_t length) {
+    const int keep_size = 1;
+    extern int fallocate(int, int, off_t, off_t);
+    return fallocate(fd, keep_size, offset, length);
+}

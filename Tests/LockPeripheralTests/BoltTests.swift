@@ -4,7 +4,7 @@ import LockPeripheral
 import LockProtocol
 import Testing
 
-private func intent(
+func intent(
     _ movement: Movement, _ operation: LockOperation? = nil, boot: BootID = boot, phase: Intent.Phase = .decided
 ) -> Intent {
     let origin = operation.map {

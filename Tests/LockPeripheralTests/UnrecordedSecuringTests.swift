@@ -21,7 +21,7 @@ struct UnrecordedSecuringTests {
 
     private func secure(_ known: LockSnapshot?) throws -> Bool {
         try UnrecordedSecuring.perform(
-            known, boot: boot, makeActuator: { SimulatedBolt(journal: metal) },
+            known, by: SimulatedBolt(journal: metal), boot: boot,
             surroundings: UnrecordedSecuring.Surroundings(
                 now: { [clock] in clock.now }, wait: { [clock] in clock.now = max(clock.now, $0) }, observe: { _ in }))
     }

@@ -21,6 +21,7 @@ final class Daemon {
     deinit { kill() }
 
     var pid: pid_t { process.processIdentifier }
+    var isRunning: Bool { process.isRunning }
 
     func kill() {
         if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
@@ -111,8 +112,8 @@ final class Bench {
         ]
     }
 
-    func start(_ role: String, _ state: String) throws -> Daemon {
-        let daemon = try Daemon(arguments(role, state))
+    func start(_ role: String, _ state: String, _ more: [String] = []) throws -> Daemon {
+        let daemon = try Daemon(arguments(role, state) + more)
         #expect(try waits { try latch(role, "status", state).output.contains("radio: on") })
         return daemon
     }
@@ -124,10 +125,10 @@ final class Bench {
     }
 
     /// Enrols the key at the lock under this name.
-    func enroll(_ credential: String, role: String = "resident") throws {
+    func enroll(_ credential: String, role: String = "resident", at lock: String = "lock") throws {
         // A window that went with its operator has to have closed.
-        #expect(try waits { try !latch("peripheral", "status", "lock").output.contains("enrolling") })
-        let window = try Window(["--state", path("lock"), "--credential", credential, "--role", role])
+        #expect(try waits { try !latch("peripheral", "status", lock).output.contains("enrolling") })
+        let window = try Window(["--state", path(lock), "--credential", credential, "--role", role])
         let enrolled = try latch("central", "enroll", "key", ["-"], input: try window.code())
         #expect(enrolled.status == 0, "\(enrolled)")
         #expect(window.end() == 0)

@@ -12,7 +12,7 @@ package protocol MovementJournal: AnyObject {
     var lastIntended: BoltJournal.Line? { get }
     /// The bolt begins to move: no kill of this process undoes it.
     func append(_ order: ActuatorOrder, now: Instant) throws
-    /// Returns once everything appended is on disk: only then has a movement ended.
+    /// Returns once everything that is written there is on disk, by whichever process: only then has a movement ended.
     func settle() throws
 }
 
@@ -31,9 +31,11 @@ package final class SimulatedBolt: Actuator {
     }
 
     package func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
-        // What an earlier process wrote and did not live to flush is taken for moved from here on. Without an intent
-        // nothing is left to flush: a movement is flushed before its outcome is written.
-        if intent != nil { try journal.settle() }
+        // What an earlier process wrote and did not live to flush is taken for moved from here on, so it has to be on disk.
+        // Without an intent nothing rests on it: a movement is flushed before its outcome is written. A full disk must
+        // not keep such a bolt from being read and secured; the journal stays owed to the next flush.
+        do { try journal.settle() } catch { if intent != nil { throw error } }
+        underWay = nil
         // Boot time starts over: a line from the future was written before the machine came up, and is over.
         if let last = journal.last, now >= last.at {
             let arrival = last.at.advanced(byMilliseconds: travelMilliseconds)

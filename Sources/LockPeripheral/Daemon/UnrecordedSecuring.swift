@@ -38,31 +38,38 @@ package struct UnrecordedSecuring {
         }
     }
 
-    /// Secures the door if it is owed; says whether it was. `makeActuator` reads the metal anew each time. Returns once the
-    /// bolt rests.
+    /// Secures the door if it is owed; says whether it was. Returns once the bolt rests.
     package static func perform(
-        _ known: LockSnapshot?, boot: BootID, makeActuator: () throws -> any Actuator, surroundings: Surroundings
+        _ known: LockSnapshot?, by actuator: any Actuator, boot: BootID, surroundings: Surroundings
     ) throws -> Bool {
-        let (actuator, reading) = try restingActuator(known, makeActuator, surroundings)
+        var reading = try read(actuator, known, surroundings)
+        // A movement that is still going on comes to its end first.
+        if reading.moving != nil, let end = actuator.deadline {
+            surroundings.wait(end)
+            reading = try read(actuator, known, surroundings)
+        }
         guard isOwed(known, reading: reading, boot: boot, now: surroundings.now()) else { return false }
         let order = ActuatorOrder.unrecordedLock
         surroundings.observe(.actuator(order))
-        let report = try actuator.perform(order, now: surroundings.now())
-        if report == nil, let end = actuator.deadline { surroundings.wait(end) }
+        do {
+            if try actuator.perform(order, now: surroundings.now()) == nil, let end = actuator.deadline {
+                surroundings.wait(end)
+            }
+        } catch {
+            // It may have moved and be unable to say so for good.
+            guard try actuator.reading(asking: nil, now: surroundings.now()).position == .locked else { throw error }
+        }
         surroundings.observe(.securedUnrecorded)
         return true
     }
 
-    /// A movement that is still going on comes to its end first.
-    private static func restingActuator(
-        _ known: LockSnapshot?, _ makeActuator: () throws -> any Actuator, _ surroundings: Surroundings
-    ) throws -> (any Actuator, BoltReading) {
-        let actuator = try makeActuator()
-        let reading = try actuator.reading(asking: known?.intent, now: surroundings.now())
-        guard reading.moving != nil, let end = actuator.deadline else { return (actuator, reading) }
-        surroundings.wait(end)
-        let rested = try makeActuator()
-        return (rested, try rested.reading(asking: known?.intent, now: surroundings.now()))
+    /// An actuator that cannot say for good what became of the intent says at least where the bolt is.
+    private static func read(
+        _ actuator: any Actuator, _ known: LockSnapshot?, _ surroundings: Surroundings
+    ) throws -> BoltReading {
+        let now = surroundings.now()
+        if let intent = known?.intent, let reading = try? actuator.reading(asking: intent, now: now) { return reading }
+        return try actuator.reading(asking: nil, now: now)
     }
 }
 

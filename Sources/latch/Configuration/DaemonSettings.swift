@@ -41,6 +41,8 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var challengeLifeMilliseconds = 5000
     var isSignedAllowed = true
     var boltTravelMilliseconds = 500
+    /// `bolt.journal` in the state directory unless set.
+    var boltJournal: String?
     /// What keys are asked to make of their links; nil asks for nothing.
     var latency: String?
 
@@ -51,6 +53,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("lock", "relock_seconds", .integer(\.relockSeconds, 0...3600)),
             ConfigurationKey("lock", "challenge_life_ms", .integer(\.challengeLifeMilliseconds, 1000...25_500)),
             ConfigurationKey("lock", "signed", .boolean(\.isSignedAllowed)),
+            ConfigurationKey("lock", "bolt_journal", .optionalText(\.boltJournal)),
             ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
         ]

@@ -10,18 +10,30 @@ import StatePersistence
 
 /// What the lock does for its door when its daemon cannot run: without a radio by the rules of every launch, and without a
 /// disk by ``UnrecordedSecuring``.
-struct BoltDuty {
-    let plan: DaemonPlan
-    let travelMilliseconds: UInt64
+final class BoltDuty {
+    private let plan: DaemonPlan
+    private let journalPath: String
+    private let travelMilliseconds: UInt64
+    private var opened: SimulatedBolt?
 
-    func makeBolt() throws -> SimulatedBolt {
-        SimulatedBolt(journal: try boltJournal(), travelMilliseconds: travelMilliseconds)
+    init(_ plan: DaemonPlan, _ settings: PeripheralSettings) {
+        self.plan = plan
+        journalPath = settings.boltJournal ?? plan.directory.boltJournal
+        travelMilliseconds = UInt64(settings.boltTravelMilliseconds)
+    }
+
+    /// The process's one hand on the metal.
+    func bolt() throws -> SimulatedBolt {
+        if let opened { return opened }
+        let bolt = SimulatedBolt(journal: try boltJournal(), travelMilliseconds: travelMilliseconds)
+        opened = bolt
+        return bolt
     }
 
     /// A movement that a kill cut off, a relock that is due: written down like everything else.
     func settle(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
         try UnattendedBolt.settle(
-            store: SQLiteLockStore(state.database), actuator: try makeBolt(), boot: boot,
+            store: SQLiteLockStore(state.database), actuator: try bolt(), boot: boot,
             surroundings: UnattendedBolt.Surroundings(
                 moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
                 commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { journal.record($0) }))
@@ -43,11 +55,17 @@ struct BoltDuty {
         }
         do {
             _ = try UnrecordedSecuring.perform(
-                try? SQLiteLockStore.duties(at: plan.database), boot: boot, makeActuator: makeBolt,
+                try? SQLiteLockStore.duties(at: plan.database), by: try bolt(), boot: boot,
                 surroundings: UnrecordedSecuring.Surroundings(
                     now: SystemClock.now, wait: Self.wait, observe: { journal.record($0) }))
-        } catch {
-            journal.record("bolt_not_secured", ["reason": .string(Failure(error).message)], level: .error)
+        } catch let second {
+            // A file that can only be read says whether the door is locked all the same.
+            if (try? BoltJournal.isLocked(at: journalPath)) == true { return }
+            let reason = Failure(second).message
+            // What the daemon ends with is said already.
+            if reason != Failure(error).message {
+                journal.record("bolt_not_secured", ["reason": .string(reason)], level: .error)
+            }
         }
     }
 
@@ -65,12 +83,16 @@ struct BoltDuty {
     }
 
     private func boltJournal() throws(Failure) -> BoltJournal {
-        let path = plan.directory.boltJournal
+        let path = journalPath
         do {
             return try BoltJournal(path: path)
         } catch BoltJournal.Failure.damaged(let line) {
             throw Failure(
                 .state, "bolt journal \(path) line \(line) is damaged: look where the bolt is, and move the file away")
+        } catch BoltJournal.Failure.inUse {
+            throw Failure(
+                .state,
+                "bolt journal \(path) is in use by another lock: stop that one, or name another file with bolt_journal")
         } catch BoltJournal.Failure.io(let call, let code) {
             throw Failure(.state, "bolt journal \(path): \(call): \(String(cString: strerror(code)))")
         } catch {

@@ -17,7 +17,7 @@ final class PeripheralDaemon {
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
-        let duty = BoltDuty(plan: plan, travelMilliseconds: UInt64(settings.boltTravelMilliseconds))
+        let duty = BoltDuty(plan, settings)
         do {
             return try PeripheralDaemon(settings, plan, duty).serve()
         } catch {
@@ -30,7 +30,7 @@ final class PeripheralDaemon {
         let runtime = try DaemonRuntime(
             plan, deviceName: settings.name, preferredConnection: settings.preferredConnection,
             withoutRadio: duty.settle)
-        let bolt = try duty.makeBolt()
+        let bolt = try duty.bolt()
         let lockSettings = LockSettings(
             relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
             challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
