@@ -62,12 +62,13 @@ enum DefaultHost {
     @Sendable private static func composeAsConfigured() throws -> Composition {
         let settings = try HostSettings.ofProcess()
         try StateStore.prepareDirectory(settings.stateDirectory)
+        let (database, identity) = ("\(settings.stateDirectory)/bluetooth.sqlite", "app")
+        let claim = try RestoreClaim(identity: identity, beside: database)
         let state = try StateStore(
-            path: "\(settings.stateDirectory)/bluetooth.sqlite",
+            path: database,
             machineKeyFile: "\(settings.stateDirectory)/machine.key",
             credentialsDirectory: settings.credentialsDirectory, components: [.host])
-        let store = SQLiteHostStore(state, name: "app")
-        let claim = try store.claimIdentity()
+        let store = SQLiteHostStore(state, name: identity)
         let controller = settings.transport.map { ControllerSource($0) } ?? .firstAdapter
         let runtime = try HostRuntime(
             settings.configuration, boot: settings.boot, state: state, store: store, controller: controller,

@@ -19,6 +19,8 @@ package enum StoreError: Error, Equatable, Sendable {
     /// SQLite, but another program's.
     case foreign(path: String)
     case corrupt(path: String, reason: String)
+    /// A hard link: under each of its names the file would have a log of its own.
+    case secondName(path: String)
     /// A migration that this program does not know: a newer one wrote the file.
     case newerVersion(path: String, component: String, found: String)
     case machineKeyMissing(path: String)
@@ -27,8 +29,6 @@ package enum StoreError: Error, Equatable, Sendable {
     case wrongMachineKey(path: String)
     /// A wrapped secret does not open although the machine key is right: it was altered, or moved from another row.
     case secretAltered(path: String, table: String, row: String)
-    /// Another process runs with the same restore identifier.
-    case claimed(role: String, identifier: String, pid: Int32)
     /// Another process is the host of this database's identity.
     case identityClaimed(path: String, pid: Int32)
     case backupExists(path: String)
@@ -59,6 +59,9 @@ extension StoreError: CustomStringConvertible {
             "\(path): a database of another program; set another path in the configuration"
         case .corrupt(let path, let reason):
             "\(path): corrupt (\(reason)); \(restore(path))"
+        case .secondName(let path):
+            "\(path): has a second name, under which it would have another log; find it with find -samefile \(path), and "
+                + "remove it, or replace this one by a copy"
         case .newerVersion(let path, let component, let found):
             "\(path): written by a newer version (\(component) has \(found)); install that version again"
         case .machineKeyMissing(let path):
@@ -69,11 +72,8 @@ extension StoreError: CustomStringConvertible {
             "\(path): its secrets are wrapped with another machine key; restore the key that belongs to this database"
         case .secretAltered(let path, let table, let row):
             "\(path): the wrapped secret of \(table) \(row) was altered; \(restore(path))"
-        case .claimed(let role, let identifier, let pid):
-            "restore identifier \"\(identifier)\" (\(role)) is in use by process \(pid); "
-                + "stop that process, or configure another identifier"
         case .identityClaimed(let path, let pid):
-            "\(path): process \(pid) runs with it; stop that process, or choose another state directory"
+            "\(path): in use by process \(pid); stop that process, or choose another state directory"
         case .backupExists(let path):
             "\(path): exists already; name a new file for the backup"
         case .misuse(let path, let reason):

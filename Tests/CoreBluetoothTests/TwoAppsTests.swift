@@ -87,7 +87,7 @@ struct TwoAppsTests {
         _ = try first.lines(until: "advertising")
         let second = try air.start("Doorbell")
         #expect(second.line() == "state: unsupported")
-        #expect(second.complaint.contains("bluetooth.sqlite: process "))
+        #expect(second.complaint.contains("bluetooth.sqlite: in use by process "))
     }
 
     @Test("a controller that comes later is found, and what was missing is said once")

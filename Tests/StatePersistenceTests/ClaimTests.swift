@@ -4,32 +4,57 @@ import Testing
 
 @testable import StatePersistence
 
-@Suite("Claims to restore identifiers")
+@Suite("Claims to identities")
 struct ClaimTests {
     let scratch = Scratch()
 
-    @Test("One at a time, by role and identifier, until the holder is gone")
+    @Test("One at a time, by identity, until the holder is gone")
     func claims() throws {
-        let door = RestoreKey(role: .peripheral, identifier: "../door \u{0}")
-        var first: RestoreClaim? = try RestoreClaim(door, beside: scratch.database)
-        #expect(throws: StoreError.claimed(role: "peripheral", identifier: door.identifier, pid: getpid())) {
-            try RestoreClaim(door, beside: scratch.database)
+        var first: RestoreClaim? = try RestoreClaim(identity: "lock", beside: scratch.database)
+        #expect(throws: StoreError.identityClaimed(path: scratch.database, pid: getpid())) {
+            try RestoreClaim(identity: "lock", beside: scratch.database)
         }
-        let central = try RestoreClaim(
-            RestoreKey(role: .central, identifier: door.identifier), beside: scratch.database)
-        let other = try RestoreClaim(RestoreKey(role: .peripheral, identifier: "door"), beside: scratch.database)
-        withExtendedLifetime((first, central, other)) {}
+        let key = try RestoreClaim(identity: "key", beside: scratch.database)
+        withExtendedLifetime((first, key)) {}
         first = nil
-        _ = try RestoreClaim(door, beside: scratch.database)
-        #expect(scratch.files.count == 3)
+        _ = try RestoreClaim(identity: "lock", beside: scratch.database)
+        #expect(scratch.files.count == 2)
         #expect(scratch.files.allSatisfy { Scratch.mode(scratch.directory + "/" + $0) == 0o600 })
     }
 
-    @Test("The refusal names the identifier and the process")
+    @Test("The refusal names the file and the process, and advises nothing that runs both on one file")
     func message() throws {
-        let error = StoreError.claimed(role: "central", identifier: "door", pid: 42)
+        let error = StoreError.identityClaimed(path: "/x/latch.sqlite", pid: 42)
         #expect(
-            "\(error)" == "restore identifier \"door\" (central) is in use by process 42; "
-                + "stop that process, or configure another identifier")
+            "\(error)" == "/x/latch.sqlite: in use by process 42; stop that process, or choose another state directory")
+    }
+
+    @Test("Another way to the same directory leads to the same claim")
+    func sameFile() throws {
+        let claim = try RestoreClaim(identity: "lock", beside: scratch.database)
+        let parts = scratch.directory.split(separator: "/")
+        let (parent, name) = (parts.dropLast().reduce("") { $0 + "/" + $1 }, parts.last ?? "")
+        let link = scratch.directory + "/link"
+        #expect(symlink(parent, link) == 0)
+        for detour in ["\(link)/\(name)/latch.db", "\(scratch.directory)/../\(name)/latch.db"] {
+            #expect(throws: StoreError.identityClaimed(path: detour, pid: getpid())) {
+                try RestoreClaim(identity: "lock", beside: detour)
+            }
+        }
+        withExtendedLifetime(claim) {}
+    }
+
+    @Test("A second name of the file is refused, and so is the first while there are two")
+    func secondName() throws {
+        _ = try Database(path: scratch.database, components: [numbersSchema])
+        let other = scratch.directory + "/other.db"
+        #expect(link(scratch.database, other) == 0)
+        let before = scratch.digests
+        for path in [scratch.database, other] {
+            #expect(throws: StoreError.secondName(path: path)) { try Database(path: path, components: [numbersSchema]) }
+        }
+        #expect(scratch.digests == before)
+        unlink(other)
+        _ = try Database(path: scratch.database, components: [numbersSchema])
     }
 }

@@ -38,14 +38,14 @@ struct DaemonTests {
         #expect(kept.contains("(secret)"))
     }
 
-    @Test("two daemons on one restore identifier: the second says so and harms nothing")
+    @Test("two daemons on one state: the second says so and harms nothing")
     func twoDaemons() throws {
         let bench = try Bench()
         let first = try bench.start("peripheral", "lock")
         let second = try Program.run(bench.arguments("peripheral", "lock"))
         #expect(second.status == ExitCode.state.rawValue)
         #expect(second.errorLines.count == 1)
-        #expect(second.errors.contains("\"lock\""))
+        #expect(second.errors.contains("in use by process"))
         #expect(try bench.latch("peripheral", "status", "lock").status == 0)
         #expect(first.end() == 0)
     }

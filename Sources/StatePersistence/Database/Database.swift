@@ -48,6 +48,7 @@ package final class Database {
     ) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: path))
         try StateFile.check(path)
+        try StateFile.requireOneName(path)
         let lock = try FileLock(beside: path)
         try lock.acquire(waiting: limits.openWaitMilliseconds)
         defer { lock.release() }

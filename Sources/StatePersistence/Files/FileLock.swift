@@ -15,10 +15,7 @@ final class FileLock {
         path = subject
         let lock = subject + ".lock"
         file = try StateFile.open(lock, O_RDWR | O_CREAT)
-        // Root may look after a database of another user, who must be able to open the lock later.
-        if geteuid() == 0, let owner = try StateFile.status(StateFile.directory(of: subject)) {
-            guard fchown(file.fd, owner.st_uid, owner.st_gid) == 0 else { throw StateFile.error(lock) }
-        }
+        try StateFile.giveToOwner(of: StateFile.directory(of: subject), file, path: lock)
     }
 
     /// Throws `busy` when others hold it for longer than `milliseconds`.

@@ -43,6 +43,12 @@ enum StateFile {
         try requireOwnerOnly(path, found, allowed: fileMode)
     }
 
+    /// A file under two names would have two logs, two locks and two claims.
+    static func requireOneName(_ path: String) throws(StoreError) {
+        guard let found = try status(path), found.st_nlink > 1 else { return }
+        throw .secondName(path: path)
+    }
+
     /// nil when there is nothing.
     static func size(_ path: String) throws(StoreError) -> Int? { try status(path).map { Int($0.st_size) } }
 
@@ -57,6 +63,12 @@ enum StateFile {
         let fd = latch_open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
         guard fd >= 0 else { throw error(path) }
         return Descriptor(fd: fd)
+    }
+
+    /// Root may look after a database of another user, who must be able to open the files beside it later.
+    static func giveToOwner(of directory: String, _ file: borrowing Descriptor, path: String) throws(StoreError) {
+        guard geteuid() == 0, let owner = try status(directory) else { return }
+        guard fchown(file.fd, owner.st_uid, owner.st_gid) == 0 else { throw error(path) }
     }
 
     static func synchronize(_ path: String) throws(StoreError) {

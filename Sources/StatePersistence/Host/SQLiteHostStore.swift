@@ -21,16 +21,6 @@ package final class SQLiteHostStore: HostStore {
         self.name = name
     }
 
-    /// Keeps other processes from restoring the same manager for as long as the result lives.
-    package func claim(_ key: RestoreKey) throws(StoreError) -> RestoreClaim {
-        try RestoreClaim(key, beside: database.path)
-    }
-
-    /// Keeps other processes from being this identity's host for as long as the result lives.
-    package func claimIdentity() throws(StoreError) -> RestoreClaim {
-        try RestoreClaim(identity: name, beside: database.path)
-    }
-
     package func load() throws -> HostSnapshot {
         identity = try findIdentity()
         guard let identity else { return HostSnapshot() }

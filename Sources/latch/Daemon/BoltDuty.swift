@@ -44,6 +44,7 @@ final class BoltDuty {
     func secure(after error: any Error) {
         // Another daemon has the bolt.
         if error is ControlSocketError { return }
+        if case .identityClaimed = error as? StoreError { return }
         guard let boot = SystemClock.bootIdentifier().map(BootID.init(bits:)),
             let journal = (try? EventJournal(log: plan.log, path: plan.journal))
                 ?? (try? EventJournal(log: plan.log, path: nil))

@@ -50,6 +50,11 @@ struct DaemonPlan {
         log = Log(level: Log.Level(rawValue: settings.logLevel) ?? .info, format: format)
     }
 
+    /// Before the database is opened: whoever has the identity has the bolt, too.
+    func claimIdentity() throws(StoreError) -> RestoreClaim {
+        try RestoreClaim(identity: role.rawValue, beside: database)
+    }
+
     /// Both roles' tables are in each file: they may share one.
     func openState() throws -> StateStore {
         try StateStore(

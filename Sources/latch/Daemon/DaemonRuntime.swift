@@ -40,11 +40,10 @@ final class DaemonRuntime {
         self.boot = BootID(bits: boot)
         try plan.directory.requireWritable()
         journal = try EventJournal(log: plan.log, path: plan.journal)
-        let role: RestoreKey.Role = plan.role == .peripheral ? .peripheral : .central
-        state = try plan.openState()
         // Two roles in one file are two identities: each has its own adapter.
+        claim = try plan.claimIdentity()
+        state = try plan.openState()
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
-        claim = try store.claim(RestoreKey(role: role, identifier: plan.restoreIdentifier))
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
         capture?.onFailure = { [journal] error in

@@ -11,21 +11,17 @@ import StatePersistence
 final class PeerRuntime {
     private let runtime: HostRuntime
     private let commands: CommandTable
-    private let restoreClaims: [RestoreClaim]
+    private let claim: RestoreClaim
     private var lines = LineFramer()
     private var input: EventLoop.Registration?
 
     init(_ options: PeerOptions) throws {
+        let identity = "peer"
+        claim = try RestoreClaim(identity: identity, beside: options.database)
         let state = try StateStore(
             path: options.database, machineKeyFile: options.database + ".key", credentialsDirectory: nil,
             components: [.host])
-        let store = SQLiteHostStore(state, name: "peer")
-        restoreClaims =
-            try options.restoreIdentifier.map { identifier in
-                try [RestoreKey.Role.central, .peripheral].map {
-                    try store.claim(RestoreKey(role: $0, identifier: identifier))
-                }
-            } ?? []
+        let store = SQLiteHostStore(state, name: identity)
         let capture = try options.capture.map { try BTSnoopWriter(path: $0) }
         let controller = ControllerSource(options.transport, capture: capture)
         let configuration = HostConfiguration(
