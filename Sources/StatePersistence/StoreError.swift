@@ -4,7 +4,7 @@
 /// without having been flushed), so the caller releases nothing and ends the process; the next launch reads the truth.
 /// Every case is local and reaches the whole store, `busy` only the iteration. Values bound to statements never appear.
 package enum StoreError: Error, Equatable, Sendable {
-    /// Another process held the file's lock for longer than one iteration waits.
+    /// Another process held the file for longer than a commit, or opening, waits.
     case busy(path: String)
     /// The parent of the state directory does not exist, or something else stands in its place.
     case directoryMissing(path: String)

@@ -12,9 +12,12 @@ import StatePersistence
 ///
 ///     StoreHammer [--uid N] open DATABASE
 ///     StoreHammer [--uid N] commit DATABASE FIRST COUNT CHECKPOINT-EVERY
+///     StoreHammer once DATABASE VALUE
 ///     StoreHammer launch DATABASE BONDS
 ///
-/// `launch` fills the database with bonds at its first run and then says how long opening and loading took.
+/// `once` says when it has the file open, waits for an octet on its standard input, and says when its one commit is made; a
+/// file that others hold for too long ends it. `launch` fills the database with bonds at its first run and then says how long
+/// opening and loading took.
 @main
 enum StoreHammer {
     static let schema = SchemaComponent(
@@ -35,6 +38,16 @@ enum StoreHammer {
             let database = try Database(path: arguments[1], components: [schema])
             switch arguments[0] {
             case "open": say("ok")
+            case "once":
+                guard arguments.count == 3, let value = Int(arguments[2]) else { exit(64) }
+                say("open")
+                // Until somebody says so on standard input.
+                var go: UInt8 = 0
+                guard read(0, &go, 1) == 1 else { exit(64) }
+                try database.transaction {
+                    try database.statement("INSERT INTO test_number VALUES (?)").run([SQLValue(value)])
+                }
+                say("\(value)")
             case "commit":
                 let numbers = arguments[2...].compactMap { Int($0) }
                 guard numbers.count == 3 else { exit(64) }

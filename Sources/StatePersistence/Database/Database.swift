@@ -3,11 +3,16 @@ import CSQLite
 
 /// How long the store waits, and how long its log grows.
 package struct DatabaseLimits: Sendable {
-    /// What one iteration of the loop waits for another process's commit. A commit takes 0.2 ms on a good disk and some
-    /// 100 ms on a bad SD card; longer than this, the loop goes on and refuses what it cannot commit.
-    package var commitWaitMilliseconds: UInt64 = 250
-    /// What opening, migrating and backing up wait.
-    package var openWaitMilliseconds: UInt64 = 5_000
+    package static let commitWaitMaximumMilliseconds = 10_000
+    package static let openWaitMaximumMilliseconds = 5_000
+
+    /// What one commit waits for others, at the lock file and in SQLite together. Then the process ends, and its end costs
+    /// a reset of the controller and every link, so this is longer than whatever others do with the file: a commit on a bad
+    /// SD card (some 100 ms), a launch that waits for readers, an operator at a prompt of sqlite3.
+    package var commitWaitMilliseconds = UInt64(commitWaitMaximumMilliseconds)
+    /// What opening waits: for the lock file, and then for those who use the file without it. Shorter than what a commit
+    /// waits, because a commit of another process may be waiting for the one who opens.
+    package var openWaitMilliseconds = UInt64(openWaitMaximumMilliseconds)
     /// Pages in the log from which on an idle loop moves them into the database.
     package var checkpointPages: Int32 = 512
 
@@ -60,7 +65,7 @@ package final class Database {
         }
         let connection = try Connection(path: path, access: .readWrite)
         guard !connection.isReadOnly else { throw .readOnly(path: path) }
-        connection.setBusyTimeout(milliseconds: Int32(limits.commitWaitMilliseconds))
+        connection.setBusyTimeout(milliseconds: Int32(clamping: limits.openWaitMilliseconds))
         try connection.execute(DatabaseFile.settings)
         try MigrationHistory.complete(all, in: connection)
         self.init(connection: connection, lock: lock, limits: limits)
@@ -88,8 +93,11 @@ package final class Database {
     /// Runs `body` in one transaction, on disk when this returns.
     package func transaction(_ body: () throws -> Void) throws {
         if let failure { throw failure }
-        try lock.acquire(waiting: limits.commitWaitMilliseconds)
+        let deadline = FileLock.Deadline(milliseconds: limits.commitWaitMilliseconds)
+        try lock.acquire(until: deadline)
         defer { lock.release() }
+        // Others than our own processes take SQLite's locks without the lock file.
+        connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
         try connection.statement("BEGIN IMMEDIATE").run()
         do {
             try body()
@@ -109,16 +117,19 @@ package final class Database {
     }
 
     /// Moves the log into the database and begins it afresh, in place: overwriting is quicker to flush than appending.
+    ///
+    /// Waits for nobody: nothing is owed here, and the next idle moment asks again.
     package func checkpoint() throws(StoreError) {
         if let failure { throw failure }
         do throws(StoreError) {
             try lock.acquire(waiting: 0)
+            defer { lock.release() }
+            connection.setBusyTimeout(milliseconds: 0)
+            if try connection.checkpoint(truncating: false) { try beginLog() }
         } catch {
             if case .busy = error { return }
             throw error
         }
-        defer { lock.release() }
-        if try connection.checkpoint(truncating: false) { try beginLog() }
     }
 
     /// What SQLite finds wrong with the file, a line each; none when it is sound. Reads all of it.

@@ -18,15 +18,33 @@ final class FileLock {
         try StateFile.giveToOwner(of: StateFile.directory(of: subject), file, path: lock)
     }
 
+    /// When waiting ends.
+    struct Deadline {
+        private let nanoseconds: UInt64
+
+        init(milliseconds: UInt64) {
+            nanoseconds = latch_clock_nanoseconds(CLOCK_MONOTONIC) + milliseconds * 1_000_000
+        }
+
+        var hasPassed: Bool { latch_clock_nanoseconds(CLOCK_MONOTONIC) >= nanoseconds }
+
+        var remainingMilliseconds: Int32 {
+            let now = latch_clock_nanoseconds(CLOCK_MONOTONIC)
+            return now < nanoseconds ? Int32(clamping: (nanoseconds - now) / 1_000_000) : 0
+        }
+    }
+
     /// Throws `busy` when others hold it for longer than `milliseconds`.
-    ///
-    /// flock has no time limit of its own and the loop must not stand still, so it asks again at growing intervals.
     func acquire(waiting milliseconds: UInt64) throws(StoreError) {
-        let deadline = latch_clock_nanoseconds(CLOCK_MONOTONIC) + milliseconds * 1_000_000
+        try acquire(until: Deadline(milliseconds: milliseconds))
+    }
+
+    /// flock has no time limit of its own and the loop must not stand still for ever, so it asks again at growing intervals.
+    func acquire(until deadline: Deadline) throws(StoreError) {
         var pauseMicroseconds: useconds_t = 50
         while flock(file.fd, LOCK_EX | LOCK_NB) != 0 {
             guard errno == EWOULDBLOCK || errno == EINTR else { throw StateFile.error(path) }
-            guard latch_clock_nanoseconds(CLOCK_MONOTONIC) < deadline else { throw .busy(path: path) }
+            guard !deadline.hasPassed else { throw .busy(path: path) }
             usleep(pauseMicroseconds)
             pauseMicroseconds = min(pauseMicroseconds * 2, 1_000)
         }
