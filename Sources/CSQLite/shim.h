@@ -8,3 +8,12 @@ static inline sqlite3_destructor_type latch_sqlite_transient(void) { return SQLI
 static inline int latch_sqlite_set(sqlite3 *database, int option, int on) {
     return sqlite3_db_config(database, option, on, (int *)0);
 }
+
+// Flushes the file behind the main database.
+static inline int latch_sqlite_flush(sqlite3 *database) {
+    sqlite3_file *file = 0;
+    int status = sqlite3_file_control(database, "main", SQLITE_FCNTL_FILE_POINTER, &file);
+    if (status != SQLITE_OK) return status;
+    if (!file || !file->pMethods) return SQLITE_MISUSE;
+    return file->pMethods->xSync(file, SQLITE_SYNC_FULL);
+}

@@ -6,6 +6,8 @@
 package enum StoreError: Error, Equatable, Sendable {
     /// Another process held the file for longer than a commit, or opening, waits.
     case busy(path: String)
+    /// Another process reads from the log, so that it cannot be moved into the database as every launch must.
+    case logHeld(path: String)
     /// The parent of the state directory does not exist, or something else stands in its place.
     case directoryMissing(path: String)
     /// Others than the owner may enter a directory or open a file: who could not be trusted with it may have.
@@ -41,6 +43,9 @@ extension StoreError: CustomStringConvertible {
         switch self {
         case .busy(let path):
             "\(path): another process holds the database; try again"
+        case .logHeld(let path):
+            "\(path): another process has been reading it for too long, and its log cannot be settled meanwhile; end that "
+                + "process (fuser \(path)), then start again"
         case .directoryMissing(let path):
             "\(path): no such directory; create it with: install -d -m 0700 \(path)"
         case .tooOpen(let path, let mode, let allowed):

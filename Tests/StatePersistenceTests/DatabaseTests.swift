@@ -42,6 +42,26 @@ struct DatabaseTests {
         #expect(try Database(path: scratch.database, components: [numbersSchema]).numbers() == [1, 2, 3, 4, 5])
     }
 
+    @Test("begins a new log at each opening, whatever it finds in the old one")
+    func inheritedLog() throws {
+        do { try Database(path: scratch.database, components: [numbersSchema]).insert(1) }
+        let log = scratch.database + "-wal"
+        for tail in [[], [UInt8](repeating: 0x5A, count: 5_000)] {
+            let before = Scratch.read(log)
+            Scratch.write(before + tail, to: log)
+            #expect(try Database(path: scratch.database, components: [numbersSchema]).numbers() == [1])
+            // The salts of the header tell one log from another.
+            #expect(Scratch.read(log)[16..<24] != before[16..<24])
+        }
+        // A log whose beginning was never written.
+        try scratch.dropLog()
+        Scratch.write([UInt8](repeating: 0, count: 100), to: log)
+        let database = try Database(path: scratch.database, components: [numbersSchema])
+        try database.insert(2)
+        #expect(try database.numbers() == [1, 2])
+        #expect(try DatabaseFile.integrityFaults(database.connection) == [])
+    }
+
     @Test("has none of a transaction whose body throws")
     func rollback() throws {
         struct Refusal: Error {}

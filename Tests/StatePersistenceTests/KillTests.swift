@@ -83,6 +83,38 @@ struct KillTests {
         #expect(kills > 60)
     }
 
+    @Test("Killed at every system call of a launch that finds a log: the next one has all of it, and the file is sound")
+    func killedWhileSettling() throws {
+        try #require(Child(["strace", "-o", "/dev/null", "true"]).wait() == 0, "strace does not run here")
+        let path = scratch.database
+        var kills = 0
+        for call in ["openat", "flock", "fadvise64", "pwrite64", "ftruncate", "fsync", "fdatasync"] {
+            for when in 1...200 {
+                #expect(Child.hammer("commit", path, "0", "5", "1000").lines().count == 5)
+                let child = Child([
+                    "strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+                    "inject=\(call):signal=SIGKILL:when=\(when)", Child.products + "/StoreHammer", "commit", path, "5",
+                    "1", "1000",
+                ])
+                let acknowledged = child.lines().compactMap { Int($0) }
+                let survived = child.wait() == 0
+                do {
+                    let database = try Database(path: path, components: [numbersSchema])
+                    let numbers = try database.numbers()
+                    #expect(numbers.starts(with: Array(0..<5) + acknowledged), "\(call) \(when)")
+                    #expect(numbers.count <= 6)
+                    #expect(try DatabaseFile.integrityFaults(database.connection) == [])
+                } catch {
+                    Issue.record("killed at \(call) \(when): \(error)")
+                }
+                for suffix in ["", "-wal", "-shm", ".lock"] { unlink(path + suffix) }
+                if survived { break }
+                kills += 1
+            }
+        }
+        #expect(kills > 40)
+    }
+
     @Test("Each commit is flushed exactly once, the first after a launch and the first after a checkpoint too")
     func oneFlushPerCommit() throws {
         guard Child(["strace", "-o", "/dev/null", "true"]).wait() == 0 else {

@@ -95,4 +95,21 @@ struct WaitingTests {
         try database.insert(1)
         #expect(DatabaseLimits().commitWaitMilliseconds > DatabaseLimits().openWaitMilliseconds)
     }
+
+    @Test("a launch that a reader keeps from settling the log acknowledges nothing, and says so")
+    func reader() throws {
+        do {
+            let database = try Database(path: scratch.database, components: [numbersSchema])
+            try database.insert(1)
+        }
+        let reader = try Connection(path: scratch.database, access: .readOnly)
+        try reader.execute("BEGIN; SELECT count(*) FROM test_number")
+        var limits = DatabaseLimits()
+        limits.openWaitMilliseconds = 5
+        #expect(throws: StoreError.logHeld(path: scratch.database)) {
+            try Database(path: scratch.database, components: [numbersSchema], limits: limits)
+        }
+        try reader.execute("ROLLBACK")
+        #expect(try Database(path: scratch.database, components: [numbersSchema], limits: limits).numbers() == [1])
+    }
 }

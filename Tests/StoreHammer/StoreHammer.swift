@@ -11,13 +11,14 @@ import StatePersistence
 /// file, one without root's rights.
 ///
 ///     StoreHammer [--uid N] open DATABASE
+///     StoreHammer hold DATABASE
 ///     StoreHammer [--uid N] commit DATABASE FIRST COUNT CHECKPOINT-EVERY
 ///     StoreHammer once DATABASE VALUE
 ///     StoreHammer launch DATABASE BONDS
 ///
 /// `once` says when it has the file open, waits for an octet on its standard input, and says when its one commit is made; a
-/// file that others hold for too long ends it. `launch` fills the database with bonds at its first run and then says how long
-/// opening and loading took.
+/// file that others hold for too long ends it. `hold` keeps the file open until it is killed. `launch` fills the database
+/// with bonds at its first run and then says how long opening and loading took.
 @main
 enum StoreHammer {
     static let schema = SchemaComponent(
@@ -38,6 +39,9 @@ enum StoreHammer {
             let database = try Database(path: arguments[1], components: [schema])
             switch arguments[0] {
             case "open": say("ok")
+            case "hold":
+                say("holds")
+                withExtendedLifetime(database) { _ = pause() }
             case "once":
                 guard arguments.count == 3, let value = Int(arguments[2]) else { exit(64) }
                 say("open")

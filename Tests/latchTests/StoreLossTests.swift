@@ -9,6 +9,64 @@ import Testing
 /// whatever identifier another daemon comes to the same file.
 @Suite("Daemons and what their disk keeps", .serialized)
 struct StoreLossTests {
+    /// A number that `text` has behind `name`, wherever that stands first.
+    private static func number(_ name: String, in text: String) -> Int? {
+        guard let place = text.range(of: name) else { return nil }
+        return Int(text[place.upperBound...].prefix { $0.isNumber })
+    }
+
+    @Test("Failed flush: what the next life acknowledged is there after the cache is gone, and no counter goes back")
+    func failedFlush() throws {
+        let disk = try ThinDisk()
+        let bench = try Bench()
+        let state = "disk/lock"
+        try #require(symlink(disk.path, bench.path("disk")) == 0 && mkdir(bench.path(state), 0o700) == 0)
+        // The metal is not on the state's disk.
+        let configuration = try bench.directory.write(
+            "[lock]\nrelock_seconds = 0\nbolt_journal = \"\(bench.path("bolt.journal"))\"\n", to: "lock.conf")
+        func launch() throws -> Daemon { try bench.start("peripheral", state, ["--config", configuration]) }
+        /// The last record of the audit, and the bond's sign counter.
+        func kept() throws -> (audit: Int, counter: Int) {
+            let status = try bench.latch("peripheral", "status", state).output
+            let bonds = try bench.latch("state", "inspect", state, ["--json"]).output
+            return (
+                try #require(Self.number("\n  last: ", in: status), "\(status)"),
+                try #require(Self.number("\"remote_sign_counter\":", in: bonds), "\(bonds)")
+            )
+        }
+        func command(_ number: Int, waitSeconds: Int = 30) throws -> Program.Outcome {
+            try bench.latch("central", number % 2 == 0 ? "unlock" : "lock", "key", ["--wait", "\(waitSeconds)"])
+        }
+
+        var lock = try launch()
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna", at: state)
+        for number in 0..<2 { #expect(try command(number).status == 0) }
+        try disk.starve()
+        // Until a commit needs a block that there is none of, and the lock ends.
+        for number in 0..<100 where lock.isRunning { _ = try command(number, waitSeconds: 1) }
+        try #require(!lock.isRunning, "the flush never failed")
+        #expect(lock.end(signalling: false) == ExitCode.state.rawValue)
+        #expect(lock.complaint.contains("input/output error"))
+        try disk.feed()
+
+        lock = try launch()
+        for number in 0..<4 { #expect(try command(number).status == 0) }
+        let acknowledged = try kept()
+        #expect(lock.end() == 0)
+        try disk.remount()
+
+        lock = try launch()
+        let found = try kept()
+        #expect(found.audit >= acknowledged.audit)
+        #expect(found.counter >= acknowledged.counter)
+        #expect(try command(0).status == 0)
+        #expect(try kept().counter > acknowledged.counter)
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
+        #expect(try bench.latch("state", "check", state).output.contains("faults: []"))
+    }
+
     @Test(
         "Second lock on one database, under another identifier and from another directory: it is refused and changes nothing"
     )

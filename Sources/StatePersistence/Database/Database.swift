@@ -46,10 +46,17 @@ package final class Database {
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
 
-    /// Opens the file, or creates it and its directory, and takes the migrations that it lacks. A file that is refused is
-    /// left as it was.
     package convenience init(
         path: String, components: [SchemaComponent], limits: DatabaseLimits = DatabaseLimits()
+    ) throws(StoreError) {
+        try self.init(path: path, components: components, limits: limits) { (_) throws(StoreError) in }
+    }
+
+    /// Opens the file, or creates it and its directory, and takes the migrations that it lacks. A file that is refused is
+    /// left as it was; `look` may refuse it too, and only reads.
+    convenience init(
+        path: String, components: [SchemaComponent], limits: DatabaseLimits,
+        look: (Connection) throws(StoreError) -> Void
     ) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: path))
         try StateFile.check(path)
@@ -59,7 +66,8 @@ package final class Database {
         defer { lock.release() }
         let all = [SchemaComponent.store] + components
         if try DatabaseFile.exists(path) {
-            try DatabaseFile.look(at: path, components: all)
+            try DatabaseFile.forgetCache(of: path)
+            try DatabaseFile.look(at: path, components: all, further: look)
         } else {
             try DatabaseFile.create(path, components: all)
         }
@@ -67,6 +75,7 @@ package final class Database {
         guard !connection.isReadOnly else { throw .readOnly(path: path) }
         connection.setBusyTimeout(milliseconds: Int32(clamping: limits.openWaitMilliseconds))
         try connection.execute(DatabaseFile.settings)
+        try DatabaseFile.settleInheritance(connection)
         try MigrationHistory.complete(all, in: connection)
         self.init(connection: connection, lock: lock, limits: limits)
         if try StateFile.size(path + "-wal") ?? 0 == 0 { try beginLog() }
@@ -118,7 +127,9 @@ package final class Database {
 
     /// Moves the log into the database and begins it afresh, in place: overwriting is quicker to flush than appending.
     ///
-    /// Waits for nobody: nothing is owed here, and the next idle moment asks again.
+    /// Waits for nobody: nothing is owed here, and the next idle moment asks again. When a flush fails, the log still has
+    /// every page that was to be moved (SQLite counts a page as moved only behind the database's flush), this process
+    /// commits nothing any more, and the next one moves all of the log again before it believes anything.
     package func checkpoint() throws(StoreError) {
         if let failure { throw failure }
         do throws(StoreError) {
@@ -128,6 +139,7 @@ package final class Database {
             if try connection.checkpoint(truncating: false) { try beginLog() }
         } catch {
             if case .busy = error { return }
+            if error.leavesDoubt { failure = error }
             throw error
         }
     }

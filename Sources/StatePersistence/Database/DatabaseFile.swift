@@ -47,15 +47,52 @@ enum DatabaseFile {
         for suffix in ["-wal", "-shm"] { try StateFile.removeIfPresent(draft + suffix) }
         try StateFile.synchronize(draft)
         try StateFile.rename(draft, to: path)
+        // Who made the directory may have been killed before its name was on disk.
+        try StateFile.synchronizeName(of: StateFile.directory(of: path))
     }
 
-    /// Refuses what cannot be used, without writing to the file, its log or its journal mode. Under the lock.
-    static func look(at path: String, components: [SchemaComponent]) throws(StoreError) {
+    /// Lets the medium say what is in the file and its log, not the cache: before anything is read. Under the lock.
+    ///
+    /// A process that is killed, or whose flush fails, leaves what it wrote in the kernel's cache. After a failed flush those
+    /// pages count as clean: they are read like any others, no later flush writes them, and none reports them. Not even
+    /// writing them again helps where the block was new: ext4 takes its cached page for one that has its block already, and
+    /// never notes that the block is in use now. So the cache has to let go of them. What a flush has confirmed is on the
+    /// medium; what none has was never acknowledged.
+    static func forgetCache(of path: String) throws(StoreError) {
+        for file in [path, path + "-wal"] where try StateFile.size(file) != nil { try StateFile.forgetCache(of: file) }
+    }
+
+    /// Moves what others left in the log into the database, which is flushed, and begins a new log, before anything rests on
+    /// the file: a commit that is appended behind frames that are not on the medium would be lost with them. Under the lock,
+    /// by a connection that has not written yet.
+    ///
+    /// All of the log is moved, also what a checkpoint moved whose flush failed. Alone, this connection makes the log's index
+    /// anew, and nothing counts as moved; while other processes have the file open the index is theirs, and it counts as
+    /// moved only what a flush of theirs has confirmed. Killed in the middle, the log is whole, and the next launch does the
+    /// same again.
+    static func settleInheritance(_ connection: Connection) throws(StoreError) {
+        let log = connection.path + "-wal"
+        if try StateFile.size(log) ?? 0 > 0 {
+            guard try connection.checkpoint(truncating: true), try StateFile.size(log) ?? 0 == 0 else {
+                throw .logHeld(path: connection.path)
+            }
+        }
+        // A backup that was copied there, and a name that it or `create` gave, may not be on disk either.
+        try connection.flush()
+        try StateFile.synchronizeDirectory(StateFile.directory(of: connection.path))
+    }
+
+    /// Refuses what cannot be used, without writing to the file, its log or its journal mode. Under the lock. The
+    /// connection is closed when this returns.
+    static func look(
+        at path: String, components: [SchemaComponent], further: (Connection) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let connection = try lookingConnection(path)
         try requireOurs(connection)
         let history = try MigrationHistory(of: connection)
         for component in components { _ = try history.missing(of: component, path: path) }
         try requireSound(connection)
+        try further(connection)
     }
 
     /// A connection that only reads. With a log it must read that too, or it would miss what was committed last;

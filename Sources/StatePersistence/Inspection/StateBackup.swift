@@ -20,8 +20,14 @@ package enum StateBackup {
             guard link(draft, target) == 0 else {
                 throw errno == EEXIST ? .backupExists(path: target) : StateFile.error(target)
             }
-            try StateFile.removeIfPresent(draft)
-            try StateFile.synchronizeDirectory(StateFile.directory(of: target))
+            do throws(StoreError) {
+                try StateFile.removeIfPresent(draft)
+                try StateFile.synchronizeDirectory(StateFile.directory(of: target))
+            } catch {
+                // Said to have failed, it must not be found and taken for one that is on disk.
+                try? StateFile.removeIfPresent(target)
+                throw error
+            }
         } catch {
             try? StateFile.removeIfPresent(draft)
             throw error

@@ -11,12 +11,28 @@ package final class KeyWrap {
 
     private static let checkName = "machine key check"
 
-    /// Takes `key` for `database`: the first key is remembered by a value that it wraps, and any other is refused.
-    package init(_ key: MachineKey, for database: Database) throws {
+    /// The key by itself, for `database`.
+    private init(_ key: MachineKey, path database: String) {
         cipher = AESGCM(key: key.secret)
-        path = database.path
+        path = database
         keyPath = key.path
-        if try kept(in: database) == nil {
+    }
+
+    /// Refuses the key when the file remembers another one. Only reads: comes before anything is written to the file.
+    static func look(_ key: MachineKey, at connection: Connection) throws(StoreError) {
+        let known = try connection.statement("SELECT 1 FROM sqlite_schema WHERE name = 'store_fact'")
+        guard try known.firstRow([], { (_) throws(StoreError) in true }) == true,
+            let check = try kept(in: connection)
+        else { return }
+        guard Self(key, path: connection.path).open(check, associated: checkName) != nil else {
+            throw .wrongMachineKey(path: key.path)
+        }
+    }
+
+    /// Takes `key` for `database`: the first key is remembered by a value that it wraps, and any other is refused.
+    package convenience init(_ key: MachineKey, for database: Database) throws {
+        self.init(key, path: database.path)
+        if try Self.kept(in: database.connection) == nil {
             let check = seal([], associated: Self.checkName)
             // Two processes may be at their first launch at once: the check of the first one stands, and binds the second.
             try database.transaction {
@@ -25,14 +41,14 @@ package final class KeyWrap {
                 ])
             }
         }
-        guard let check = try kept(in: database), open(check, associated: Self.checkName) != nil else {
+        guard let check = try Self.kept(in: database.connection), open(check, associated: Self.checkName) != nil else {
             throw StoreError.wrongMachineKey(path: keyPath)
         }
     }
 
-    private func kept(in database: Database) throws(StoreError) -> [UInt8]? {
-        try database.statement("SELECT value FROM store_fact WHERE name = ?")
-            .firstRow([.text(Self.checkName)]) { (row) throws(StoreError) in row.blob(0) }
+    private static func kept(in connection: Connection) throws(StoreError) -> [UInt8]? {
+        try connection.statement("SELECT value FROM store_fact WHERE name = ?")
+            .firstRow([.text(checkName)]) { (row) throws(StoreError) in row.blob(0) }
     }
 
     /// Nonce, ciphertext and tag. `row` is the row's key as text.

@@ -25,6 +25,11 @@ package struct MachineKey: Sendable {
         if try StateFile.size(file) == nil {
             guard mayCreate else { throw .machineKeyMissing(path: file) }
             try create(file)
+        } else if mayCreate {
+            // Secrets are about to be wrapped with a key that is there: an operator's, or one whose maker was killed before
+            // its name was on disk.
+            try StateFile.synchronize(file)
+            try StateFile.synchronizeName(of: file)
         }
         try StateFile.check(file)
         return try read(file)

@@ -15,7 +15,9 @@ package struct StateStore {
         let isFirstLaunch = try !DatabaseFile.exists(path)
         let key = try MachineKey.load(
             credentialsDirectory: credentialsDirectory, file: machineKeyFile, mayCreate: isFirstLaunch)
-        database = try Database(path: path, components: components, limits: limits)
+        database = try Database(path: path, components: components, limits: limits) {
+            (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
+        }
         keys = try KeyWrap(key, for: database)
     }
 }

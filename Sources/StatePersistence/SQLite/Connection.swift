@@ -102,6 +102,10 @@ final class Connection {
         return logged >= 0 && logged == moved
     }
 
+    /// Flushes the database's file. By SQLite's own descriptor: closing another one would drop the locks that this process
+    /// has on the file.
+    func flush() throws(StoreError) { try check(latch_sqlite_flush(handle)) }
+
     func check(_ status: Int32) throws(StoreError) {
         if status == SQLITE_OK { return }
         throw StoreError(status: status, message: Self.message(handle), path: path)
