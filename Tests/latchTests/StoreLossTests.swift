@@ -107,4 +107,31 @@ struct StoreLossTests {
         #expect(second.errors.contains("bolt_journal"), "\(second)")
         #expect(first.end() == 0)
     }
+
+    private static func page(_ name: String) throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("docs/\(name)"), encoding: .utf8)
+    }
+
+    @Test("docs/PERSISTENCE.md names each file that the program makes, and restores to the one that it opens")
+    func documentedNames() throws {
+        let bench = try Bench()
+        let daemon = try bench.start("peripheral", "lock")
+        let made = try FileManager.default.contentsOfDirectory(atPath: bench.path("lock"))
+        #expect(daemon.end() == 0)
+        let database = URL(fileURLWithPath: try StateDirectory(bench.path("lock")).database).lastPathComponent
+        let page = try Self.page("PERSISTENCE.md")
+        let table = page.split(separator: "\n").filter { $0.hasPrefix("| `") }
+        let documented = table.flatMap { $0.split(separator: "|")[0].matches(of: /`([^`]+)`/).map { String($0.1) } }
+        let kept = made.filter { $0.hasPrefix(database) || $0.hasSuffix(".key") }
+        #expect(kept.count >= 6, "\(made)")
+        for name in kept {
+            #expect(
+                documented.contains { $0 == name.replacing("peripheral", with: "…") }, "\(name) is not in the table")
+        }
+        for name in documented { #expect(name.hasPrefix(database) || name == "machine.key", "\(name) is not made") }
+        let restored = page.matches(of: /install -m 0600 BACKUP ([^\s`]+)/).map { String($0.1) }
+        #expect(restored == [database])
+    }
 }
