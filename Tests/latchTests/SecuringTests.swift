@@ -43,9 +43,8 @@ struct SecuringTests {
             // The file stands for the metal, which is not on the state's disk.
             journal = bench.path("metal")
             try Data().write(to: URL(fileURLWithPath: journal))
-            symlink(journal, bench.path("lock") + "/bolt.journal")
             configuration = try bench.directory.write(
-                "[lock]\nrelock_seconds = \(relockSeconds)\n", to: "lock.conf")
+                "[lock]\nrelock_seconds = \(relockSeconds)\nbolt_journal = \"\(journal)\"\n", to: "lock.conf")
             lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", configuration])
             let isOn = try waits { [bench] in
                 try bench.latch("peripheral", "status", "lock").output.contains("radio: on")
@@ -160,7 +159,9 @@ struct SecuringTests {
         #expect(try home.recover().contains("what=secured_unrecorded") == hasEnded)
     }
 
-    @Test("Damage and a full disk take nothing from a bolt that owes nothing", arguments: [Trouble.full, .alteredBond])
+    @Test(
+        "Damage, and a disk that cannot be written, take nothing from a bolt that owes nothing",
+        arguments: [Trouble.readOnly, .alteredBond])
     func notDue(_ trouble: Trouble) throws {
         let home = try Home(trouble, relockSeconds: 3_600)
         home.lock?.kill()

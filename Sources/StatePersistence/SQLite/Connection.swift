@@ -90,16 +90,19 @@ final class Connection {
         @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32
 
     /// Moves the log's pages into the database; true when all of them are there.
-    func checkpoint(truncating: Bool) throws(StoreError) -> Bool {
+    func checkpoint(truncating: Bool) throws(StoreError) -> Bool { try movePages(truncating: truncating) != nil }
+
+    /// The same; how many pages the log has, all of which are in the database then, or nil.
+    func movePages(truncating: Bool) throws(StoreError) -> Int32? {
         var logged: Int32 = 0
         var moved: Int32 = 0
         let mode = truncating ? SQLITE_CHECKPOINT_TRUNCATE : SQLITE_CHECKPOINT_PASSIVE
         let status = sqlite3_wal_checkpoint_v2(handle, "main", mode, &logged, &moved)
         // A reader that still needs the log is no fault: its pages are moved next time.
-        if status & 0xFF == SQLITE_BUSY { return false }
+        if status & 0xFF == SQLITE_BUSY { return nil }
         try check(status)
         // -1: there is no log, because nothing was read yet or the file is in another mode.
-        return logged >= 0 && logged == moved
+        return logged >= 0 && logged == moved ? logged : nil
     }
 
     /// Flushes the database's file. By SQLite's own descriptor: closing another one would drop the locks that this process

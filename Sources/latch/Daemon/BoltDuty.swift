@@ -44,7 +44,13 @@ final class BoltDuty {
     func secure(after error: any Error) {
         // Another daemon has the bolt.
         if error is ControlSocketError { return }
-        if case .identityClaimed = error as? StoreError { return }
+        var claim: RestoreClaim?
+        do {
+            claim = try plan.claimIdentity()
+        } catch {
+            if case .identityClaimed(_, let holder) = error, holder != getpid() { return }
+        }
+        defer { withExtendedLifetime(claim) {} }
         guard let boot = SystemClock.bootIdentifier().map(BootID.init(bits:)),
             let journal = (try? EventJournal(log: plan.log, path: plan.journal))
                 ?? (try? EventJournal(log: plan.log, path: nil))
