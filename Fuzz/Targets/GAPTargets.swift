@@ -235,7 +235,7 @@ private struct GAPWorld {
             require(acceptList.count < acceptListCapacity && !acceptList.contains(address), "the list has no room")
         case .removeFromAcceptList(let address):
             require(!isConnecting && acceptList.contains(address), "nobody is removed from the list")
-        case .connect: require(!isConnecting && !isCancelled, "two attempts at once")
+        case .connect, .connectBriefly: require(!isConnecting && !isCancelled, "two attempts at once")
         case .connectByAcceptList:
             require(!isConnecting && !isCancelled, "two attempts at once")
             require(!acceptList.isEmpty, "an attempt for nobody")
@@ -308,7 +308,7 @@ private struct GAPWorld {
         switch action {
         case .addToAcceptList(let address): if status == .success { acceptList.insert(address) }
         case .removeFromAcceptList(let address): if status == .success { acceptList.remove(address) }
-        case .connect, .connectByAcceptList: isConnecting = status == .success
+        case .connect, .connectBriefly, .connectByAcceptList: isConnecting = status == .success
         case .cancel:
             // Not a matter of liking: what stands is cancelled, what does not is refused.
             status = isConnecting ? .success : .commandDisallowed

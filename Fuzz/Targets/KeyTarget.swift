@@ -50,7 +50,12 @@ private struct KeyWorld {
             let path = SignedPath(receiptKey: Self.receiptKey, receiptHandle: Self.handle)
             feed(.connected(peer, input.bool() ? path : nil))
         case 4: feed(.disconnected(peer))
-        case 5: feed(input.bool() ? .encrypted(peer) : .encryptionFailed(peer))
+        case 5:
+            switch input.octet() & 3 {
+            case 0: feed(.encryptionFailed(peer))
+            case 1: feed(.proven(peer))
+            default: feed(.encrypted(peer))
+            }
         case 6:
             let challenge = Challenge(
                 id: ChallengeID(bits: UInt64(input.octet())), remainingLife: input.octet(),
@@ -136,7 +141,7 @@ private struct KeyWorld {
             require(command != nil, "what is sent is no command")
             require(committed.locks[peer]?.request?.sent == command?.challenge, "a command leaves that is not on disk")
         case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
-        case .persist, .connect, .disconnect, .encrypt, .readChallenge, .outcome, .stateKnown: break
+        case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .outcome, .stateKnown: break
         }
     }
 }

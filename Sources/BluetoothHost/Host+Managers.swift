@@ -57,6 +57,7 @@ extension Host {
         consider(addressDeadline)
         consider(limitedDeadline)
         consider(initiator.deadline)
+        consider(contestedPeers.deadline)
         for link in linksInOrder {
             consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
@@ -89,6 +90,11 @@ extension Host {
         }
         if let due = initiator.deadline, due <= now {
             initiator.timerFired(now: now)
+            noteMissedAttempt()
+            reconcile()
+        }
+        if let due = contestedPeers.deadline, due <= now {
+            contestedPeers.expire(now: now)
             reconcile()
         }
         for link in linksInOrder { timerFired(link) }

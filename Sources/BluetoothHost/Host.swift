@@ -45,6 +45,7 @@ package final class Host {
     var advertisingSets = AdvertisingSets<RestorationLedger.Owner>(count: 1)
     var scanner = Scanner()
     var initiator = Initiator(acceptListCapacity: 1)
+    var contestedPeers = ContestedPeers()
     var assembler = AdvertisementAssembler()
     /// Counts the scans that apps have begun.
     var scanGeneration = 0

@@ -17,6 +17,10 @@ import Testing
         return actions
     }
 
+    func isTried(_ initiator: inout Initiator, _ onAir: DeviceAddress, _ now: Instant) -> Bool {
+        initiator.heard(alice, at: onAir, now: now)
+    }
+
     @Test("One peer is connected by its address")
     func single() {
         var initiator = Initiator(acceptListCapacity: 8)
@@ -281,6 +285,49 @@ import Testing
         #expect(listed == Set(addresses))
     }
 
+    @Test(
+        "A contested peer is in no list: it is listened for, and connected where it was heard, by a link soon given up")
+    func contested() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob, carol])
+        initiator.resolvedPeers = [alice]
+        initiator.contested = [alice]
+        #expect(initiator.needsScan)
+        #expect(accept(&initiator) == [.addToAcceptList(bob), .addToAcceptList(carol), .connectByAcceptList])
+        let onAir = DeviceAddress(kind: .random, bits: 0x4000_0000_0001)
+        #expect(isTried(&initiator, onAir, Instant(nanoseconds: 0)))
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete(.unknownConnectionIdentifier)
+        #expect(accept(&initiator) == [.connectBriefly(onAir)])
+    }
+
+    @Test(
+        "Attack: a contested peer that is heard and takes no connection is missed in half the time, and heard elsewhere"
+    )
+    func contestedInVain() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        initiator.contested = [alice]
+        let start = Instant(nanoseconds: 0)
+        let places = (1...2).map { DeviceAddress(kind: .random, bits: 0x4000_0000_0000 + UInt64($0)) }
+        #expect(isTried(&initiator, places[0], start))
+        #expect(accept(&initiator) == [.connectBriefly(places[0])])
+        #expect(!isTried(&initiator, places[1], start), "one at a time")
+        let end = start.advanced(byMilliseconds: Initiator.contestedAttemptMilliseconds)
+        #expect(initiator.deadline == end)
+        initiator.timerFired(now: end)
+        let missed = (initiator.takeMissed(), initiator.takeMissed())
+        #expect(missed.0?.onAir == places[0] && missed.1 == nil)
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete(.unknownConnectionIdentifier)
+        // There is nobody in the list whose turn it would be.
+        #expect(isTried(&initiator, places[1], end))
+        #expect(accept(&initiator) == [.connectBriefly(places[1])])
+        initiator.connectionComplete(.connectionFailedToBeEstablished)
+        let lost = initiator.takeMissed()
+        #expect(lost?.onAir == places[1])
+    }
+
     @Test("No order of wishes and answers leaves two attempts, or a list changed under one", arguments: 0..<200)
     func orders(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed) + 1)
@@ -288,15 +335,17 @@ import Testing
         var isInitiating = false
         var outstanding: Initiator.Action?
         for _ in 0..<200 {
-            switch random.uint64() % 4 {
+            switch random.uint64() % 6 {
             case 0:
                 let all = [alice, bob, carol]
                 initiator.want(all.filter { _ in random.uint64().isMultiple(of: 2) })
+            case 4: initiator.contested = random.uint64().isMultiple(of: 2) ? [alice] : []
+            case 5: _ = initiator.heard(alice, at: alice, now: Instant(nanoseconds: 1))
             case 1:
                 guard outstanding == nil, let action = initiator.next() else { continue }
                 outstanding = action
                 switch action {
-                case .connect, .connectByAcceptList: #expect(!isInitiating)
+                case .connect, .connectBriefly, .connectByAcceptList: #expect(!isInitiating)
                 case .addToAcceptList, .removeFromAcceptList: #expect(!isInitiating)
                 case .cancel: break
                 }
@@ -304,7 +353,7 @@ import Testing
                 guard let action = outstanding else { continue }
                 outstanding = nil
                 switch action {
-                case .connect, .connectByAcceptList: isInitiating = true
+                case .connect, .connectBriefly, .connectByAcceptList: isInitiating = true
                 case .cancel where !isInitiating:
                     initiator.completed(.commandDisallowed)
                     continue

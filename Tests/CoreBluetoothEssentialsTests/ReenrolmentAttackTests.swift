@@ -27,6 +27,20 @@ struct ReenrolmentAttackTests {
         household.expectSettled()
     }
 
+    @Test("A stranger who answers and says nothing keeps no link that is to confirm a bond")
+    func silentStranger() throws {
+        let household = try Household()
+        try household.pairOnBothSides()
+        household.world.cut(household.door, household.pocket)
+        let stranger = try household.addStranger(.silent, at: household.door.host?.identity.address.address)
+        #expect(household.world.run(forMilliseconds: 15_000) { household.failure != nil })
+        #expect(stranger.connections == KeyDaemon.confirmationsLostMaximum)
+        household.world.remove(stranger)
+        household.world.join(household.door, household.pocket)
+        household.world.run(forMilliseconds: 90_000)
+        household.expectSettled()
+    }
+
     @Test("Forged key missing, from a stranger whom a key meets that was killed with its new bond unconfirmed")
     func keyMissingAfterRelaunch() throws {
         let household = try Household()

@@ -165,13 +165,27 @@ extension GAPCommands {
         switch action {
         case .addToAcceptList(let address): HCILEAddDeviceToFilterAcceptList(address: LEPeerAddress(address))
         case .removeFromAcceptList(let address): HCILERemoveDeviceFromFilterAcceptList(address: LEPeerAddress(address))
-        case .connect(let address): createConnection(to: LEPeerAddress(address), usesFilterAcceptList: false)
-        case .connectByAcceptList: createConnection(to: Self.nobody, usesFilterAcceptList: true)
+        case .connect(let address):
+            createConnection(
+                to: LEPeerAddress(address), usesFilterAcceptList: false, supervisionTimeout: supervisionTimeout)
+        case .connectBriefly(let address):
+            createConnection(
+                to: LEPeerAddress(address), usesFilterAcceptList: false,
+                supervisionTimeout: min(supervisionTimeout, briefSupervisionTimeout))
+        case .connectByAcceptList:
+            createConnection(to: Self.nobody, usesFilterAcceptList: true, supervisionTimeout: supervisionTimeout)
         case .cancel: HCILECreateConnectionCancel()
         }
     }
 
-    private func createConnection(to address: LEPeerAddress, usesFilterAcceptList: Bool) -> any HCICommand {
+    /// Units of 10 ms: half a second, or what the connection interval needs at least.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.12: Supervision_Timeout is larger than twice the interval
+    private var briefSupervisionTimeout: UInt16 { max(50, connectionInterval / 4 + 1) }
+
+    private func createConnection(
+        to address: LEPeerAddress, usesFilterAcceptList: Bool, supervisionTimeout: UInt16
+    ) -> any HCICommand {
         let connection = LEConnectionIntervals(
             intervalMin: connectionInterval, intervalMax: connectionInterval, maxLatency: 0,
             supervisionTimeout: supervisionTimeout, minCELength: 0, maxCELength: 0)

@@ -19,7 +19,11 @@ extension Host {
         var address = onAir
         if case .bonded(let identity) = bondBook.resolve(onAir) { address = identity.address }
         // Nearly every advertisement changes nothing, and costs nothing more then.
-        if advertisement.isConnectable, initiator.heard(address, at: onAir, now: now) { reconcile() }
+        if advertisement.isConnectable, isToBeTried(address, at: onAir),
+            initiator.heard(address, at: onAir, now: now)
+        {
+            reconcile()
+        }
         report(advertisement, of: address)
     }
 

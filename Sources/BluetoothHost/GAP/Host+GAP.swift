@@ -11,6 +11,7 @@ extension Host {
         endLimitedModes()
         ownAddress.wanted = addressForAir
         let pending = pendingConnections
+        contestedPeers.expire(now: now)
         wantResolved(pending)
         let isUnresolved = resolvingList.mustRest
         let mustRest = ownAddress.mustRest || isUnresolved
@@ -19,6 +20,7 @@ extension Host {
         advertisingSets.isFull = isFull
         advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
         initiator.isHeld = mustRest
+        initiator.contested = contestedPeers.isEmpty ? [] : contestedPeers.peers.intersection(pending.map(\.address))
         initiator.want(isFull ? [] : unconnected(of: pending))
         initiator.privatePeers = privatePeers(among: initiator.wanted)
         initiator.resolvedPeers = resolvingList.resolved
@@ -120,17 +122,18 @@ extension Host {
     }
 
     private func unconnected(of pending: [(peer: PeerIdentifier, address: DeviceAddress)]) -> [DeviceAddress] {
-        let connected = Set(links.values.lazy.filter(\.isClient).map(\.peer))
+        // A stranger's link that is on its way out does not keep its peer waiting, who is at another address.
+        let connected = Set(links.values.lazy.filter { $0.isClient && !self.isContestedAndEnding($0) }.map(\.peer))
         var found: Set<DeviceAddress> = []
         return pending.filter { !connected.contains($0.peer) }.map(\.address).filter { found.insert($0).inserted }
     }
 
     /// The controller resolves those who are to be connected: also while they are, since the list is changed with nobody on
-    /// the air, and links come and go.
+    /// the air, and links come and go. But for those who are contested: the host tells their addresses apart.
     private func wantResolved(_ pending: [(peer: PeerIdentifier, address: DeviceAddress)]) {
-        resolvingList.want(pending.compactMap { resolvingEntry(of: $0.address) }) {
-            resolvingEntry(of: $0.identity.address) == $0
-        }
+        resolvingList.want(
+            pending.compactMap { contestedPeers.contains($0.address) ? nil : resolvingEntry(of: $0.address) }
+        ) { !contestedPeers.contains($0.identity.address) && resolvingEntry(of: $0.identity.address) == $0 }
     }
 
     /// The command of a GAP machine was answered.

@@ -13,8 +13,16 @@ package struct Initiator {
         case addToAcceptList(DeviceAddress)
         case removeFromAcceptList(DeviceAddress)
         case connect(DeviceAddress)
+        /// To one who may be a stranger under a peer's address: a link that falls silent is soon given up.
+        case connectBriefly(DeviceAddress)
         case connectByAcceptList
         case cancel
+    }
+
+    /// One who was heard under a contested peer's address, and made no link.
+    package struct Missed: Equatable, Sendable {
+        package let wanted: DeviceAddress
+        package let onAir: DeviceAddress
     }
 
     /// Whom an attempt is for.
@@ -43,6 +51,8 @@ package struct Initiator {
 
     /// How long a peer that was heard has to take the connection; afterwards the accept list has at least as long.
     package static let heardAttemptMilliseconds: UInt64 = 2_000
+    /// The same for a contested peer, who has no other way to be connected.
+    package static let contestedAttemptMilliseconds: UInt64 = 1_000
     /// A peer that was heard and took no connection is not tried again for so long: the others are.
     package static let heardAgainMilliseconds: UInt64 = 10_000
     /// So many of those who were heard are connected to, or missed, one after the other; then it is the accept list's turn.
@@ -57,6 +67,10 @@ package struct Initiator {
     package var privatePeers: Set<DeviceAddress> = []
     /// Who is found by the accept list under whatever address, since the controller resolves it.
     package var resolvedPeers: Set<DeviceAddress> = []
+    /// Of those who are to be connected, connected or not, in whose name somebody answers who is not them
+    /// (``ContestedPeers``): the accept list would find whoever advertises most. They are only ever connected when
+    /// ``heard(_:at:now:)`` names them.
+    package var contested: Set<DeviceAddress> = []
     package private(set) var failure: HCIErrorCode?
 
     private let acceptListCapacity: Int
@@ -64,6 +78,7 @@ package struct Initiator {
     private var acceptList: Set<DeviceAddress> = []
     private var outstanding: Action?
     private var heard: Heard?
+    private var missed: Missed?
     private var heardInARow = 0
     /// Nobody else who is heard is connected to before this.
     private var listTurnUntil: Instant?
@@ -78,14 +93,15 @@ package struct Initiator {
         guard addresses != wanted else { return }
         wanted = addresses
         failure = nil
-        if wanted.count <= acceptListCapacity { listStart = 0 }
+        if listable.count <= acceptListCapacity { listStart = 0 }
         triedUntil = triedUntil.filter { addresses.contains($0.key) }
         if let heard, !addresses.contains(heard.wanted) { self.heard = nil }
     }
 
     /// Some are wanted whom the accept list does not find: what advertises is to be told to ``heard(_:at:now:)``.
     package var needsScan: Bool {
-        (wanted.count > acceptListCapacity || !privatePeers.isSubset(of: resolvedPeers)) && !isHeld
+        (listable.count > acceptListCapacity || !privatePeers.isSubset(of: resolvedPeers) || !contested.isEmpty)
+            && !isHeld
     }
 
     /// Nothing runs, and nothing is asked of the controller.
@@ -95,7 +111,7 @@ package struct Initiator {
         guard outstanding == nil, failure == nil else { return nil }
         outstanding = missing()
         switch outstanding {
-        case .connect, .connectByAcceptList: attempt = .asked(target)
+        case .connect, .connectBriefly, .connectByAcceptList: attempt = .asked(target)
         case .cancel: attempt = .cancelling
         case .addToAcceptList, .removeFromAcceptList, nil: break
         }
@@ -109,9 +125,9 @@ package struct Initiator {
         switch (action, status == .success) {
         case (.addToAcceptList(let address), true): acceptList.insert(address)
         case (.removeFromAcceptList(let address), true): acceptList.remove(address)
-        case (.connect, true), (.connectByAcceptList, true):
+        case (.connect, true), (.connectBriefly, true), (.connectByAcceptList, true):
             if case .asked(let target) = attempt { attempt = .standing(target) }
-        case (.connect, false), (.connectByAcceptList, false): attemptFailed(status)
+        case (.connect, false), (.connectBriefly, false), (.connectByAcceptList, false): attemptFailed(status)
         case (.cancel, true): break
         // The link was made before the cancel arrived: its Connection Complete came or is coming.
         case (.cancel, false): if attempt == .cancelling { attempt = .none }
@@ -126,7 +142,12 @@ package struct Initiator {
         switch attempt {
         case .asked, .standing:
             guard isWorthwhile else { return attemptFailed(status) }
-            if let tried = heardBeingTried { attempted(tried) } else { heardInARow = 0 }
+            if let tried = heardBeingTried {
+                attempted(tried)
+                if status != .success { note(missed: tried) }
+            } else {
+                heardInARow = 0
+            }
         case .none, .cancelling: break
         }
         attempt = .none
@@ -155,14 +176,18 @@ package struct Initiator {
     package mutating func retry() { failure = nil }
 
     package mutating func reset(acceptListCapacity: Int) {
-        let kept = (wanted, isHeld, privatePeers)
+        let kept = (wanted, isHeld, privatePeers, contested)
         self = Self(acceptListCapacity: acceptListCapacity)
-        (wanted, isHeld, privatePeers) = kept
+        (wanted, isHeld, privatePeers, contested) = kept
     }
 
+    /// Whom the accept list may be given.
+    private var listable: [DeviceAddress] { contested.isEmpty ? wanted : wanted.filter { !contested.contains($0) } }
+
     private var listed: [DeviceAddress] {
-        guard wanted.count > acceptListCapacity else { return wanted }
-        return (0..<acceptListCapacity).map { wanted[(listStart + $0) % wanted.count] }
+        let listable = listable
+        guard listable.count > acceptListCapacity else { return listable }
+        return (0..<acceptListCapacity).map { listable[(listStart + $0) % listable.count] }
     }
 
     private var target: Target {
@@ -183,7 +208,9 @@ package struct Initiator {
         }
         switch target {
         case .nobody: return nil
-        case .peer(let address): return .connect(address)
+        case .peer(let address):
+            let isContested = heard.map { contested.contains($0.wanted) } ?? false
+            return isContested ? .connectBriefly(address) : .connect(address)
         case .list(let addresses):
             if let stale = acceptList.subtracting(addresses).min(by: { $0.bits < $1.bits }) {
                 return .removeFromAcceptList(stale)
@@ -203,10 +230,21 @@ extension Initiator {
         guard needsScan, heard == nil, wanted.contains(address), onAir != address || !listed.contains(address)
         else { return false }
         if let listTurnUntil, now < listTurnUntil { return false }
-        if let tried = triedUntil[address], now < tried { return false }
-        heard = Heard(
-            wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: Self.heardAttemptMilliseconds))
+        let isContested = contested.contains(address)
+        if !isContested, let tried = triedUntil[address], now < tried { return false }
+        let time = isContested ? Self.contestedAttemptMilliseconds : Self.heardAttemptMilliseconds
+        heard = Heard(wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: time))
         return true
+    }
+
+    /// Who of a contested peer's addresses was tried and made no link, each time once.
+    package mutating func takeMissed() -> Missed? {
+        defer { missed = nil }
+        return missed
+    }
+
+    private mutating func note(missed tried: Heard) {
+        if contested.contains(tried.wanted) { missed = Missed(wanted: tried.wanted, onAir: tried.onAir) }
     }
 
     /// When ``timerFired(now:)`` has something to do.
@@ -227,18 +265,22 @@ extension Initiator {
     /// One who was heard had the time to take a connection: now it is the list's turn, and then the others'.
     private mutating func pass(over tried: Heard) {
         heard = nil
+        note(missed: tried)
         giveListItsTurn(after: tried)
         triedUntil[tried.wanted] = tried.until.advanced(byMilliseconds: Self.heardAgainMilliseconds)
     }
 
     private mutating func giveListItsTurn(after tried: Heard) {
         heardInARow = 0
+        // Without anybody in the list its turn would be nobody's.
+        guard !listed.isEmpty else { return }
         listTurnUntil = tried.until.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
     }
 
     /// Nobody can be listened for: those who wait take their turn in the accept list.
     package mutating func rotate() {
-        guard wanted.count > acceptListCapacity else { return }
-        listStart = (listStart + acceptListCapacity) % wanted.count
+        let count = listable.count
+        guard count > acceptListCapacity else { return }
+        listStart = (listStart + acceptListCapacity) % count
     }
 }

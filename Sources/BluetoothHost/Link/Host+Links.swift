@@ -28,6 +28,7 @@ extension Host {
         // nothing, the role among them.
         guard status == .success else {
             initiator.connectionComplete(status)
+            noteMissedAttempt()
             return reconcile()
         }
         guard let role = LinkRole(role) else { return faults += 1 }
@@ -131,6 +132,7 @@ extension Host {
         withEndpoint(link) { $0.disconnected(outputs: &$1) }
         closeChannels(link, reason: reason)
         for reading in LinkReading.allCases { finish(reading, of: link, .failure(.disconnected(reason))) }
+        noteContest(over: link)
         switch link.role {
         case .central: clientLinkClosed(link, reason)
         case .peripheral:

@@ -26,6 +26,10 @@ final class Link {
     var isProven = false
     /// It is in a bonded peer's name, and nobody has proved to be that peer.
     var isImpostorPossible: Bool { identity != nil && !isProven }
+    /// This side asked for encryption with the bond's key.
+    var hasAskedForProof = false
+    /// An app has seen, by other means than encryption, that the peer is who it says.
+    var isVouched = false
     /// An app waits for the peer in whose name a central made this link: until when it has to prove that it is that peer.
     var proofDeadline: Instant?
     var security = LinkSecurity.open

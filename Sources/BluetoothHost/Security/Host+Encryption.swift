@@ -28,6 +28,7 @@ extension Host {
             return securityChanged(link, .notBonded)
         }
         link.encryptingWith = bond.id
+        link.hasAskedForProof = true
         submitEncryption(link, bond.ltk, rand: bond.rand, ediv: bond.ediv)
     }
 
@@ -101,6 +102,9 @@ extension Host {
     func proved(_ link: Link, _ bond: Bond) {
         link.bond = bond.id
         link.isProven = true
+        if link.role == .central, let identity = link.identity {
+            contestedPeers.proven(identity.address, at: link.address)
+        }
         controller.acl?.setStanding(.proven, of: link.handle)
         link.security = LinkSecurity(
             encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,

@@ -102,10 +102,12 @@ extension CentralCore: CentralRoleDelegate {
         if let host, let link = host.link(of: peer) { host.drop(link.link) }
     }
 
-    /// What makes no sense is ignored: the peer only harms itself.
+    /// What makes no sense is ignored: the peer only harms itself. What somebody says in the name of a bonded peer, without
+    /// its key, is ignored too: it would cost the tree that is kept of the peer itself.
     ///
     /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
     private func serviceChanged(_ peer: PeerIdentifier, _ value: [UInt8]) {
+        if let link = host?.connection(to: peer), link.bond != nil, !link.isProven { return }
         var reader = ByteReader(value.span.bytes)
         guard let first = try? reader.readUInt16(), let last = try? reader.readUInt16(), reader.remaining == 0 else {
             return

@@ -80,6 +80,11 @@ extension CBPeripheral {
         core.submit { host, _ in host.encrypt(self.peer) }
     }
 
+    /// What came over the link shows that the peripheral is who it says, though the link is not encrypted.
+    package func vouch() {
+        core.submit { host, _ in host.vouch(for: self.peer) }
+    }
+
     /// Shows the tree that is kept of this peripheral as if it had just been discovered, and says whether one is: a bonded
     /// key commands its lock without discovering anything. On the loop only.
     package func showKeptServices() -> Bool { core.showKeptServices(self) }

@@ -46,7 +46,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
     package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
         let peer = peripheral.peer
         if enrolmentConnected(peripheral) { return }
-        if unconfirmed.contains(peer) { return peripheral.encrypt() }
+        if unconfirmed.contains(peer) { return askForProof(peripheral) }
         if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
         feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
         // What the connection was asked for is over, or went with the process that wanted it.
@@ -95,6 +95,8 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         // While a pairing runs, its own end says so.
         if enrolment?.peer == peer, enrolment?.phase != .returning { return }
         if isConfirming(peer), !isToConfirm(peer, bond) { return }
+        feed(.proven(peer))
+        awaitPreparation(peer)
         prepare(peripheral)
     }
 

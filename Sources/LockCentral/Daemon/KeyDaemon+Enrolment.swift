@@ -119,7 +119,7 @@ extension KeyDaemon {
             progress(.pairing)
             // A bond with this lock is only ever replaced by another with this lock.
             peripheral.pair(.outOfBand(data), credential: "lock \(data.address)")
-        case .returning: peripheral.encrypt()
+        case .returning: askForProof(peripheral)
         case .pairing, .preparing, .confirming, nil: break
         }
         return true
@@ -161,12 +161,28 @@ extension KeyDaemon {
         return true
     }
 
+    /// The link of a bond that waits for its confirmation is there. Whoever answers and says nothing is soon left.
+    func askForProof(_ peripheral: CBPeripheral) {
+        peripheral.encrypt()
+        confirmationIsDue(peripheral.peer, inMilliseconds: KeyMachine.encryptionWaitMilliseconds)
+    }
+
+    /// It is encrypted: the lock's tree and the subscriptions are on their way.
+    func awaitPreparation(_ peer: PeerIdentifier) {
+        guard isConfirming(peer) else { return }
+        confirmationIsDue(peer, inMilliseconds: KeyMachine.preparationWaitMilliseconds)
+    }
+
     private func askForConfirmation(_ peer: PeerIdentifier) {
         guard let peripheral = peripherals[peer], let known = handles[peer] else { return }
         confirmationsLost[peer] = nil
         let request = ControlPointRequest(opcode: .keyStatus)
         peripheral.writeValue(Data(request.encoded), for: known.controlPoint, type: .withResponse)
-        let until = host.now.advanced(byMilliseconds: KeyMachine.statusWaitMilliseconds)
+        confirmationIsDue(peer, inMilliseconds: KeyMachine.statusWaitMilliseconds)
+    }
+
+    private func confirmationIsDue(_ peer: PeerIdentifier, inMilliseconds milliseconds: UInt64) {
+        let until = host.now.advanced(byMilliseconds: milliseconds)
         host.setTimer(confirmationTimer(of: peer), at: until) { [weak self] _ in self?.confirmationOverdue(peer) }
     }
 
@@ -186,6 +202,9 @@ extension KeyDaemon {
     private func confirmationOverdue(_ peer: PeerIdentifier) {
         confirmationTimers[peer] = nil
         guard isConfirming(peer) else { return }
+        if let peripheral = peripherals[peer], manager?.link(of: peripheral)?.isProven != true {
+            confirmationsRefused.insert(peer)
+        }
         disconnect(peer)
     }
 

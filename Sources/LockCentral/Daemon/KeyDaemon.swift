@@ -98,6 +98,7 @@ package final class KeyDaemon {
             case .connect(let peer): connect(peer)
             case .disconnect(let peer): disconnect(peer)
             case .encrypt(let peer): peripherals[peer]?.encrypt()
+            case .vouch(let peer): peripherals[peer]?.vouch()
             case .readChallenge(let peer): withHandles(peer) { $0.readValue(for: $1.challenge) }
             case .writeSigned(let peer, let value):
                 withHandles(peer) { $0.writeSignedValue(Data(value), for: $1.command) }
@@ -202,7 +203,9 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if verdict == .expired, peripherals[peer]?.state == .connecting, !isConfirming(peer) { disconnect(peer) }
+        if machine.locks[peer]?.request == nil, peripherals[peer]?.state == .connecting, !isConfirming(peer) {
+            disconnect(peer)
+        }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
         host.afterCommit { command.report(.accepted) }
         let until = host.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds)

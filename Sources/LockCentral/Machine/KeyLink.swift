@@ -6,10 +6,16 @@ enum KeyLink {
     case none
     case clear(OpenLink, SignedPath?)
     case encrypting(OpenLink, until: Instant)
+    /// Encrypted with the bond's key, so that the lock itself is at the other end. Its tree and the subscriptions are on
+    /// their way.
+    case proven(OpenLink, until: Instant)
     case encrypted(OpenLink)
 
-    /// What is true of a link in either posture.
+    /// What is true of a link in any posture.
     struct OpenLink {
+        var since: Instant
+        /// The lock's own receipt has come over it.
+        var hasReceipt = false
         var challenge: HeldChallenge?
         var wait: Wait = .nothing
         /// The command whose end may still be told.
@@ -37,7 +43,7 @@ enum KeyLink {
         get {
             switch self {
             case .none: nil
-            case .clear(let open, _), .encrypting(let open, _), .encrypted(let open): open
+            case .clear(let open, _), .encrypting(let open, _), .proven(let open, _), .encrypted(let open): open
             }
         }
         set {
@@ -46,15 +52,24 @@ enum KeyLink {
             case .none: return
             case .clear(_, let path): self = .clear(newValue, path)
             case .encrypting(_, let until): self = .encrypting(newValue, until: until)
+            case .proven(_, let until): self = .proven(newValue, until: until)
             case .encrypted: self = .encrypted(newValue)
             }
+        }
+    }
+
+    /// Whether the lock itself is at the other end.
+    var isProven: Bool {
+        switch self {
+        case .none, .clear, .encrypting: false
+        case .proven, .encrypted: true
         }
     }
 
     var deadline: Instant? {
         switch self {
         case .none: nil
-        case .encrypting(_, let until): until
+        case .encrypting(_, let until), .proven(_, let until): until
         case .clear(let open, _), .encrypted(let open): open.wait.until
         }
     }

@@ -11,7 +11,7 @@ extension KeyMachine {
         let path: SignedPath
         switch slot.link {
         case .clear(_, .some(let known)): path = known
-        case .none, .clear(_, nil), .encrypting, .encrypted: return
+        case .none, .clear(_, nil), .encrypting, .proven, .encrypted: return
         }
         let candidates = [slot.request?.sent, slot.link.open?.accepted?.challenge].compactMap { $0 }
         for challenge in candidates {
@@ -19,6 +19,8 @@ extension KeyMachine {
                 continue
             }
             locks[peer]?.receiptCounter = receipt.lockCounter
+            if slot.link.open?.hasReceipt == false { turn.act(.vouch(peer)) }
+            locks[peer]?.link.open?.hasReceipt = true
             turn.persist(.receiptCounter(peer, receipt.lockCounter))
             return answered(peer, challenge, state, &turn)
         }
@@ -56,7 +58,7 @@ extension KeyMachine {
         case .accepted:
             end(peer, request, .accepted, &turn)
             awaitOutcome(peer, request, &turn)
-        case .challengeDead: retry(peer, else: .refused(.challengeDead), &turn)
+        case .challengeDead: retry(peer, countsAsDead: true, else: .refused(.challengeDead), &turn)
         case .done:
             end(peer, request, .done, &turn)
             letGo(peer, &turn)
@@ -88,7 +90,7 @@ extension KeyMachine {
             return letGo(peer, &turn)
         }
         guard let last = status.lastCommand, last.challenge == sent else {
-            return retry(peer, else: .expired, &turn)
+            return retry(peer, countsAsDead: false, else: .expired, &turn)
         }
         switch last.phase {
         case .accepted: conclude(peer, request, .accepted, &turn)

@@ -4,16 +4,43 @@ import LockProtocol
 /// Links, and what is sent over them.
 extension KeyMachine {
     mutating func connected(_ peer: PeerIdentifier, _ path: SignedPath?, _ turn: inout KeyTurn) {
-        guard locks[peer] != nil else { return }
-        locks[peer]?.link = .clear(KeyLink.OpenLink(), path)
+        guard let slot = locks[peer] else { return }
+        locks[peer]?.connectAt = nil
+        // Once somebody else may be there, nothing more is signed for challenges that anybody can make up.
+        locks[peer]?.link = .clear(KeyLink.OpenLink(since: turn.now), slot.linksInVain == 0 ? path : nil)
         advance(peer, &turn)
     }
 
     mutating func disconnected(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard locks[peer] != nil else { return }
+        guard let slot = locks[peer] else { return }
         locks[peer]?.link = .none
+        if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
         expireIfLate(peer, &turn)
-        if locks[peer]?.request != nil { turn.act(.connect(peer)) }
+        if locks[peer]?.request != nil { connectAgain(peer, since: slot.link.open?.since, &turn) }
+    }
+
+    /// At once after the first link that came to nothing. Those after it are spaced.
+    private mutating func connectAgain(_ peer: PeerIdentifier, since: Instant?, _ turn: inout KeyTurn) {
+        let next = since?.advanced(byMilliseconds: spacingMilliseconds(locks[peer]?.linksInVain ?? 0))
+        guard let next, turn.now < next else { return turn.act(.connect(peer)) }
+        locks[peer]?.connectAt = next
+    }
+
+    private func spacingMilliseconds(_ linksInVain: Int) -> UInt64 {
+        guard linksInVain > 1 else { return 0 }
+        let late = linksInVain - Self.quickAttemptsMaximum
+        guard late > 0 else { return Self.attemptSpacingMilliseconds }
+        return late > 6
+            ? Self.attemptPauseMaximumMilliseconds
+            : min(Self.attemptPauseMilliseconds << UInt64(late - 1), Self.attemptPauseMaximumMilliseconds)
+    }
+
+    /// The lock itself is there.
+    mutating func proven(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let open = locks[peer]?.link.open else { return }
+        locks[peer]?.linksInVain = 0
+        locks[peer]?.link = .proven(
+            open, until: turn.now.advanced(byMilliseconds: Self.preparationWaitMilliseconds))
     }
 
     mutating func encrypted(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
@@ -21,15 +48,13 @@ extension KeyMachine {
         // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
         open.challenge = nil
         open.wait = .nothing
+        locks[peer]?.linksInVain = 0
         locks[peer]?.link = .encrypted(open)
         advance(peer, &turn)
     }
 
-    mutating func encryptionFailed(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard locks[peer]?.link.open != nil else { return }
-        if let request = locks[peer]?.request { end(peer, request, request.sent == nil ? .unproven : .unknown, &turn) }
-        letGo(peer, &turn)
-    }
+    /// "Key missing" is said in clear by whoever answers at the lock's address: it says nothing of the lock.
+    mutating func encryptionFailed(_ peer: PeerIdentifier, _ turn: inout KeyTurn) { letGo(peer, &turn) }
 
     mutating func challenge(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
         guard let challenge = try? Challenge(exactly: octets) else { return }
@@ -43,8 +68,9 @@ extension KeyMachine {
         if request.sent != nil { return askWhatBecame(peer, open.wait, &turn) }
         guard request.boot == boot, turn.now < request.deadline else { return expireIfLate(peer, &turn) }
         switch slot.link {
-        case .none, .encrypting: return
+        case .none, .encrypting, .proven: return
         case .clear(_, nil): encrypt(peer, &turn)
+        case .clear where slot.attempts >= Self.attemptsMaximum - 1: encrypt(peer, &turn)
         case .clear(let open, .some):
             guard let held = open.challenge, turn.now < held.expires else { return awaitChallenge(peer, &turn) }
             if held.flags.contains(.signedAccepted) {
@@ -71,6 +97,7 @@ extension KeyMachine {
         var request = unsent
         request.sent = challenge
         keep(peer, request, &turn)
+        locks[peer]?.settleBy = request.deadline.advanced(byMilliseconds: Self.settleMilliseconds)
         locks[peer]?.link.open?.challenge = nil
         locks[peer]?.link.open?.wait = .answer(
             until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
@@ -91,7 +118,7 @@ extension KeyMachine {
             locks[peer]?.link.open?.wait = .status(
                 until: turn.now.advanced(byMilliseconds: Self.statusWaitMilliseconds))
             turn.act(.writeControlPoint(peer, ControlPointRequest(opcode: .keyStatus).encoded))
-        case .encrypting, .some(.none), nil: return
+        case .encrypting, .proven, .some(.none), nil: return
         }
     }
 
@@ -105,6 +132,10 @@ extension KeyMachine {
     mutating func timerFired(_ turn: inout KeyTurn) {
         for peer in sortedPeers {
             expireIfLate(peer, &turn)
+            if let due = locks[peer]?.connectAt, turn.now >= due {
+                locks[peer]?.connectAt = nil
+                if locks[peer]?.request != nil { turn.act(.connect(peer)) }
+            }
             if let change = locks[peer]?.filter.timerFired(now: turn.now) { moved(peer, change, &turn) }
             if let until = locks[peer]?.link.deadline, turn.now >= until { waitedInVain(peer, &turn) }
         }
@@ -112,7 +143,7 @@ extension KeyMachine {
 
     private mutating func waitedInVain(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         switch locks[peer]?.link {
-        case .encrypting(let open, _):
+        case .encrypting(let open, _), .proven(let open, _):
             // Asked for and never answered: the link is given up, what is owed is asked on the next one.
             locks[peer]?.link = .clear(open, nil)
             locks[peer]?.link.open?.wait = .nothing

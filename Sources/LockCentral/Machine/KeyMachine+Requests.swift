@@ -9,13 +9,24 @@ extension KeyMachine {
     ) {
         let id = takeRequestID(&turn)
         turn.act(.took(peer, id))
-        guard let slot = locks[peer], slot.request?.sent == nil else { return turn.act(.ended(peer, id, .declined)) }
+        guard let slot = locks[peer] else { return turn.act(.ended(peer, id, .declined)) }
+        guard slot.request?.sent == nil else {
+            // What an earlier process sent is asked about whenever the lock is met. Now somebody waits for that.
+            if slot.settleBy == nil {
+                locks[peer]?.settleBy = turn.now.advanced(byMilliseconds: Self.settleMilliseconds)
+                locks[peer]?.linksInVain = 0
+                if slot.connectAt != nil { locks[peer]?.connectAt = turn.now }
+            }
+            return turn.act(.ended(peer, id, .declined))
+        }
         if let replaced = slot.request { turn.act(.ended(peer, replaced.id, .cancelled)) }
         let request = KeyRequest(
             id: id, operation: operation, argument: argument, origin: origin, boot: boot,
             deadline: turn.now.advanced(byMilliseconds: lifeMilliseconds))
         keep(peer, request, &turn)
         locks[peer]?.attempts = 0
+        locks[peer]?.linksInVain = 0
+        locks[peer]?.settleBy = nil
         if slot.link.open == nil { turn.act(.connect(peer)) } else { advance(peer, &turn) }
     }
 
@@ -49,29 +60,40 @@ extension KeyMachine {
         _ peer: PeerIdentifier, _ request: KeyRequest, _ verdict: KeyVerdict, _ turn: inout KeyTurn
     ) {
         locks[peer]?.request = nil
+        locks[peer]?.connectAt = nil
+        locks[peer]?.settleBy = nil
         keep(peer, &turn)
         turn.act(.ended(peer, request.id, verdict))
     }
 
-    /// Ends a request that was never sent and whose time is over.
+    /// Ends a request whose time is over: one that was never sent, and one that was sent and could not be asked about. While
+    /// the lock itself is there, its word is waited for.
     mutating func expireIfLate(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard let request = locks[peer]?.request, request.sent == nil,
-            request.boot != boot || turn.now >= request.deadline
-        else { return }
-        end(peer, request, .expired, &turn)
+        guard let slot = locks[peer], let request = slot.request else { return }
+        if request.sent == nil {
+            guard request.boot != boot || turn.now >= request.deadline else { return }
+            end(peer, request, slot.linksInVain == 0 ? .expired : .unproven, &turn)
+        } else {
+            guard let due = slot.requestDeadline, turn.now >= due else { return }
+            end(peer, request, .unknown, &turn)
+        }
         letGo(peer, &turn)
     }
 
-    /// The lock says that it did not, and will not, carry out what was sent: asked again while there is time.
-    mutating func retry(_ peer: PeerIdentifier, else verdict: KeyVerdict, _ turn: inout KeyTurn) {
+    /// The lock says that it did not, and will not, carry out what was sent: asked again while there is time. `countsAsDead`:
+    /// because it knew no such challenge.
+    mutating func retry(
+        _ peer: PeerIdentifier, countsAsDead: Bool, else verdict: KeyVerdict, _ turn: inout KeyTurn
+    ) {
         guard var request = locks[peer]?.request else { return }
-        locks[peer]?.attempts += 1
+        if countsAsDead { locks[peer]?.attempts += 1 }
         guard locks[peer]?.attempts ?? 0 < Self.attemptsMaximum, request.boot == boot, turn.now < request.deadline
         else {
             end(peer, request, verdict, &turn)
             return letGo(peer, &turn)
         }
         request.sent = nil
+        locks[peer]?.settleBy = nil
         keep(peer, request, &turn)
         locks[peer]?.link.open?.wait = .nothing
         advance(peer, &turn)
@@ -80,5 +102,14 @@ extension KeyMachine {
     /// Nothing more is wanted of this link.
     func letGo(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         if locks[peer]?.link.open != nil { turn.act(.disconnect(peer)) }
+    }
+}
+
+extension KeyMachine.LockSlot {
+    /// When the request ends by itself.
+    var requestDeadline: Instant? {
+        guard let request else { return nil }
+        guard request.sent != nil else { return request.deadline }
+        return link.isProven ? nil : settleBy
     }
 }

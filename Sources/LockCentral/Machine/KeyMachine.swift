@@ -5,19 +5,35 @@ import LockProtocol
 ///
 /// One request at a time for each lock. Once a command may have been sent it is never sent again: the lock is asked what
 /// became of it, over encryption, and only a lock that has not taken it is asked anew.
+///
+/// A request ends by the lock's own word, sealed or encrypted, by its user's, or by its time. Whatever comes over a link that
+/// nobody has proven costs that link and no more: the next one is made, until the time is over.
 package struct KeyMachine {
     /// No challenge within this: encrypt.
     package static let challengeWaitMilliseconds: UInt64 = 300
     /// No receipt within this: ask.
     package static let answerWaitMilliseconds: UInt64 = 1_500
     package static let statusWaitMilliseconds: UInt64 = 5_000
-    package static let encryptionWaitMilliseconds: UInt64 = 10_000
+    /// No encryption within this: whoever is there cannot prove to be the lock, and the next link is tried. Three exchanges
+    /// of the link layer take a fifth of it.
+    package static let encryptionWaitMilliseconds: UInt64 = 1_000
+    /// How long the lock itself has for its tree and the subscriptions.
+    package static let preparationWaitMilliseconds: UInt64 = 10_000
     /// How long a link is kept for the end of what was accepted.
     package static let outcomeWaitMilliseconds: UInt64 = 4_000
     /// How long a request that proximity made is good for.
     package static let proximityLifeMilliseconds: UInt64 = 10_000
-    /// How often one request may be answered by "that challenge is dead" before it is given up.
+    /// How often one request may be answered by "that challenge is dead" before it is given up. The last time is asked over
+    /// encryption: in clear, somebody in between may have exchanged the challenges.
     package static let attemptsMaximum = 3
+    /// How long behind its deadline a request waits for the word on what was sent. Then nobody knows.
+    package static let settleMilliseconds: UInt64 = 5_000
+    /// From one link that came to nothing to the next, at least.
+    package static let attemptSpacingMilliseconds: UInt64 = 150
+    /// So many links may come to nothing, one soon after the other. Each further one waits twice as long as the one before.
+    package static let quickAttemptsMaximum = 64
+    package static let attemptPauseMilliseconds: UInt64 = 1_000
+    package static let attemptPauseMaximumMilliseconds: UInt64 = 60_000
     package static let requestBlock: UInt64 = 64
 
     let boot: BootID
@@ -32,6 +48,12 @@ package struct KeyMachine {
         var filter: ProximityFilter
         var link = KeyLink.none
         var attempts = 0
+        /// Links in a row, since somebody asked, on which nobody has proven to be the lock.
+        var linksInVain = 0
+        /// When the next one is asked for.
+        var connectAt: Instant?
+        /// Until when it is asked what became of what was sent; nil while nobody waits for that.
+        var settleBy: Instant?
     }
 
     /// Takes up where the last process was cut off.
@@ -66,6 +88,7 @@ package struct KeyMachine {
             turn.persist(.receiptCounterReset(peer))
         case .connected(let peer, let path): connected(peer, path, &turn)
         case .disconnected(let peer): disconnected(peer, &turn)
+        case .proven(let peer): proven(peer, &turn)
         case .encrypted(let peer): encrypted(peer, &turn)
         case .encryptionFailed(let peer): encryptionFailed(peer, &turn)
         case .challenge(let peer, let octets): challenge(peer, octets, &turn)
@@ -83,8 +106,7 @@ package struct KeyMachine {
     package var deadline: Instant? {
         locks.values.lazy.flatMap { slot in
             [
-                slot.link.deadline, slot.filter.deadline,
-                slot.request.flatMap { $0.sent == nil ? $0.deadline : nil },
+                slot.link.deadline, slot.filter.deadline, slot.connectAt, slot.requestDeadline,
             ].compactMap { $0 }
         }.min()
     }

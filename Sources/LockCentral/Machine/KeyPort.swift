@@ -25,8 +25,11 @@ package enum KeyInput: Sendable {
     /// nil: no CSRK, no cached tree, or `signed = off`.
     case connected(PeerIdentifier, SignedPath?)
     case disconnected(PeerIdentifier)
-    /// The link is encrypted with the bond's LTK and the tree is known.
+    /// The link is encrypted with the bond's LTK.
+    case proven(PeerIdentifier)
+    /// And the tree is known.
     case encrypted(PeerIdentifier)
+    /// It is not, or what is there has no tree of a lock: the link is of no use.
     case encryptionFailed(PeerIdentifier)
     /// By notification or read.
     case challenge(PeerIdentifier, [UInt8])
@@ -53,7 +56,7 @@ package enum KeyVerdict: Hashable, Sendable {
     case cancelled
     /// Another one is on its way to this lock, or the lock is not known.
     case declined
-    /// The lock could not prove itself: nothing was sent.
+    /// Not sent in time, and there were links on which nobody proved to be the lock: it has not taken effect.
     case unproven
 }
 
@@ -65,6 +68,8 @@ package enum KeyOutput: Hashable, Sendable {
     case connect(PeerIdentifier)
     case disconnect(PeerIdentifier)
     case encrypt(PeerIdentifier)
+    /// The lock's own receipt has come over this link, which is not encrypted.
+    case vouch(PeerIdentifier)
     case readChallenge(PeerIdentifier)
     case writeSigned(PeerIdentifier, [UInt8])
     case writeEncrypted(PeerIdentifier, [UInt8])

@@ -116,7 +116,10 @@ final class CentralDaemon {
         case .cancelled: ControlFailure(.refused, "another command took this one's place; nothing was sent")
         case .declined: ControlFailure(.busy, "another command is on its way to this lock: wait for its end")
         case .unproven:
-            ControlFailure(.refused, "the lock could not prove that it is the one enrolled; nothing was sent")
+            ControlFailure(
+                .timeout,
+                "the time is over: what answered at the lock's address could not prove to be it (a stranger, or a lock "
+                    + "that has forgotten this key); nothing was sent")
         }
     }
 }

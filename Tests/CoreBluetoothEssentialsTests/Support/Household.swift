@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import CoreBluetoothEssentials
+import GATT
 import LockCentral
 import LockPeripheral
 import LockProtocol
@@ -21,7 +22,7 @@ private final class StillBolt: Actuator {
 final class Household {
     private static let doorSeed: UInt64 = 51
 
-    let world = World()
+    let world: World
     let door: Machine
     let pocket: Machine
     private(set) var lock: LockDaemon?
@@ -42,9 +43,10 @@ final class Household {
     private let settings: LockSettings
 
     init(
-        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, bolt: (any Actuator)? = nil,
+        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, seed: UInt64 = 1, bolt: (any Actuator)? = nil,
         settings: LockSettings = LockSettings()
     ) throws {
+        world = World(seed: seed)
         self.bolt = bolt ?? StillBolt()
         self.settings = settings
         lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
@@ -159,7 +161,41 @@ final class Household {
         return isTaken
     }
 
+    /// How a command ended that was given so much time, and after how long.
+    func command(_ operation: LockOperation = .unlock, waitMilliseconds: UInt64) -> (
+        end: KeyCommandProgress?, milliseconds: UInt64
+    ) {
+        var end: KeyCommandProgress?
+        let asked = world.now
+        call(pocket) {
+            key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { progress in
+                switch progress {
+                case .took: break
+                case .accepted, .ended, .outcome, .unknownLock: end = end ?? progress
+                }
+            }
+        }
+        world.run(forMilliseconds: waitMilliseconds + 60_000) { end != nil }
+        return (end, world.now.milliseconds(since: asked))
+    }
+
     // MARK: A stranger
+
+    /// Somebody with a controller of its own answers at one of the lock's addresses, with the lock on the air.
+    @discardableResult
+    func addStranger(_ manner: RadioStranger.Manner, at address: DeviceAddress?) throws -> RadioStranger {
+        // Handle Value Notification of eight octets: a challenge, as everybody hears it.
+        let heard = door.sent.last { $0.count == 20 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1B] }
+        let lock = try #require(door.host)
+        let tree = pocket.host?.remoteDatabase(
+            pocket.host?.peer(at: lock.identity.address.address) ?? PeerIdentifier(bits: 0))
+        let changed = tree?.gattServiceCharacteristic(.serviceChanged)?.value.rawValue ?? 0
+        let stranger = RadioStranger(
+            world, manner, at: try #require(address), challengeHandle: Array((heard ?? []).dropFirst(10).prefix(2)),
+            serviceChangedHandle: [UInt8(changed & 0xFF), UInt8(changed >> 8)])
+        world.add(stranger)
+        return stranger
+    }
 
     /// The lock is not heard any more: somebody stands before the door who answers at its address, and has no key.
     func beginImpersonation() {

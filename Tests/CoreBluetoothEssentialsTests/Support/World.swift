@@ -9,8 +9,11 @@ import VirtualRadio
 
 /// Machines on one virtual air under a virtual clock. The thread that made the world is the loop of them all.
 final class World {
-    var radio = VirtualRadio(configuration: AirConfiguration(pacing: .paced, seed: 1))
+    var radio: VirtualRadio
     private(set) var machines: [Machine] = []
+    private(set) var strangers: [RadioStranger] = []
+
+    init(seed: UInt64 = 1) { radio = VirtualRadio(configuration: AirConfiguration(pacing: .paced, seed: seed)) }
 
     var now: Instant { Instant(nanoseconds: radio.now) }
 
@@ -20,13 +23,30 @@ final class World {
         return machine
     }
 
+    /// Somebody who keeps to no rules is on the air from now on.
+    func add(_ stranger: RadioStranger) { strangers.append(stranger) }
+
+    /// He has gone.
+    func remove(_ stranger: RadioStranger) {
+        strangers.removeAll { $0 === stranger }
+        radio.unplug(stranger.controller)
+    }
+
+    func setDistance(_ a: Machine, _ b: Machine, metres: Double) {
+        radio.setDistance(a.controller, b.controller, metres: metres)
+    }
+
+    func setDistance(_ a: Machine, _ b: RadioStranger, metres: Double) {
+        radio.setDistance(a.controller, b.controller, metres: metres)
+    }
+
     /// The two hear each other no more, and what links them is lost.
     func cut(_ a: Machine, _ b: Machine) { radio.cut(a.controller, b.controller) }
     func join(_ a: Machine, _ b: Machine) { radio.join(a.controller, b.controller) }
 
     /// Runs until nothing is left to do at this instant.
     func settle() {
-        while machines.contains(where: { $0.step() }) {}
+        while machines.contains(where: { $0.step() }) || strangers.contains(where: { $0.step() }) {}
     }
 
     /// Runs events in their order until `condition` holds or so much virtual time has passed; says whether it held.
