@@ -94,15 +94,20 @@ import HCI
             token += 1
             let pdu = [UInt8](repeating: event, count: Int(input.uint16() & 0x7FF))
             do throws(ACLSendError) {
-                try queue.submit(pdu.span.bytes, token: token, on: handle)
+                let until = pdu.count <= octetsEach && event >> 3 & 1 == 1 ? now.advanced(byMilliseconds: 1_000) : nil
+                try queue.submit(pdu.span.bytes, token: token, until: until, on: handle)
                 open.insert(token)
             } catch {}
             let queued = queue.queuedOctets(on: handle) ?? 0
             require(queued <= ACLSendQueue.maximumQueuedOctetsPerLink, "a link's queue grows without bound")
         case 4, 5:
             writer.removeAll()
-            if queue.nextPacket(now: now, into: &writer) {
+            if let packet = queue.nextPacket(now: now, into: &writer) {
                 require((6...5 + octetsEach).contains(writer.bytes.count), "a packet does not fit its buffer")
+                if let until = packet.until, until <= now {
+                    queue.recall(packet)
+                    require(open.remove(packet.token) != nil, "a PDU ended twice")
+                }
             }
         case 6:
             let entries = [HCINumberOfCompletedPackets.Entry(handle: handle, count: UInt16(input.octet()))]

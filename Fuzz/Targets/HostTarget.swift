@@ -160,7 +160,7 @@ private final class HostWorld {
         repeat {
             host.endIteration()
             try? coordinator.commit(host.participants)
-            host.releaseActs { act in
+            host.releaseActs(clock: { Instant(nanoseconds: radio.now) }) { act in
                 switch act {
                 case .packet(let packet):
                     require((4...5 + 0xFFFF).contains(packet.byteCount), "half a packet leaves")

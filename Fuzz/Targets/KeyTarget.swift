@@ -42,7 +42,12 @@ private struct KeyWorld {
             let operation = LockOperation(rawValue: input.octet())
             let life = UInt64(input.uint16())
             feed(.ask(peer, operation, RelockArgument(octet: input.octet()), lifeMilliseconds: life))
-        case 1: feed(input.bool() ? .cancel(peer) : .bonded(peer))
+        case 1:
+            switch input.octet() & 3 {
+            case 0: feed(.cancel(peer))
+            case 1: feed(.bonded(peer))
+            default: feed(.notWritten(peer, isLate: input.bool()))
+            }
         case 2:
             let record = LockRecord(peer: peer, name: "fuzz", unlocksWhenNear: input.bool())
             feed(input.bool() ? .forget(peer) : .lock(record))
@@ -136,7 +141,8 @@ private struct KeyWorld {
             require(taken.insert(id).inserted, "a request's number was given twice")
             open.insert(id)
         case .ended(_, let id, _): require(open.remove(id) != nil, "a request ended twice")
-        case .writeSigned(let peer, let octets), .writeEncrypted(let peer, let octets):
+        case .writeSigned(let peer, let octets, let until), .writeEncrypted(let peer, let octets, let until):
+            require(now < until, "a command is written whose time is over")
             let command = try? LockCommand(exactly: octets)
             require(command != nil, "what is sent is no command")
             require(committed.locks[peer]?.request?.sent == command?.challenge, "a command leaves that is not on disk")

@@ -1,10 +1,13 @@
 import BluetoothCore
+import HCI
 
 /// What an iteration asked for and does once it is on disk, in order. The packets lie behind each other in one storage
 /// that is used again, so that an act costs no allocation of its own.
 package struct ActQueue {
     private enum Entry {
         case packet(octets: Int)
+        /// One that must not leave later than it says.
+        case dated(octets: Int, ACLPacket, until: Instant)
         case controllerFailed(ControllerFailure, ControllerRemedy)
         case call(() -> Void)
     }
@@ -19,11 +22,16 @@ package struct ActQueue {
         entries.append(.packet(octets: packet.count))
     }
 
-    /// `write` appends one whole packet; false says that it has appended none.
-    mutating func appendPacket(_ write: (inout ByteWriter) -> Bool) -> Bool {
+    /// `write` appends one whole packet; nil says that it has appended none.
+    mutating func appendPacket(_ write: (inout ByteWriter) -> ACLPacket?) -> Bool {
         let start = octets.bytes.count
-        guard write(&octets) else { return false }
-        entries.append(.packet(octets: octets.bytes.count - start))
+        guard let packet = write(&octets) else { return false }
+        let count = octets.bytes.count - start
+        if let until = packet.until {
+            entries.append(.dated(octets: count, packet, until: until))
+        } else {
+            entries.append(.packet(octets: count))
+        }
         return true
     }
 
@@ -33,13 +41,23 @@ package struct ActQueue {
 
     mutating func append(call: @escaping () -> Void) { entries.append(.call(call)) }
 
-    /// Ends early when `perform` throws.
-    func forEach<E: Error>(_ perform: (borrowing Host.Act) throws(E) -> Void) throws(E) {
+    /// Ends early when `perform` throws. `clock` is read anew for each packet that must not leave later than it says; one
+    /// that would goes to `late`.
+    func forEach<E: Error>(
+        clock: () -> Instant, late: (ACLPacket) -> Void, _ perform: (borrowing Host.Act) throws(E) -> Void
+    ) throws(E) {
         var start = 0
         for entry in entries {
             switch entry {
             case .packet(let count):
                 try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
+                start += count
+            case .dated(let count, let packet, let until):
+                if clock() < until {
+                    try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
+                } else {
+                    late(packet)
+                }
                 start += count
             case .controllerFailed(let failure, let remedy): try perform(.controllerFailed(failure, remedy))
             case .call(let call): try perform(.call(call))

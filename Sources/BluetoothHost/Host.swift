@@ -84,6 +84,8 @@ package final class Host {
     var gapRetryAt: Instant?
     /// What the next PDU is sent for, where its completion matters.
     var sendPurpose: SendPurpose?
+    /// Later than this the next PDU must not leave.
+    var sendUntil: Instant?
     var answers: [OperationAnswer] = []
     /// Empty lists whose storage is used again, since one is needed for every PDU.
     var spareAnswers: [OperationAnswer] = []
@@ -192,8 +194,11 @@ extension Host {
     package func beginIteration(now: Instant) { self.now = now }
 
     /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until
-    /// there is nothing. What is left when `perform` throws is dropped.
-    package func releaseActs<E: Error>(_ perform: (borrowing Act) throws(E) -> Void) throws(E) {
+    /// there is nothing. What is left when `perform` throws is dropped. `clock` says what time it is at that very moment,
+    /// which ``now`` does not: a commit may have taken long, and some packets must not leave late.
+    package func releaseActs<E: Error>(
+        clock: () -> Instant, _ perform: (borrowing Act) throws(E) -> Void
+    ) throws(E) {
         var due = ActQueue()
         swap(&due, &acts)
         swap(&acts, &spareActs)
@@ -201,7 +206,7 @@ extension Host {
             due.removeAll()
             swap(&due, &spareActs)
         }
-        try due.forEach(perform)
+        try due.forEach(clock: clock, late: { tooLate($0) }, perform)
     }
 
     /// Says what the inputs of this iteration left to be said. Call it before the commit.

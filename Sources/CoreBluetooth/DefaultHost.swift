@@ -100,7 +100,7 @@ enum DefaultHost {
             executor.reachNobody()
             runtime.loop.runPosted()
             host.abandon()
-            host.releaseActs { act in if case .call(let call) = act { call() } }
+            host.releaseActs(clock: SystemClock.now) { act in if case .call(let call) = act { call() } }
             throw error
         }
     }

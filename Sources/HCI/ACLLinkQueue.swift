@@ -9,6 +9,9 @@ struct ACLLinkQueue: Sendable {
         /// Packets that the controller has not completed.
         var outstanding = 0
         var isStarted = false
+        var until: Instant?
+        /// It was given out, and has not gone to the controller after all.
+        var isRecalled = false
     }
 
     let handle: ConnectionHandle
@@ -27,27 +30,52 @@ struct ACLLinkQueue: Sendable {
 
     var queuedOctets: Int { octets.count }
 
-    mutating func append(_ pdu: RawSpan, token: UInt64) {
+    mutating func append(_ pdu: RawSpan, token: UInt64, until: Instant?) {
         octets.append(pdu)
-        pdus.append(PDU(token: token, unsent: pdu.byteCount))
+        pdus.append(PDU(token: token, unsent: pdu.byteCount, until: until))
     }
 
     /// Appends the next packet to `writer`. Only to be called while octets are queued.
     ///
     /// Core 5.4, Vol 3, Part A, 7.2.1 (Fragmentation of L2CAP PDUs)
-    mutating func writePacket(maximumOctets: Int, now: Instant, into writer: inout ByteWriter) {
+    mutating func writePacket(maximumOctets: Int, now: Instant, into writer: inout ByteWriter) -> ACLPacket {
         let length = min(pdus[firstUnsent].unsent, maximumOctets)
         let boundary: PacketBoundary = pdus[firstUnsent].isStarted ? .continuing : .firstNonFlushable
         writer.write(HCIPacketType.aclData.rawValue)
         ACLDataHeader(handle: handle, boundary: boundary, dataLength: UInt16(truncatingIfNeeded: length))
             .encode(into: &writer)
         octets.move(length, into: &writer)
+        let packet = ACLPacket(handle: handle, token: pdus[firstUnsent].token, until: pdus[firstUnsent].until)
         pdus[firstUnsent].isStarted = true
         pdus[firstUnsent].unsent -= length
         pdus[firstUnsent].outstanding += 1
         if outstanding == 0 { standstill = now }
         outstanding += 1
         if pdus[firstUnsent].unsent == 0 { firstUnsent += 1 }
+        return packet
+    }
+
+    /// A PDU's only packet, given out by ``writePacket(maximumOctets:now:into:)``, does not go to the controller. False when
+    /// there is no such PDU.
+    mutating func recall(_ token: UInt64) -> Bool {
+        let sent = 0..<firstUnsent
+        guard let position = sent.last(where: { pdus[$0].token == token && pdus[$0].outstanding == 1 }) else {
+            return false
+        }
+        pdus[position].outstanding = 0
+        pdus[position].isRecalled = true
+        outstanding -= 1
+        if outstanding == 0 { standstill = nil }
+        removeRecalled()
+        return true
+    }
+
+    /// From the head: what is behind it goes when its turn comes.
+    private mutating func removeRecalled() {
+        while pdus.count > 0, pdus[0].isRecalled {
+            pdus.removeFirst()
+            firstUnsent -= 1
+        }
     }
 
     /// The controller completes a link's packets in the order in which it got them.
@@ -63,6 +91,7 @@ struct ACLLinkQueue: Sendable {
             outputs.append(.completed(handle, token: pdus[0].token))
             pdus.removeFirst()
             firstUnsent -= 1
+            removeRecalled()
         }
     }
 
@@ -71,6 +100,8 @@ struct ACLLinkQueue: Sendable {
 
     /// Reports every PDU that is not completed.
     func drop(into outputs: inout [ACLSendOutput]) {
-        for position in 0..<pdus.count { outputs.append(.dropped(handle, token: pdus[position].token)) }
+        for position in 0..<pdus.count where !pdus[position].isRecalled {
+            outputs.append(.dropped(handle, token: pdus[position].token))
+        }
     }
 }

@@ -7,6 +7,8 @@ package enum ACLSendError: Error, Equatable, Sendable {
     /// The link's queue has no room for it: try again after a completion.
     case queueFull
     case emptyPDU
+    /// It would leave in pieces, and part of it too late.
+    case unpunctual
 }
 
 /// What the controller did wrong in counting. It reaches the event; the credits stay sound.
@@ -23,6 +25,15 @@ package enum ACLSendOutput: Equatable, Sendable {
     /// The link went before the PDU did. Whether the peer got it, nobody can say.
     case dropped(ConnectionHandle, token: UInt64)
     case fault(ACLCreditFault)
+}
+
+/// A packet that was given out for the controller.
+package struct ACLPacket: Equatable, Sendable {
+    package let handle: ConnectionHandle
+    /// Of the PDU that it belongs to.
+    package let token: UInt64
+    /// Later than this it must not leave: ``ACLSendQueue/recall(_:)`` takes it back then.
+    package let until: Instant?
 }
 
 /// What is known of who is at a link's other end, in rising order of what it may take from the others.
@@ -110,28 +121,36 @@ package struct ACLSendQueue: Sendable {
         for link in links { removeLink(link.handle, into: &outputs) }
     }
 
-    /// Takes a whole L2CAP PDU, basic header included.
+    /// Takes a whole L2CAP PDU, basic header included. One that must not leave later than `until` has a token that no other
+    /// PDU of its link has, and fits a buffer.
     package mutating func submit(
-        _ pdu: RawSpan, token: UInt64, on handle: ConnectionHandle
+        _ pdu: RawSpan, token: UInt64, until: Instant? = nil, on handle: ConnectionHandle
     ) throws(ACLSendError) {
         guard let index = index(of: handle) else { throw .unknownLink }
         guard pdu.byteCount > 0 else { throw .emptyPDU }
+        guard until == nil || pdu.byteCount <= buffers.packetOctets else { throw .unpunctual }
         guard links[index].queuedOctets + pdu.byteCount <= Self.maximumQueuedOctetsPerLink else { throw .queueFull }
-        links[index].append(pdu, token: token)
+        links[index].append(pdu, token: token, until: until)
     }
 
-    /// Appends the next packet that the controller has room for, indicator first; false when there is none.
-    package mutating func nextPacket(now: Instant, into writer: inout ByteWriter) -> Bool {
-        guard freeCredits > 0 else { return false }
+    /// A packet that was given out has not left: its buffer is free again, and its PDU is heard of no more.
+    package mutating func recall(_ packet: ACLPacket) {
+        guard let index = index(of: packet.handle), links[index].recall(packet.token) else { return }
+        outstanding -= 1
+    }
+
+    /// Appends the next packet that the controller has room for, indicator first; nil when there is none.
+    package mutating func nextPacket(now: Instant, into writer: inout ByteWriter) -> ACLPacket? {
+        guard freeCredits > 0 else { return nil }
         for step in 0..<links.count {
             let index = (turn + step) % links.count
             guard links[index].queuedOctets > 0, mayServe(index) else { continue }
-            links[index].writePacket(maximumOctets: buffers.packetOctets, now: now, into: &writer)
+            let packet = links[index].writePacket(maximumOctets: buffers.packetOctets, now: now, into: &writer)
             outstanding += 1
             turn = index + 1
-            return true
+            return packet
         }
-        return false
+        return nil
     }
 
     /// Core 5.4, Vol 4, Part E, 7.7.19 (Number Of Completed Packets event)

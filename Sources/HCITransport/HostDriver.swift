@@ -76,13 +76,16 @@ package final class HostDriver {
         while true {
             host.endIteration()
             if host.hasFacts { try coordinator.commit(host.participants) }
-            host.releaseActs { act in
+            host.releaseActs(clock: SystemClock.now) { act in
                 switch act {
                 case .packet(let packet): controller.send(packet)
                 case .controllerFailed(let failure, let remedy):
                     onControllerFailure(failure, remedy)
                     if remedy == .reopen { controller.reopen(reason: failure.description) }
-                case .call(let call): call()
+                case .call(let call):
+                    // What is called may take its time, and a packet that was in time must not wait for it.
+                    controller.flush()
+                    call()
                 }
             }
             if host.hasWork { continue }

@@ -197,7 +197,7 @@ final class Node {
             if commitCount == killBeforeCommit { return kill() }
             do { try coordinator.commit(host.participants) } catch { return }
             do {
-                try host.releaseActs { act throws(Killed) in
+                try host.releaseActs(clock: { Instant(nanoseconds: world.radio.now) }) { act throws(Killed) in
                     if actCount == killAfterActs { throw Killed() }
                     actCount += 1
                     switch act {

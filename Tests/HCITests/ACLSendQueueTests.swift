@@ -32,7 +32,7 @@ extension ACLSendQueue {
 
     fileprivate mutating func next(now: Instant = start) throws -> SentPacket? {
         var writer = ByteWriter()
-        guard nextPacket(now: now, into: &writer) else {
+        guard nextPacket(now: now, into: &writer) != nil else {
             #expect(writer.bytes.isEmpty)
             return nil
         }
@@ -109,6 +109,60 @@ struct ACLSendQueueTests {
         #expect(queue.complete([(a, 2)]) == [])
         #expect(try queue.drain().count == 1)
         #expect(queue.complete([(a, 1)]) == [.completed(a, token: 1)])
+    }
+
+    /// Gives out the next packet, to be taken back or not.
+    private func nextPacket(_ queue: inout ACLSendQueue) -> ACLPacket? {
+        var writer = ByteWriter()
+        return queue.nextPacket(now: start, into: &writer)
+    }
+
+    @Test(
+        "A packet that has not left after all gives its buffer back, and the PDUs before and behind it are completed in order"
+    )
+    func recalled() throws {
+        for position in 0..<3 {
+            var queue = try ACLSendQueue(octets: 27, count: 8, links: [a])
+            for token in 1...3 as ClosedRange<UInt64> {
+                let until = Int(token) == position + 1 ? start : nil
+                try queue.submit([UInt8(token)].span.bytes, token: token, until: until, on: a)
+            }
+            let packets = [nextPacket(&queue), nextPacket(&queue), nextPacket(&queue)].compactMap { $0 }
+            #expect(packets.map(\.until) == (0..<3).map { $0 == position ? start : nil })
+            #expect(queue.freeCredits == 5)
+            queue.recall(packets[position])
+            #expect(queue.freeCredits == 6)
+            queue.recall(packets[position])
+            #expect(queue.freeCredits == 6, "once")
+            let others = (1...3).filter { $0 != UInt64(position + 1) }.map { ACLSendOutput.completed(a, token: $0) }
+            #expect(queue.complete([(a, 1)]) == [others[0]])
+            try queue.submit([9], 9, on: a)
+            #expect(try queue.drain().count == 1)
+            #expect(queue.complete([(a, 2)]) == [others[1], .completed(a, token: 9)])
+            #expect(queue.freeCredits == 8 && queue.deadline == nil)
+        }
+    }
+
+    @Test("A lone packet that is taken back leaves a link at rest, and one that is dropped is not heard of again")
+    func recalledAlone() throws {
+        var queue = try ACLSendQueue(octets: 27, count: 4, links: [a])
+        try queue.submit([1].span.bytes, token: 1, until: start, on: a)
+        let packet = try #require(nextPacket(&queue))
+        #expect(queue.deadline != nil)
+        queue.recall(packet)
+        #expect(queue.deadline == nil && queue.freeCredits == 4)
+        #expect(queue.remove(a).isEmpty)
+        queue.recall(packet)
+        #expect(queue.freeCredits == 4)
+    }
+
+    @Test("What must not leave late fits one buffer, or is not taken")
+    func unpunctual() throws {
+        var queue = try ACLSendQueue(octets: 27, count: 4, links: [a])
+        try queue.submit([UInt8](repeating: 1, count: 27).span.bytes, token: 1, until: start, on: a)
+        #expect(throws: ACLSendError.unpunctual) {
+            try queue.submit([UInt8](repeating: 1, count: 28).span.bytes, token: 2, until: start, on: a)
+        }
     }
 
     @Test("Attack: a controller that completes what was never sent gives itself no credits")

@@ -102,7 +102,7 @@ struct KeyBench {
     var writes: [LockCommand] {
         outputs.compactMap { output in
             switch output {
-            case .writeSigned(_, let octets), .writeEncrypted(_, let octets): try? LockCommand(exactly: octets)
+            case .writeSigned(_, let octets, _), .writeEncrypted(_, let octets, _): try? LockCommand(exactly: octets)
             default: nil
             }
         }

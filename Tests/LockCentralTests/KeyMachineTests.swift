@@ -16,7 +16,11 @@ struct KeyExchangeTests {
         #expect(bench.acts.isEmpty)
         bench.challenge(5)
         #expect(
-            bench.acts == [.writeSigned(door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 5)).encoded)]
+            bench.acts == [
+                .writeSigned(
+                    door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 5)).encoded,
+                    until: bench.now.advanced(byMilliseconds: 30_000))
+            ]
         )
         guard case .persist = bench.outputs.first else {
             Issue.record("sent before it was written down")
@@ -45,7 +49,9 @@ struct KeyExchangeTests {
         bench.challenge(6, [])
         #expect(
             bench.acts == [
-                .writeEncrypted(door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 6)).encoded)
+                .writeEncrypted(
+                    door, LockCommand(operation: .unlock, challenge: ChallengeID(bits: 6)).encoded,
+                    until: bench.known?.request?.deadline ?? bench.now)
             ])
         let state = LockState(bolt: .unlocking, door: .closed, result: .accepted, answered: ChallengeID(bits: 6).prefix)
         bench.put(.lockState(door, state.encoded))
@@ -431,6 +437,56 @@ struct KeyAttackTests {
             writes += bench.writes.count
         }
         #expect(writes == 1 && bench.known?.request?.sent == ChallengeID(bits: 5))
+    }
+}
+
+@Suite("A command that could not leave")
+struct KeyUnwrittenTests {
+    private func sent() -> KeyBench {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect()
+        bench.challenge(5)
+        return bench
+    }
+
+    @Test(
+        "Too late when it was to leave: the request has expired, on disk before anybody hears of it, and the link goes")
+    func late() {
+        var bench = sent()
+        let outputs = bench.put(.notWritten(door, isLate: true))
+        #expect(outputs.first == .persist(.request(door, nil)))
+        #expect(bench.verdicts == [.expired] && bench.acts.last == .disconnect(door))
+        bench.put(.disconnected(door))
+        #expect(bench.outputs.isEmpty)
+    }
+
+    @Test("Refused by the stack: nothing was sent, and it is sent on the next link under another challenge")
+    func refused() {
+        var bench = sent()
+        bench.put(.notWritten(door, isLate: false))
+        #expect(bench.acts == [.disconnect(door)] && bench.known?.request?.sent == nil)
+        bench.put(.disconnected(door))
+        bench.connect()
+        bench.put(.encrypted(door))
+        bench.challenge(6, [])
+        #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 6)])
+    }
+
+    @Test("Killed before that was on disk: the lock is asked, and says that it has not taken it")
+    func killed() {
+        var bench = KeyBench(sent().store.committed, boot: BootID(bits: 2))
+        bench.connect()
+        bench.put(.encrypted(door))
+        bench.status(4, .done, .done)
+        #expect(bench.verdicts == [.expired] && bench.writes.isEmpty)
+    }
+
+    @Test("Nothing is out: nothing changes")
+    func nothing() {
+        var bench = KeyBench()
+        bench.ask()
+        #expect(bench.put(.notWritten(door, isLate: true)).isEmpty)
     }
 }
 

@@ -14,6 +14,9 @@ package protocol CentralRoleDelegate: AnyObject {
     func disconnected(_ peer: PeerIdentifier, error: HostError?)
     /// Exactly once for each operation that was accepted.
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>)
+    /// A write with a time, of which ``completed(_:peer:result:)`` said that it was on its way, was not released in time:
+    /// nothing of it has left, and nothing will.
+    func writeLapsed(_ token: OperationToken, peer: PeerIdentifier)
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool)
     /// ATT_MTU was agreed: more fits a PDU than before.
     func mtuChanged(_ link: LinkInfo)
@@ -28,6 +31,11 @@ package protocol CentralRoleDelegate: AnyObject {
     /// Both sides show six digits: answer whether they are equal with ``Host/answerPairing(_:_:)``.
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32)
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>)
+}
+
+extension CentralRoleDelegate {
+    /// For those who give no write a time.
+    package func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {}
 }
 
 /// A GATT procedure that a central runs at a connected peer.

@@ -127,8 +127,11 @@ extension Host {
     }
 
     /// Runs a procedure at a connected peer; `completed` comes exactly once with the token.
+    ///
+    /// A write without response, signed or not, may have a time, `until`: it is looked at again when the packet leaves, after
+    /// the commit and whatever it waited for. ``CentralRoleDelegate/writeLapsed(_:peer:)`` says that it came too late.
     package func perform(
-        _ manager: ManagerID, _ peer: PeerIdentifier, _ procedure: ClientProcedure
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ procedure: ClientProcedure, until: Instant? = nil
     ) -> OperationToken {
         let token = makeToken()
         asking += 1
@@ -155,7 +158,12 @@ extension Host {
         } else {
             kind = .procedure(manager, token)
         }
+        if let until {
+            sendUntil = until
+            sendPurpose = .datedWrite(manager, token, peer)
+        }
         start(operation, kind, token, on: link)
+        (sendPurpose, sendUntil) = (nil, nil)
         return token
     }
 

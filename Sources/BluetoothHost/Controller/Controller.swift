@@ -26,6 +26,8 @@ enum LinkCommand {
 /// What a PDU was sent for, where its completion matters.
 enum SendPurpose {
     case queuedUpdate(RestorationLedger.Owner, sequence: UInt64, LinkID)
+    /// A write that must not leave late: its manager hears when it would have.
+    case datedWrite(ManagerID, OperationToken, PeerIdentifier)
 }
 
 /// The controller as the host holds it: its command flow, its buffers, and what each token was for.
@@ -73,7 +75,8 @@ struct Controller: ~Copyable {
 
     /// Queues a PDU behind its basic header. False when the link has no room: its bearer can only be given up then.
     mutating func send(
-        _ payload: [UInt8], on channel: ChannelIdentifier, _ handle: ConnectionHandle, for purpose: SendPurpose?
+        _ payload: [UInt8], on channel: ChannelIdentifier, _ handle: ConnectionHandle, for purpose: SendPurpose?,
+        until: Instant?
     ) -> Bool {
         // Taken out of `self` while the queue in `self` reads it; its storage is reused.
         var frame = ByteWriter()
@@ -82,25 +85,26 @@ struct Controller: ~Copyable {
         frame.removeAll()
         BasicFrame.encode(payload.span.bytes, channel: channel, into: &frame)
         let token = purpose == nil ? 0 : makeToken()
-        guard Self.submit(frame.bytes.span.bytes, token, handle, to: &acl) else { return false }
+        guard Self.submit(frame.bytes.span.bytes, token, until, handle, to: &acl) else { return false }
         if let purpose { sendPurposes[token] = purpose }
         return true
     }
 
     private static func submit(
-        _ frame: RawSpan, _ token: UInt64, _ handle: ConnectionHandle, to acl: inout ACLSendQueue?
+        _ frame: RawSpan, _ token: UInt64, _ until: Instant?, _ handle: ConnectionHandle,
+        to acl: inout ACLSendQueue?
     ) -> Bool {
         do {
-            guard try acl?.submit(frame, token: token, on: handle) != nil else { return false }
+            guard try acl?.submit(frame, token: token, until: until, on: handle) != nil else { return false }
             return true
         } catch {
             return false
         }
     }
 
-    /// Appends the next ACL packet that the controller has a buffer for; false when there is none.
-    mutating func writeNextPacket(now: Instant, into packets: inout ByteWriter) -> Bool {
-        acl?.nextPacket(now: now, into: &packets) ?? false
+    /// Appends the next ACL packet that the controller has a buffer for; nil when there is none.
+    mutating func writeNextPacket(now: Instant, into packets: inout ByteWriter) -> ACLPacket? {
+        acl?.nextPacket(now: now, into: &packets)
     }
 
     func hasRoom(for handle: ConnectionHandle) -> Bool {

@@ -204,6 +204,16 @@ extension Host {
         }
     }
 
+    /// A packet was to leave, and its time is over. The controller never hears of it, and whoever wrote it does: nothing of
+    /// the write has been sent, and nothing will be.
+    func tooLate(_ packet: ACLPacket) {
+        controller.acl?.recall(packet)
+        if case .datedWrite(let manager, let token, let peer) = controller.takeSendPurpose(of: packet.token) {
+            managers[manager]?.central?.writeLapsed(token, peer: peer)
+        }
+        flushACL()
+    }
+
     func flushACL() {
         while acts.appendPacket({ controller.writeNextPacket(now: now, into: &$0) }) {}
     }

@@ -242,9 +242,9 @@ extension Host {
     }
 
     func send(_ payload: [UInt8], on channel: ChannelIdentifier, _ link: Link) {
-        let purpose = sendPurpose
-        sendPurpose = nil
-        guard controller.send(payload, on: channel, link.handle, for: purpose) else {
+        let (purpose, until) = (sendPurpose, sendUntil)
+        (sendPurpose, sendUntil) = (nil, nil)
+        guard controller.send(payload, on: channel, link.handle, for: purpose, until: until) else {
             return disconnect(link, reason: .remoteDeviceTerminatedLowResources)
         }
         flushACL()

@@ -90,6 +90,11 @@ extension CentralCore: CentralRoleDelegate {
         finish(operation, peripheral, result)
     }
 
+    func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {
+        let peripheral = peripheral(peer)
+        tellLink(peripheral) { $0.peripheral(peripheral, didNotWriteBecause: .late) }
+    }
+
     func mtuChanged(_ link: LinkInfo) { refreshWriteLength(peripheral(link.peer)) }
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {

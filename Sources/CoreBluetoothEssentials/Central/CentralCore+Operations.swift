@@ -137,6 +137,18 @@ extension CentralCore {
         perform(.signedWrite(characteristic), peripheral, .signedWrite(handle, value))
     }
 
+    func datedWrite(
+        _ peripheral: CBPeripheral, _ characteristic: CBCharacteristic, _ value: [UInt8], isSigned: Bool, until: Instant
+    ) {
+        guard let handle = known(characteristic, of: peripheral)?.value else {
+            return finish(.datedWrite(characteristic), peripheral, nil)
+        }
+        let procedure = isSigned ? ClientProcedure.signedWrite(handle, value) : .writeWithoutResponse(handle, value)
+        start(.datedWrite(characteristic), at: peripheral) { host, id in
+            host.perform(id, peripheral.peer, procedure, until: until)
+        }
+    }
+
     func write(_ peripheral: CBPeripheral, _ descriptor: CBDescriptor, _ value: [UInt8]) {
         guard let handle = descriptor.handle, isKnown(handle, of: peripheral),
             descriptor.uuid.bluetoothUUID != .clientCharacteristicConfiguration
@@ -232,6 +244,9 @@ extension CentralCore {
             tellLink(peripheral) { [counter] in
                 $0.peripheral(peripheral, didSignValueFor: characteristic, counter: counter, error: error)
             }
+        // It is on its way, and may still come too late.
+        case .datedWrite where error == nil: break
+        case .datedWrite: tellLink(peripheral) { $0.peripheral(peripheral, didNotWriteBecause: .refused) }
         case .setNotify(let characteristic, let enabled):
             finishNotify(peripheral, characteristic, enabled, error)
         case .subscribeToServiceChanged: break

@@ -16,6 +16,8 @@ enum CentralOperation: Sendable {
     case writeWithoutResponse
     case writeDescriptor(CBDescriptor)
     case signedWrite(CBCharacteristic)
+    /// Without response, and not later than it says.
+    case datedWrite(CBCharacteristic)
     case setNotify(CBCharacteristic, enabled: Bool)
     case readRSSI
     /// The manager's own, after a discovery: the peer is to say when its tree changes. Nobody waits for it.

@@ -15,6 +15,7 @@ enum PeripheralCall: Sendable {
     case write(CBCharacteristic, [UInt8])
     case writeWithoutResponse(CBCharacteristic, [UInt8])
     case signedWrite(CBCharacteristic, [UInt8])
+    case datedWrite(CBCharacteristic, [UInt8], isSigned: Bool, until: Instant)
     case writeDescriptor(CBDescriptor, [UInt8])
     case setNotify(CBCharacteristic, Bool)
     case readRSSI
@@ -43,6 +44,8 @@ extension CentralCore {
         case .writeWithoutResponse(let characteristic, let value):
             writeWithoutResponse(peripheral, characteristic, value)
         case .signedWrite(let characteristic, let value): signedWrite(peripheral, characteristic, value)
+        case .datedWrite(let characteristic, let value, let isSigned, let until):
+            datedWrite(peripheral, characteristic, value, isSigned: isSigned, until: until)
         case .writeDescriptor(let descriptor, let value): write(peripheral, descriptor, value)
         case .setNotify(let characteristic, let enabled): setNotify(peripheral, characteristic, enabled)
         case .readRSSI: readRSSI(peripheral)

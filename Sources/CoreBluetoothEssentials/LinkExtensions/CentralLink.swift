@@ -11,6 +11,13 @@ package protocol CBCentralLinkDelegate: CBCentralManagerDelegate {
     func centralManager(_ central: CBCentralManager, willConnect peripheral: CBPeripheral, link: LinkInfo)
 }
 
+/// Why a write that must not leave late did not leave at all.
+package enum UnwrittenReason: Sendable {
+    case late
+    /// The link or the stack did not take it.
+    case refused
+}
+
 /// What a peripheral's delegate may also be.
 package protocol CBPeripheralLinkDelegate: CBPeripheralDelegate {
     /// Encryption came up, or failed to. A bonded peripheral is proven from here on.
@@ -27,6 +34,8 @@ package protocol CBPeripheralLinkDelegate: CBPeripheralDelegate {
     func peripheral(
         _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
         error: (any Error)?)
+    /// Nothing of a write by ``CBPeripheral/writeValue(_:for:isSigned:until:)`` has left, and nothing will.
+    func peripheral(_ peripheral: CBPeripheral, didNotWriteBecause reason: UnwrittenReason)
 }
 
 extension CBPeripheralLinkDelegate {
@@ -41,6 +50,7 @@ extension CBPeripheralLinkDelegate {
         _ peripheral: CBPeripheral, didSignValueFor characteristic: CBCharacteristic, counter: UInt32?,
         error: (any Error)?
     ) {}
+    package func peripheral(_ peripheral: CBPeripheral, didNotWriteBecause reason: UnwrittenReason) {}
 }
 
 extension CBPeripheral {
@@ -50,6 +60,13 @@ extension CBPeripheral {
     package func writeSignedValue(_ data: Data, for characteristic: CBCharacteristic) {
         let octets = Array(data)
         core.submit(.signedWrite(characteristic, octets), for: self)
+    }
+
+    /// Writes a value without response, signed or not, and not later than `until`: the time is looked at when the packet
+    /// leaves.
+    package func writeValue(_ data: Data, for characteristic: CBCharacteristic, isSigned: Bool, until: Instant) {
+        let octets = Array(data)
+        core.submit(.datedWrite(characteristic, octets, isSigned: isSigned, until: until), for: self)
     }
 
     /// Pairs by this method and no other. `credential` names whom this is with: a bond is only ever replaced by one of the

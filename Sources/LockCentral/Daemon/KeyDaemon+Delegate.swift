@@ -104,6 +104,10 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         enrolmentPaired(peripheral, result)
     }
 
+    package func peripheral(_ peripheral: CBPeripheral, didNotWriteBecause reason: UnwrittenReason) {
+        feed(.notWritten(peripheral.peer, isLate: reason == .late))
+    }
+
     /// Makes sure that the tree is known and that the key is subscribed to all that it listens to.
     func prepare(_ peripheral: CBPeripheral) {
         let peer = peripheral.peer

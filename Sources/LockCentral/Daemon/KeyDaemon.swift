@@ -100,10 +100,9 @@ package final class KeyDaemon {
             case .encrypt(let peer): peripherals[peer]?.encrypt()
             case .vouch(let peer): peripherals[peer]?.vouch()
             case .readChallenge(let peer): withHandles(peer) { $0.readValue(for: $1.challenge) }
-            case .writeSigned(let peer, let value):
-                withHandles(peer) { $0.writeSignedValue(Data(value), for: $1.command) }
-            case .writeEncrypted(let peer, let value):
-                withHandles(peer) { $0.writeValue(Data(value), for: $1.command, type: .withoutResponse) }
+            case .writeSigned(let peer, let value, let until): write(value, to: peer, isSigned: true, until: until)
+            case .writeEncrypted(let peer, let value, let until):
+                write(value, to: peer, isSigned: false, until: until)
             case .writeControlPoint(let peer, let value):
                 withHandles(peer) { $0.writeValue(Data(value), for: $1.controlPoint, type: .withResponse) }
             case .took(let peer, let id): took(peer, id)
@@ -114,6 +113,13 @@ package final class KeyDaemon {
             case .stateKnown(let peer, let bolt, let door): tell(.lockState(peer, bolt, door))
             }
         }
+    }
+
+    private func write(_ value: [UInt8], to peer: PeerIdentifier, isSigned: Bool, until: Instant) {
+        guard let peripheral = peripherals[peer], let handles = handles[peer] else {
+            return feed(.notWritten(peer, isLate: false))
+        }
+        peripheral.writeValue(Data(value), for: handles.command, isSigned: isSigned, until: until)
     }
 
     private func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {

@@ -92,7 +92,7 @@ extension KeyMachine {
 
     private mutating func send(
         _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID,
-        _ write: (PeerIdentifier, [UInt8]) -> KeyOutput, _ turn: inout KeyTurn
+        _ write: (PeerIdentifier, [UInt8], Instant) -> KeyOutput, _ turn: inout KeyTurn
     ) {
         var request = unsent
         request.sent = challenge
@@ -103,7 +103,20 @@ extension KeyMachine {
             until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
         let command = LockCommand(
             operation: request.operation, argument: request.argument, challenge: challenge)
-        turn.act(write(peer, command.encoded))
+        turn.act(write(peer, command.encoded, request.deadline))
+    }
+
+    /// What was marked as sent has not been. A kill before this is on disk costs a question.
+    mutating func notWritten(_ peer: PeerIdentifier, isLate: Bool, _ turn: inout KeyTurn) {
+        guard var request = locks[peer]?.request, request.sent != nil else { return }
+        if isLate {
+            end(peer, request, .expired, &turn)
+        } else {
+            request.sent = nil
+            locks[peer]?.settleBy = nil
+            keep(peer, request, &turn)
+        }
+        letGo(peer, &turn)
     }
 
     /// Only over encryption: in clear, silence proves nothing.

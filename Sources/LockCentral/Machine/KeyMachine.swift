@@ -91,6 +91,7 @@ package struct KeyMachine {
         case .proven(let peer): proven(peer, &turn)
         case .encrypted(let peer): encrypted(peer, &turn)
         case .encryptionFailed(let peer): encryptionFailed(peer, &turn)
+        case .notWritten(let peer, let isLate): notWritten(peer, isLate: isLate, &turn)
         case .challenge(let peer, let octets): challenge(peer, octets, &turn)
         case .receipt(let peer, let octets): receipt(peer, octets, &turn)
         case .lockState(let peer, let octets): lockState(peer, octets, &turn)

@@ -31,6 +31,8 @@ package enum KeyInput: Sendable {
     case encrypted(PeerIdentifier)
     /// It is not, or what is there has no tree of a lock: the link is of no use.
     case encryptionFailed(PeerIdentifier)
+    /// Nothing of the command that was to be written has left, and nothing will. `isLate`: its time is over.
+    case notWritten(PeerIdentifier, isLate: Bool)
     /// By notification or read.
     case challenge(PeerIdentifier, [UInt8])
     case receipt(PeerIdentifier, [UInt8])
@@ -71,8 +73,9 @@ package enum KeyOutput: Hashable, Sendable {
     /// The lock's own receipt has come over this link, which is not encrypted.
     case vouch(PeerIdentifier)
     case readChallenge(PeerIdentifier)
-    case writeSigned(PeerIdentifier, [UInt8])
-    case writeEncrypted(PeerIdentifier, [UInt8])
+    /// Not later than this: the time is looked at again when the packet leaves, behind the commit.
+    case writeSigned(PeerIdentifier, [UInt8], until: Instant)
+    case writeEncrypted(PeerIdentifier, [UInt8], until: Instant)
     case writeControlPoint(PeerIdentifier, [UInt8])
     /// Exactly once for each request.
     case ended(PeerIdentifier, KeyRequestID, KeyVerdict)

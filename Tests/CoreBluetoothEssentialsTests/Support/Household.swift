@@ -8,12 +8,17 @@ import LockProtocol
 import SecurityManager
 import Testing
 
-/// The bolt of a lock that nobody moves.
+/// The bolt of a lock that nobody moves, and that remembers what it was to do.
 private final class StillBolt: Actuator {
+    private(set) var orders: [(order: ActuatorOrder, at: Instant)] = []
+
     func reading(asking intent: Intent?, now: Instant) -> BoltReading {
         BoltReading(position: .locked, door: .closed)
     }
-    func perform(_ order: ActuatorOrder, now: Instant) -> ActuatorReport? { nil }
+    func perform(_ order: ActuatorOrder, now: Instant) -> ActuatorReport? {
+        orders.append((order, now))
+        return nil
+    }
     var deadline: Instant? { nil }
     func poll(now: Instant) -> ActuatorReport? { nil }
 }
@@ -36,6 +41,7 @@ final class Household {
     private let keyStore = MemoryKeyStore()
     private let boot = BootID(bits: 1)
     private var random: UInt64 = 1
+    private let stillBolt = StillBolt()
     private var impostor: Machine?
     private var stranger: ConnectableStranger?
 
@@ -44,14 +50,14 @@ final class Household {
 
     init(
         auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, seed: UInt64 = 1, bolt: (any Actuator)? = nil,
-        settings: LockSettings = LockSettings()
+        settings: LockSettings = LockSettings(), keyBuffers: UInt8 = 20
     ) throws {
         world = World(seed: seed)
-        self.bolt = bolt ?? StillBolt()
+        self.bolt = bolt ?? stillBolt
         self.settings = settings
         lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
         door = world.add("door", seed: Self.doorSeed)
-        pocket = world.add("pocket", seed: 52)
+        pocket = world.add("pocket", seed: 52, buffers: keyBuffers)
         launchLock()
         launchKey()
         world.run(forMilliseconds: 1_000)
@@ -133,6 +139,11 @@ final class Household {
         return nil
     }
 
+    /// When the bolt was told to open.
+    var openings: [Instant] { stillBolt.orders.filter { $0.order.movement != .lock }.map(\.at) }
+    /// Of what is on the key's disk.
+    var keptRequest: KeyRequest? { keyStore.committed.locks.values.first?.request }
+
     // MARK: Who may open
 
     /// A key that the lock knows, under a window for `credential`.
@@ -161,22 +172,29 @@ final class Household {
         return isTaken
     }
 
+    /// How the command that was asked for last has ended.
+    private(set) var commandEnd: KeyCommandProgress?
+
+    func ask(_ operation: LockOperation = .unlock, waitMilliseconds: UInt64) {
+        commandEnd = nil
+        call(pocket) {
+            key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
+                switch progress {
+                case .took: break
+                case .accepted, .ended, .outcome, .unknownLock: commandEnd = commandEnd ?? progress
+                }
+            }
+        }
+    }
+
     /// How a command ended that was given so much time, and after how long.
     func command(_ operation: LockOperation = .unlock, waitMilliseconds: UInt64) -> (
         end: KeyCommandProgress?, milliseconds: UInt64
     ) {
-        var end: KeyCommandProgress?
         let asked = world.now
-        call(pocket) {
-            key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { progress in
-                switch progress {
-                case .took: break
-                case .accepted, .ended, .outcome, .unknownLock: end = end ?? progress
-                }
-            }
-        }
-        world.run(forMilliseconds: waitMilliseconds + 60_000) { end != nil }
-        return (end, world.now.milliseconds(since: asked))
+        ask(operation, waitMilliseconds: waitMilliseconds)
+        world.run(forMilliseconds: waitMilliseconds + 60_000) { commandEnd != nil }
+        return (commandEnd, world.now.milliseconds(since: asked))
     }
 
     // MARK: A stranger

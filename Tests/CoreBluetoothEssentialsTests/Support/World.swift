@@ -17,8 +17,9 @@ final class World {
 
     var now: Instant { Instant(nanoseconds: radio.now) }
 
-    func add(_ name: String, seed: UInt64) -> Machine {
-        let machine = Machine(name, self, seed: seed)
+    /// `buffers`: of its controller, for packets of data.
+    func add(_ name: String, seed: UInt64, buffers: UInt8 = 20) -> Machine {
+        let machine = Machine(name, self, seed: seed, ControllerConfiguration(aclDataPacketCount: buffers))
         machines.append(machine)
         return machine
     }
@@ -84,16 +85,21 @@ final class Machine {
     var loses: ([UInt8]) -> Bool = { _ in false }
     /// A controller's packets that the host never gets.
     var withholds: ([UInt8]) -> Bool = { _ in false }
+    /// A controller's packets that the host gets as soon as this says so no more.
+    var delays: ([UInt8]) -> Bool = { _ in false }
+    private var delayed: [[UInt8]] = []
+    /// How long the disk takes for each commit that has something to write.
+    var commitMilliseconds: UInt64 = 0
     /// What packets are when they reach the controller.
     var rewrites: ([UInt8]) -> [UInt8] = { $0 }
     private var store = MemoryHostStore()
     private let coordinator = MemoryTransactionCoordinator()
 
-    init(_ name: String, _ world: World, seed: UInt64) {
+    init(_ name: String, _ world: World, seed: UInt64, _ hardware: ControllerConfiguration) {
         self.name = name
         self.world = world
         self.seed = seed
-        controller = world.radio.addController()
+        controller = world.radio.addController(hardware)
     }
 
     /// Launches on what the disk kept; the app makes its managers before the controller has said anything.
@@ -126,7 +132,9 @@ final class Machine {
     /// One iteration, if there is anything for it.
     func step() -> Bool {
         guard let host, let loop else { return false }
-        let packets = world.radio.drain(controller).filter { !withholds($0) }
+        let heard = delayed + world.radio.drain(controller).filter { !withholds($0) }
+        delayed = heard.filter(delays)
+        let packets = heard.filter { !delays($0) }
         let calls = loop.takeCalls()
         guard !packets.isEmpty || !calls.isEmpty || loop.takeIsDirty() else { return false }
         host.beginIteration(now: world.now)
@@ -150,8 +158,12 @@ final class Machine {
         guard let host else { return }
         repeat {
             host.endIteration()
+            let isWritten = host.hasFacts
             do { try coordinator.commit(host.participants) } catch { return }
-            host.releaseActs { act in
+            if isWritten, commitMilliseconds > 0 {
+                world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
+            }
+            host.releaseActs(clock: { world.now }) { act in
                 switch act {
                 case .packet(let packet):
                     let packet = packet.withUnsafeBytes { Array($0) }
