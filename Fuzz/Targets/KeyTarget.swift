@@ -71,7 +71,9 @@ private struct KeyWorld {
         case 10: feed(input.bool() ? .receipt(peer, input.chunk()) : .lockState(peer, input.chunk()))
         case 11: status(peer, &input)
         case 12: feed(.controlPoint(peer, input.chunk()))
-        case 13: feed(.rssi(peer, Int8(bitPattern: input.octet())))
+        case 13:
+            let rssi = Int8(bitPattern: input.octet())
+            feed(rssi & 1 == 0 ? .rssi(peer, rssi) : .linkRSSI(peer, rssi))
         case 14:
             now = now.advanced(byMilliseconds: input.milliseconds())
             feed(.timerFired)
@@ -147,7 +149,7 @@ private struct KeyWorld {
             require(command != nil, "what is sent is no command")
             require(committed.locks[peer]?.request?.sent == command?.challenge, "a command leaves that is not on disk")
         case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
-        case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .outcome, .stateKnown: break
+        case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .readRSSI, .outcome, .stateKnown: break
         }
     }
 }

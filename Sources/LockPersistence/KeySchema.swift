@@ -30,6 +30,8 @@ extension SchemaComponent {
                     only INTEGER PRIMARY KEY CHECK (only = 1),
                     reserved_below INTEGER NOT NULL
                 ) STRICT;
-                """)
+                """),
+            // Until here an absence was what advertisements and silence said, which anybody can say.
+            Migration("2 absences that links have shown", "UPDATE key_lock SET proximity = 2;"),
         ])
 }

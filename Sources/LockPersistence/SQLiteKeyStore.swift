@@ -60,7 +60,7 @@ package final class SQLiteKeyStore: KeyStore {
                     name = excluded.name, unlocks_when_near = excluded.unlocks_when_near,
                     locks_when_leaving = excluded.locks_when_leaving
                 """, SQLValue(record.peer.bits), .text(record.name), SQLValue(record.unlocksWhenNear),
-                SQLValue(record.locksWhenLeaving), SQLValue(Proximity.away.rawValue))
+                SQLValue(record.locksWhenLeaving), SQLValue(Proximity.near.rawValue))
         case .lockForgotten(let peer): try run("DELETE FROM key_lock WHERE peer = ?", SQLValue(peer.bits))
         case .request(let peer, nil): try run("DELETE FROM key_request WHERE peer = ?", SQLValue(peer.bits))
         case .request(let peer, let request?): try write(request, for: peer)

@@ -50,7 +50,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
         feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
         // What the connection was asked for is over, or went with the process that wanted it.
-        if machine.locks[peer]?.request == nil { disconnect(peer) }
+        if !machine.wantsLink(peer) { disconnect(peer) }
     }
 
     /// nil unless everything is there that a signed command and its receipt need.
@@ -98,6 +98,12 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         feed(.proven(peer))
         awaitPreparation(peer)
         prepare(peripheral)
+    }
+
+    package func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: Int, error: (any Error)?) {
+        // What could not be read is as good as unknown.
+        let rssi = error == nil ? Int8(clamping: RSSI) : ProximityMachine.unavailable
+        feed(.linkRSSI(peripheral.peer, rssi))
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {

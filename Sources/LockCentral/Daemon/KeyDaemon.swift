@@ -99,6 +99,7 @@ package final class KeyDaemon {
             case .disconnect(let peer): disconnect(peer)
             case .encrypt(let peer): peripherals[peer]?.encrypt()
             case .vouch(let peer): peripherals[peer]?.vouch()
+            case .readRSSI(let peer): peripherals[peer]?.readRSSI()
             case .readChallenge(let peer): withHandles(peer) { $0.readValue(for: $1.challenge) }
             case .writeSigned(let peer, let value, let until): write(value, to: peer, isSigned: true, until: until)
             case .writeEncrypted(let peer, let value, let until):
@@ -209,7 +210,7 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if machine.locks[peer]?.request == nil, peripherals[peer]?.state == .connecting, !isConfirming(peer) {
+        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !isConfirming(peer) {
             disconnect(peer)
         }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }

@@ -10,7 +10,21 @@ package struct KeyDaemonStatus: Sendable {
         package var connection: CBPeripheralState
         package var request: KeyRequest?
         package var proximity: Proximity
+        package var nearness: Nearness
         package var link: LinkInfo?
+    }
+
+    /// What becomes of ``Lock/proximity``, and why nothing does just now.
+    package enum Nearness: Sendable {
+        /// Nothing depends on it.
+        case off
+        /// An advertisement, or silence, may make the key look.
+        case listening
+        /// A link to measure on is asked for.
+        case connecting
+        case measuring
+        /// A link has shown nothing new: no advertisement is looked at for so long.
+        case resting(milliseconds: UInt64)
     }
 
     /// A lock whose bond waits for it to come back.
@@ -43,11 +57,22 @@ extension KeyDaemon {
             locks: locks.map { slot in
                 KeyDaemonStatus.Lock(
                     record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
-                    request: slot.request, proximity: slot.filter.proximity, link: host.link(of: slot.record.peer))
+                    request: slot.request, proximity: slot.nearness.proximity, nearness: nearness(slot),
+                    link: host.link(of: slot.record.peer))
             }, isEnrolling: enrolment != nil,
             unconfirmed: unconfirmed.sorted { $0.bits < $1.bits }.map { peer in
                 KeyDaemonStatus.Unconfirmed(
                     peer: peer, linksLost: confirmationsLost[peer] ?? 0, isResting: isResting(peer))
             })
+    }
+
+    private func nearness(_ slot: KeyMachine.LockSlot) -> KeyDaemonStatus.Nearness {
+        guard slot.nearness.isEnabled else { return .off }
+        return switch slot.nearness.activity {
+        case .listening: .listening
+        case .wanting: .connecting
+        case .measuring: .measuring
+        case .resting(let until): .resting(milliseconds: until.milliseconds(since: host.now))
+        }
     }
 }

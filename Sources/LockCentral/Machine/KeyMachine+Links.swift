@@ -6,14 +6,18 @@ extension KeyMachine {
     mutating func connected(_ peer: PeerIdentifier, _ path: SignedPath?, _ turn: inout KeyTurn) {
         guard let slot = locks[peer] else { return }
         locks[peer]?.connectAt = nil
+        locks[peer]?.isLinkAskedToMeasure = false
         // Once somebody else may be there, nothing more is signed for challenges that anybody can make up.
         locks[peer]?.link = .clear(KeyLink.OpenLink(since: turn.now), slot.linksInVain == 0 ? path : nil)
+        beginToMeasure(peer, &turn)
         advance(peer, &turn)
     }
 
     mutating func disconnected(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         guard let slot = locks[peer] else { return }
         locks[peer]?.link = .none
+        locks[peer]?.isLinkAskedToMeasure = false
+        if slot.link.open != nil { locks[peer]?.nearness.linkEnded(now: turn.now) }
         if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
         expireIfLate(peer, &turn)
         if locks[peer]?.request != nil { connectAgain(peer, since: slot.link.open?.since, &turn) }
@@ -41,6 +45,7 @@ extension KeyMachine {
         locks[peer]?.linksInVain = 0
         locks[peer]?.link = .proven(
             open, until: turn.now.advanced(byMilliseconds: Self.preparationWaitMilliseconds))
+        beginToMeasure(peer, &turn)
     }
 
     mutating func encrypted(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
@@ -50,6 +55,7 @@ extension KeyMachine {
         open.wait = .nothing
         locks[peer]?.linksInVain = 0
         locks[peer]?.link = .encrypted(open)
+        beginToMeasure(peer, &turn)
         advance(peer, &turn)
     }
 
@@ -135,7 +141,7 @@ extension KeyMachine {
         }
     }
 
-    private mutating func encrypt(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+    mutating func encrypt(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         guard let open = locks[peer]?.link.open else { return }
         locks[peer]?.link = .encrypting(
             open, until: turn.now.advanced(byMilliseconds: Self.encryptionWaitMilliseconds))
@@ -149,7 +155,7 @@ extension KeyMachine {
                 locks[peer]?.connectAt = nil
                 if locks[peer]?.request != nil { turn.act(.connect(peer)) }
             }
-            if let change = locks[peer]?.filter.timerFired(now: turn.now) { moved(peer, change, &turn) }
+            proximityTimerFired(peer, &turn)
             if let until = locks[peer]?.link.deadline, turn.now >= until { waitedInVain(peer, &turn) }
         }
     }

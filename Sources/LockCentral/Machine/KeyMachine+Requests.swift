@@ -36,19 +36,6 @@ extension KeyMachine {
         letGo(peer, &turn)
     }
 
-    mutating func moved(_ peer: PeerIdentifier, _ proximity: Proximity, _ turn: inout KeyTurn) {
-        guard let record = locks[peer]?.record else { return }
-        turn.persist(.proximity(peer, proximity))
-        switch proximity {
-        case .near where record.unlocksWhenNear:
-            ask(
-                peer, .unlock, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
-        case .away where record.locksWhenLeaving:
-            ask(peer, .lock, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
-        case .near, .away: break
-        }
-    }
-
     func keep(_ peer: PeerIdentifier, _ turn: inout KeyTurn) { turn.persist(.request(peer, locks[peer]?.request)) }
 
     mutating func keep(_ peer: PeerIdentifier, _ request: KeyRequest, _ turn: inout KeyTurn) {
@@ -99,7 +86,7 @@ extension KeyMachine {
         advance(peer, &turn)
     }
 
-    /// Nothing more is wanted of this link.
+    /// Nothing more is wanted of this link, or of one that is still asked for.
     func letGo(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         if locks[peer]?.link.open != nil { turn.act(.disconnect(peer)) }
     }

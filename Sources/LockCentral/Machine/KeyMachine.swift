@@ -27,7 +27,7 @@ package struct KeyMachine {
     /// encryption: in clear, somebody in between may have exchanged the challenges.
     package static let attemptsMaximum = 3
     /// How long behind its deadline a request waits for the word on what was sent. Then nobody knows.
-    package static let settleMilliseconds: UInt64 = 5_000
+    package static let settleMilliseconds: UInt64 = 3_000
     /// From one link that came to nothing to the next, at least.
     package static let attemptSpacingMilliseconds: UInt64 = 150
     /// So many links may come to nothing, one soon after the other. Each further one waits twice as long as the one before.
@@ -45,11 +45,13 @@ package struct KeyMachine {
         var record: LockRecord
         var request: KeyRequest?
         var receiptCounter: UInt32?
-        var filter: ProximityFilter
+        var nearness: ProximityMachine
         var link = KeyLink.none
         var attempts = 0
         /// Links in a row, since somebody asked, on which nobody has proven to be the lock.
         var linksInVain = 0
+        /// A link to measure on is asked for, and has not been made yet.
+        var isLinkAskedToMeasure = false
         /// When the next one is asked for.
         var connectAt: Instant?
         /// Until when it is asked what became of what was sent; nil while nobody waits for that.
@@ -64,7 +66,7 @@ package struct KeyMachine {
         for (peer, known) in snapshot.locks {
             locks[peer] = LockSlot(
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
-                filter: ProximityFilter(known.proximity))
+                nearness: ProximityMachine(known.proximity, isEnabled: known.record.isWatched, now: now))
         }
         var turn = KeyTurn(now)
         for peer in sortedPeers where locks[peer]?.request != nil {
@@ -86,6 +88,7 @@ package struct KeyMachine {
             guard locks[peer] != nil else { return }
             locks[peer]?.receiptCounter = nil
             turn.persist(.receiptCounterReset(peer))
+            standsAtDoor(peer, &turn)
         case .connected(let peer, let path): connected(peer, path, &turn)
         case .disconnected(let peer): disconnected(peer, &turn)
         case .proven(let peer): proven(peer, &turn)
@@ -96,8 +99,8 @@ package struct KeyMachine {
         case .receipt(let peer, let octets): receipt(peer, octets, &turn)
         case .lockState(let peer, let octets): lockState(peer, octets, &turn)
         case .controlPoint(let peer, let octets): controlPoint(peer, octets, &turn)
-        case .rssi(let peer, let rssi):
-            if let change = locks[peer]?.filter.sample(rssi, now: now) { moved(peer, change, &turn) }
+        case .rssi(let peer, let rssi): heard(peer, rssi, &turn)
+        case .linkRSSI(let peer, let rssi): measured(peer, rssi, &turn)
         case .timerFired: timerFired(&turn)
         }
         turn.flush(into: &outputs)
@@ -107,7 +110,7 @@ package struct KeyMachine {
     package var deadline: Instant? {
         locks.values.lazy.flatMap { slot in
             [
-                slot.link.deadline, slot.filter.deadline, slot.connectAt, slot.requestDeadline,
+                slot.link.deadline, slot.nearness.deadline, slot.connectAt, slot.requestDeadline,
             ].compactMap { $0 }
         }.min()
     }
@@ -115,12 +118,17 @@ package struct KeyMachine {
     var sortedPeers: [PeerIdentifier] { locks.keys.sorted { $0.bits < $1.bits } }
 
     private mutating func take(_ record: LockRecord, _ turn: inout KeyTurn) {
-        if locks[record.peer] == nil {
-            locks[record.peer] = LockSlot(record: record, filter: ProximityFilter(.away))
-        } else {
-            locks[record.peer]?.record = record
-        }
         turn.persist(.lock(record))
+        guard let known = locks[record.peer] else {
+            // Whoever enrols a key stands at the door.
+            locks[record.peer] = LockSlot(
+                record: record, nearness: ProximityMachine(.near, isEnabled: record.isWatched, now: turn.now))
+            return
+        }
+        locks[record.peer]?.record = record
+        locks[record.peer]?.nearness.isEnabled = record.isWatched
+        // What it was when nobody looked says nothing.
+        if record.isWatched, !known.record.isWatched { standsAtDoor(record.peer, &turn) }
     }
 
     private mutating func forget(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {

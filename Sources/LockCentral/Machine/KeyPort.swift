@@ -38,7 +38,10 @@ package enum KeyInput: Sendable {
     case receipt(PeerIdentifier, [UInt8])
     case lockState(PeerIdentifier, [UInt8])
     case controlPoint(PeerIdentifier, [UInt8])
+    /// Of an advertisement in the lock's name, whoever sent it.
     case rssi(PeerIdentifier, Int8)
+    /// Of the link: the answer to ``KeyOutput/readRSSI(_:)``.
+    case linkRSSI(PeerIdentifier, Int8)
     case timerFired
 }
 
@@ -73,6 +76,8 @@ package enum KeyOutput: Hashable, Sendable {
     /// The lock's own receipt has come over this link, which is not encrypted.
     case vouch(PeerIdentifier)
     case readChallenge(PeerIdentifier)
+    /// Of the link.
+    case readRSSI(PeerIdentifier)
     /// Not later than this: the time is looked at again when the packet leaves, behind the commit.
     case writeSigned(PeerIdentifier, [UInt8], until: Instant)
     case writeEncrypted(PeerIdentifier, [UInt8], until: Instant)

@@ -19,6 +19,9 @@ package struct LockRecord: Hashable, Sendable {
     package var unlocksWhenNear: Bool
     package var locksWhenLeaving: Bool
 
+    /// Whether anything depends on how near the key is.
+    package var isWatched: Bool { unlocksWhenNear || locksWhenLeaving }
+
     /// As much of a name as is kept, cut between two characters.
     package static func cut(_ name: String) -> String {
         var octets = Array(name.utf8.prefix(nameOctetsMaximum))
@@ -72,7 +75,8 @@ package struct KeyRequest: Hashable, Sendable {
     }
 }
 
-/// Whether the key believes itself at the door. Kept by its number.
+/// Whether the key was last at the door or away from it, as a link with the lock has shown. A lock that was never left is
+/// near. Kept by its number.
 package enum Proximity: UInt8, Sendable { case away = 1, near = 2 }
 
 /// Everything kept of one lock.
@@ -84,7 +88,7 @@ package struct KnownLock: Hashable, Sendable {
     package var proximity: Proximity
 
     package init(
-        record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .away
+        record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .near
     ) {
         self.record = record
         self.request = request

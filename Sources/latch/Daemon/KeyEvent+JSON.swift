@@ -75,6 +75,10 @@ extension KeyDaemonStatus {
                     "name": .string(lock.record.name), "id": .string("\(lock.record.peer)"),
                     "connection": .string("\(lock.connection)"), "proximity": .string("\(lock.proximity)"),
                 ]
+                object["proximity_state"] = .string(lock.nearness.name)
+                if case .resting(let milliseconds) = lock.nearness {
+                    object["proximity_rests_ms"] = JSONValue(milliseconds)
+                }
                 object["link"] = lock.link.map { .object($0.json) }
                 object["request"] = lock.request.map { request in
                     [
@@ -85,5 +89,17 @@ extension KeyDaemonStatus {
                 return .object(object)
             })
         return fields
+    }
+}
+
+extension KeyDaemonStatus.Nearness {
+    fileprivate var name: String {
+        switch self {
+        case .off: "off"
+        case .listening: "listening"
+        case .connecting: "connecting"
+        case .measuring: "measuring"
+        case .resting: "resting"
+        }
     }
 }

@@ -42,19 +42,20 @@ final class Household {
     private let boot = BootID(bits: 1)
     private var random: UInt64 = 1
     private let stillBolt = StillBolt()
+    private let bolt: any Actuator
+    private let settings: LockSettings
+    private let unlocksWhenNear: Bool
     private var impostor: Machine?
     private var stranger: ConnectableStranger?
 
-    private let bolt: any Actuator
-    private let settings: LockSettings
-
     init(
         auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, seed: UInt64 = 1, bolt: (any Actuator)? = nil,
-        settings: LockSettings = LockSettings(), keyBuffers: UInt8 = 20
+        settings: LockSettings = LockSettings(), keyBuffers: UInt8 = 20, unlocksWhenNear: Bool = false
     ) throws {
         world = World(seed: seed)
         self.bolt = bolt ?? stillBolt
         self.settings = settings
+        self.unlocksWhenNear = unlocksWhenNear
         lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
         door = world.add("door", seed: Self.doorSeed)
         pocket = world.add("pocket", seed: 52, buffers: keyBuffers)
@@ -82,7 +83,8 @@ final class Household {
         pocket.launch { bluetooth in
             guard let host = pocket.host else { return }
             key = try? KeyDaemon(
-                .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: false), host: host, bluetooth: bluetooth,
+                .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: unlocksWhenNear), host: host,
+                bluetooth: bluetooth,
                 store: keyStore, observe: { [unowned self] in heard($0) })
         }
     }

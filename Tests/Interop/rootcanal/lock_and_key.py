@@ -180,24 +180,24 @@ def lose_the_link(suite, pair):
 
 
 def come_and_go(suite, pair):
-    """By the signal strength that the controller reports. It decides when to ask, never what is allowed."""
+    """By the signal strength that the controller reports of a link with the lock. It decides when to ask, never what is
+    allowed."""
     options = ("--config", pair.latch.write("key.conf", "[proximity]\nunlock = true\n"))
 
     def proximity():
         return pair.key.status()["locks"][0]["proximity"]
 
-    with suite.step("start a key that unlocks on coming near, within reach: it asks by itself"):
+    move(suite, pair, "lock before coming near is watched for", "lock")
+    with suite.step("start a key that unlocks on coming near, within reach: it has not come, and asks for nothing"):
         pair.key.stop()
         pair.start_key(*options)
-        pair.key.wait_for_event("outcome", result="done")
-        check_equal((proximity(), pair.lock.status()["bolt"]), ("near", "unlocked"), "proximity and bolt")
-    move(suite, pair, "lock while near", "lock")
-    with suite.step("grow weak to -95 dBm: away") as figure:
+        check_equal((proximity(), pair.lock.status()["bolt"]), ("near", "locked"), "proximity and bolt")
+    with suite.step("grow weak to -95 dBm: away, as a link shows") as figure:
         pair.air("rssi", -95)
         eventually(lambda: proximity() == "away", "the key counts as away")
         check_equal(pair.lock.status()["bolt"], "locked", "the bolt")
         figure.is_("away")
-    with suite.step("SIGKILL the key while it is away, start it near: it scans again by itself, and asks"):
+    with suite.step("SIGKILL the key while it is away, start it near: it scans again by itself, looks, and asks"):
         pair.key.kill()
         # A new controller is heard at full strength: it comes near.
         pair.start_key(*options)

@@ -1,0 +1,225 @@
+import BluetoothCore
+
+/// Whether the key is at its lock's door. In: advertisements' RSSI, the RSSI of a link that the lock has encrypted, time. Out:
+/// whether a link is wanted to measure on, and what was found on one. ``KeyMachine`` owns one for each lock.
+///
+/// An advertisement proves that somebody has a recorder. It may make the key look; what the key finds, it finds on a link
+/// that is encrypted with the lock's bond. To come near takes an absence first, and only such a link shows one: silence, a
+/// jammed band and lost links show nothing. It decides when to ask, never what is allowed.
+struct ProximityMachine {
+    static let nearDBm = -62
+    static let awayDBm = -78
+    /// For so long every sample has to say the same.
+    static let dwellMilliseconds: UInt64 = 1_500
+    /// Nothing heard for this long, while near: a link is wanted, and waits for as long as it takes. Whoever comes back is
+    /// first met at the edge of the range, which is the absence.
+    static let silenceMilliseconds: UInt64 = 20_000
+    /// Between two readings of a link's RSSI.
+    static let samplingMilliseconds: UInt64 = 100
+    /// Readings that are further apart than this are not of one stay.
+    static let samplingGapMaximumMilliseconds: UInt64 = 500
+    /// A link that has shown nothing by then is let go.
+    static let measurementMaximumMilliseconds: UInt64 = 5_000
+    /// After a link that has shown nothing new, no advertisement is looked at for so long; twice as long after each further
+    /// one. The most that a stranger who plays advertisements costs is one link of a few seconds in a minute.
+    static let restMinimumMilliseconds: UInt64 = 2_000
+    static let restMaximumMilliseconds: UInt64 = 60_000
+    /// So often in ten minutes proximity may ask for an opening. Each needs an absence and a return that links have shown.
+    static let openingsMaximum = 4
+    static let openingsWindowMilliseconds: UInt64 = 600_000
+    /// How much of the smoothed value each sample replaces: one part in this many.
+    static let smoothing = 4
+    /// The controller does not know.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.65.2 (LE Advertising Report event), 7.5.4 (Read RSSI command)
+    static let unavailable: Int8 = 127
+
+    /// What a link has shown.
+    enum Finding: Equatable {
+        /// Near, after an absence.
+        case came
+        /// Away, after having been near.
+        case left
+        /// Nothing that was not known.
+        case nothing
+    }
+
+    enum Activity {
+        /// An advertisement may say that a look is worth while.
+        case listening
+        /// A link is wanted, to measure on.
+        case wanting
+        case measuring(Measurement)
+        case resting(until: Instant)
+    }
+
+    struct Measurement {
+        let began: Instant
+        var nextSample: Instant
+        var level = SmoothedLevel()
+        var lastSample: Instant?
+        var nearSince: Instant?
+        var farSince: Instant?
+    }
+
+    private(set) var proximity: Proximity
+    private(set) var activity = Activity.listening
+    /// Off, it listens to nothing and wants nothing.
+    var isEnabled: Bool { didSet { if !isEnabled { activity = .listening } } }
+    private var advertised = SmoothedLevel()
+    /// Since when advertisements have been weak.
+    private var weakSince: Instant?
+    private var lastHeard: Instant
+    private var restMilliseconds = Self.restMinimumMilliseconds
+    /// When openings were asked for. A launch counts as all but one, so that no number of them makes room for more.
+    private var openings: [Instant]
+
+    init(_ proximity: Proximity, isEnabled: Bool, now: Instant) {
+        self.proximity = proximity
+        self.isEnabled = isEnabled
+        lastHeard = now
+        openings = Array(repeating: now, count: Self.openingsMaximum - 1)
+    }
+
+    /// A link is wanted, or is being measured on.
+    var wantsLink: Bool {
+        switch activity {
+        case .wanting, .measuring: true
+        case .listening, .resting: false
+        }
+    }
+
+    /// The key stands at the door: it has just been enrolled there, or nothing was watched until now.
+    mutating func standsAtDoor() {
+        proximity = .near
+        activity = .listening
+        weakSince = nil
+    }
+
+    // MARK: Advertisements
+
+    /// Anybody may send one. It wakes, no more.
+    mutating func heard(_ rssi: Int8, now: Instant) {
+        guard isEnabled, rssi != Self.unavailable else { return }
+        if now.milliseconds(since: lastHeard) >= Self.silenceMilliseconds {
+            restMilliseconds = Self.restMinimumMilliseconds
+            advertised = SmoothedLevel()
+        }
+        lastHeard = now
+        advertised.add(rssi)
+        guard proximity == .near else {
+            if case .listening = activity, advertised.isAtLeast(Self.nearDBm) { activity = .wanting }
+            return
+        }
+        guard advertised.isAtMost(Self.awayDBm) else { return weakSince = nil }
+        let since = weakSince ?? now
+        weakSince = since
+        if case .listening = activity, now.milliseconds(since: since) >= Self.dwellMilliseconds { activity = .wanting }
+    }
+
+    // MARK: A link
+
+    /// The lock has encrypted a link that is there to measure on.
+    mutating func linkProven(now: Instant) {
+        guard case .wanting = activity else { return }
+        activity = .measuring(Measurement(began: now, nextSample: now))
+    }
+
+    /// Whether the link's RSSI is to be read now.
+    mutating func takesSample(now: Instant) -> Bool {
+        guard case .measuring(var measurement) = activity, measurement.nextSample <= now else { return false }
+        measurement.nextSample = now.advanced(byMilliseconds: Self.samplingMilliseconds)
+        activity = .measuring(measurement)
+        return true
+    }
+
+    /// The RSSI of the link that is measured on; a finding ends the measurement.
+    mutating func measured(_ rssi: Int8, now: Instant) -> Finding? {
+        guard case .measuring(var measurement) = activity, rssi != Self.unavailable else { return nil }
+        if let last = measurement.lastSample, now.milliseconds(since: last) > Self.samplingGapMaximumMilliseconds {
+            (measurement.nearSince, measurement.farSince) = (nil, nil)
+        }
+        measurement.lastSample = now
+        measurement.level.add(rssi)
+        measurement.nearSince = measurement.level.isAtLeast(Self.nearDBm) ? measurement.nearSince ?? now : nil
+        measurement.farSince = measurement.level.isAtMost(Self.awayDBm) ? measurement.farSince ?? now : nil
+        activity = .measuring(measurement)
+        func hasStayed(_ since: Instant?) -> Bool {
+            since.map { now.milliseconds(since: $0) >= Self.dwellMilliseconds } ?? false
+        }
+        if hasStayed(measurement.nearSince) { return end(showing: .near, now: now) }
+        if hasStayed(measurement.farSince) { return end(showing: .away, now: now) }
+        return nil
+    }
+
+    private mutating func end(showing shown: Proximity, now: Instant) -> Finding {
+        defer { rest(now: now) }
+        guard shown != proximity else { return .nothing }
+        proximity = shown
+        weakSince = nil
+        restMilliseconds = Self.restMinimumMilliseconds
+        return shown == .near ? .came : .left
+    }
+
+    /// The link has ended, or was never the lock's.
+    mutating func linkEnded(now: Instant) { if wantsLink { rest(now: now) } }
+
+    private mutating func rest(now: Instant) {
+        activity = .resting(until: now.advanced(byMilliseconds: restMilliseconds))
+        restMilliseconds = min(2 * restMilliseconds, Self.restMaximumMilliseconds)
+    }
+
+    /// Whether it may ask for an opening now.
+    mutating func takesOpening(now: Instant) -> Bool {
+        openings.removeAll { now.milliseconds(since: $0) >= Self.openingsWindowMilliseconds }
+        guard openings.count < Self.openingsMaximum else { return false }
+        openings.append(now)
+        return true
+    }
+
+    // MARK: Time
+
+    /// What the time has brought; a measurement that took too long has found nothing.
+    mutating func timerFired(now: Instant) -> Finding? {
+        if case .resting(let until) = activity, until <= now { activity = .listening }
+        if let silent, silent <= now { activity = .wanting }
+        guard case .measuring(let measurement) = activity, Self.end(of: measurement) <= now else { return nil }
+        rest(now: now)
+        return .nothing
+    }
+
+    var deadline: Instant? {
+        guard isEnabled else { return nil }
+        return switch activity {
+        case .listening: silent
+        case .wanting: nil
+        case .measuring(let measurement): min(measurement.nextSample, Self.end(of: measurement))
+        case .resting(let until): until
+        }
+    }
+
+    /// When silence alone makes a link wanted.
+    private var silent: Instant? {
+        guard isEnabled, proximity == .near, case .listening = activity else { return nil }
+        return lastHeard.advanced(byMilliseconds: Self.silenceMilliseconds)
+    }
+
+    private static func end(of measurement: Measurement) -> Instant {
+        measurement.began.advanced(byMilliseconds: measurementMaximumMilliseconds)
+    }
+}
+
+/// A noisy RSSI, smoothed.
+struct SmoothedLevel {
+    private static let scale = 256
+    /// In 1/256 dBm; nil before the first sample.
+    private var level: Int?
+
+    mutating func add(_ rssi: Int8) {
+        let sample = Int(rssi) * Self.scale
+        level = level.map { $0 + (sample - $0) / ProximityMachine.smoothing } ?? sample
+    }
+
+    func isAtLeast(_ dBm: Int) -> Bool { level.map { $0 >= dBm * Self.scale } ?? false }
+    func isAtMost(_ dBm: Int) -> Bool { level.map { $0 <= dBm * Self.scale } ?? false }
+}
