@@ -91,6 +91,14 @@ struct ContestedPeersTests {
         #expect(contested.peers.isEmpty)
     }
 
+    @Test("A peer is given up as contested when the controller cannot do what that takes")
+    func givenUp() {
+        let contested = Contested()
+        contested.peers.lost(lock, at: place(1), now: start)
+        contested.peers.giveUp(lock)
+        #expect(contested.peers.isEmpty)
+    }
+
     @Test("As many addresses as may be are told apart; of one more, the one heard longest ago is forgotten")
     func addresses() {
         let contested = Contested()
@@ -111,7 +119,8 @@ struct ContestedPeersTests {
         for number in 0...ContestedPeers.peersMaximum {
             contested.peers.lost(place(number), at: place(number), now: after(UInt64(number)))
         }
-        #expect(contested.peers.peers.count == ContestedPeers.peersMaximum)
+        let known = (0...ContestedPeers.peersMaximum).filter { contested.peers.contains(place($0)) }
+        #expect(known.count == ContestedPeers.peersMaximum)
         #expect(!contested.peers.contains(place(0)) && contested.peers.contains(place(ContestedPeers.peersMaximum)))
     }
 }

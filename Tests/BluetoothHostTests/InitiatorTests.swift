@@ -328,6 +328,22 @@ import Testing
         #expect(lost?.onAir == places[1])
     }
 
+    @Test("A controller that refuses to connect to a contested peer has said nothing of the peer")
+    func contestedRefused() {
+        for status in [HCIErrorCode.commandDisallowed, .connectionAlreadyExists] {
+            var initiator = Initiator(acceptListCapacity: 8)
+            initiator.want([alice])
+            initiator.contested = [alice]
+            #expect(isTried(&initiator, alice, Instant(nanoseconds: 0)))
+            let action = initiator.next()
+            #expect(action == .connectBriefly(alice))
+            initiator.completed(status)
+            let missed = initiator.takeMissed()
+            #expect(missed?.isRefused == (status == .commandDisallowed))
+            #expect(initiator.failure == nil)
+        }
+    }
+
     @Test("No order of wishes and answers leaves two attempts, or a list changed under one", arguments: 0..<200)
     func orders(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed) + 1)

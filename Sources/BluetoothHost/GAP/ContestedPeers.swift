@@ -41,9 +41,8 @@ package struct ContestedPeers {
 
     package init() {}
 
-    /// By their identity addresses.
-    package var peers: Set<DeviceAddress> { Set(contests.keys) }
     package var isEmpty: Bool { contests.isEmpty }
+    /// `peer`: its identity address, as everywhere here.
     package func contains(_ peer: DeviceAddress) -> Bool { contests[peer] != nil }
 
     /// When ``expire(now:)`` has something to do.
@@ -69,6 +68,9 @@ package struct ContestedPeers {
         if homes[peer] == nil, homes.count >= Self.peersMaximum { homes.removeAll() }
         homes[peer] = address
     }
+
+    /// The controller does not do what telling the peer's addresses apart takes.
+    package mutating func giveUp(_ peer: DeviceAddress) { contests[peer] = nil }
 
     /// A contested peer, or somebody in its name, can be connected to at `address`. Says whether to do so now. `isBusy`:
     /// the controller still has a link to that address, and makes no second one.

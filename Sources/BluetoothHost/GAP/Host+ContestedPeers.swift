@@ -20,8 +20,15 @@ extension Host {
     /// The attempt to connect to one who was heard has ended.
     func noteMissedAttempt() {
         guard let missed = initiator.takeMissed() else { return }
-        contestedPeers.lost(missed.wanted, at: missed.onAir, now: now)
+        if missed.isRefused {
+            contestedPeers.giveUp(missed.wanted)
+        } else {
+            contestedPeers.lost(missed.wanted, at: missed.onAir, now: now)
+        }
     }
+
+    /// Whether a peer's addresses are told apart, which takes a scan: without one the controller's lists find who they find.
+    func isTold(_ address: DeviceAddress) -> Bool { scanner.failure == nil && contestedPeers.contains(address) }
 
     /// Whether an advertisement from `onAir` in the name of `address` is one to connect to.
     func isToBeTried(_ address: DeviceAddress, at onAir: DeviceAddress) -> Bool {

@@ -20,7 +20,7 @@ extension Host {
         advertisingSets.isFull = isFull
         advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
         initiator.isHeld = mustRest
-        initiator.contested = contestedPeers.isEmpty ? [] : contestedPeers.peers.intersection(pending.map(\.address))
+        initiator.contested = contestedPeers.isEmpty ? [] : Set(pending.lazy.map(\.address).filter(isTold))
         initiator.want(isFull ? [] : unconnected(of: pending))
         initiator.privatePeers = privatePeers(among: initiator.wanted)
         initiator.resolvedPeers = resolvingList.resolved
@@ -132,8 +132,8 @@ extension Host {
     /// the air, and links come and go. But for those who are contested: the host tells their addresses apart.
     private func wantResolved(_ pending: [(peer: PeerIdentifier, address: DeviceAddress)]) {
         resolvingList.want(
-            pending.compactMap { contestedPeers.contains($0.address) ? nil : resolvingEntry(of: $0.address) }
-        ) { !contestedPeers.contains($0.identity.address) && resolvingEntry(of: $0.identity.address) == $0 }
+            pending.compactMap { isTold($0.address) ? nil : resolvingEntry(of: $0.address) }
+        ) { !isTold($0.identity.address) && resolvingEntry(of: $0.identity.address) == $0 }
     }
 
     /// The command of a GAP machine was answered.
@@ -146,7 +146,9 @@ extension Host {
             connectionRefused(status)
             announceAdvertising()
         case .scanner: scanner.completed(status)
-        case .initiator: initiator.completed(status)
+        case .initiator:
+            initiator.completed(status)
+            noteMissedAttempt()
         case .bringUp, .link, .rejectLink, .ignored: break
         }
         reconcile()

@@ -23,6 +23,8 @@ package struct Initiator {
     package struct Missed: Equatable, Sendable {
         package let wanted: DeviceAddress
         package let onAir: DeviceAddress
+        /// It is the controller that would not: nothing is known of the peer.
+        package let isRefused: Bool
     }
 
     /// Whom an attempt is for.
@@ -158,7 +160,8 @@ package struct Initiator {
     /// else the next attempt would end like this one, and waits.
     private mutating func attemptFailed(_ status: HCIErrorCode) {
         if let tried = heardBeingTried {
-            pass(over: tried)
+            // It has a link to that address already, which is about to end.
+            pass(over: tried, isRefused: status != .connectionAlreadyExists)
         } else {
             failure = status
         }
@@ -243,8 +246,9 @@ extension Initiator {
         return missed
     }
 
-    private mutating func note(missed tried: Heard) {
-        if contested.contains(tried.wanted) { missed = Missed(wanted: tried.wanted, onAir: tried.onAir) }
+    private mutating func note(missed tried: Heard, isRefused: Bool = false) {
+        guard contested.contains(tried.wanted) else { return }
+        missed = Missed(wanted: tried.wanted, onAir: tried.onAir, isRefused: isRefused)
     }
 
     /// When ``timerFired(now:)`` has something to do.
@@ -263,9 +267,9 @@ extension Initiator {
     }
 
     /// One who was heard had the time to take a connection: now it is the list's turn, and then the others'.
-    private mutating func pass(over tried: Heard) {
+    private mutating func pass(over tried: Heard, isRefused: Bool = false) {
         heard = nil
-        note(missed: tried)
+        note(missed: tried, isRefused: isRefused)
         giveListItsTurn(after: tried)
         triedUntil[tried.wanted] = tried.until.advanced(byMilliseconds: Self.heardAgainMilliseconds)
     }
