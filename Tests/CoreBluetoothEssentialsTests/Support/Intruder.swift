@@ -1,5 +1,4 @@
 import BluetoothCore
-import VirtualRadio
 
 /// A stranger's controller between a lock and its key, moved octet by octet: under any address, a central of the one and a
 /// peripheral of the other at once.
@@ -9,17 +8,14 @@ final class Intruder {
     private static let attributeProtocol: [UInt8] = [4, 0]
 
     private let world: World
-    private let controller: ControllerID
+    private let controller: RawController
     private var handles: [Side: UInt16] = [:]
     /// PDUs of the attribute protocol that came on the link that stands, or stood last.
     private var received: [Side: [[UInt8]]] = [:]
 
     init(_ world: World) {
         self.world = world
-        controller = world.radio.addController()
-        command(0x0C03, [])
-        command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
-        command(0x2001, [0x1F] + [UInt8](repeating: 0, count: 7))
+        controller = RawController(world)
     }
 
     func isConnected(_ side: Side) -> Bool {
@@ -34,31 +30,29 @@ final class Intruder {
 
     /// Connects to who advertises at `peer`, as if it were `address`.
     func connect(to peer: DeviceAddress, as address: DeviceAddress) {
-        command(0x2005, Self.octets(address))
-        command(
+        controller.setAddress(address)
+        let kind: UInt8 = peer.kind == .random ? 1 : 0
+        controller.command(
             0x200D,
-            [0x10, 0, 0x10, 0, 0, Self.kind(peer)] + Self.octets(peer) + [1, 6, 0, 6, 0, 0, 0, 100, 0, 0, 0, 0, 0])
+            [0x10, 0, 0x10, 0, 0, kind] + RawController.octets(peer) + [1, 6, 0, 6, 0, 0, 0, 100, 0, 0, 0, 0, 0])
         run(2_000) { isConnected(.central) }
     }
 
     /// Lets itself be connected to, every 20 ms, as if it were `address`.
     func advertise(as address: DeviceAddress) {
-        command(0x2005, Self.octets(address))
-        command(0x2006, [0x20, 0, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0])
-        command(0x200A, [1])
+        controller.setAddress(address)
+        controller.command(0x2006, [0x20, 0, 0x20, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0])
+        controller.command(0x200A, [1])
     }
 
     /// Vol 3, Part F, 3.4: one PDU.
     func send(_ pdu: [UInt8], _ side: Side) {
-        guard let handle = handles[side] else { return }
-        let frame = Self.little(UInt16(pdu.count)) + Self.attributeProtocol + pdu
-        world.radio.send([2] + Self.little(handle) + Self.little(UInt16(frame.count)) + frame, from: controller)
-        read()
+        if let handle = handles[side] { controller.send(pdu, on: handle) }
     }
 
     func disconnect(_ side: Side) {
         guard let handle = handles[side] else { return }
-        command(0x0406, Self.little(handle) + [0x13])
+        controller.command(0x0406, RawController.little(handle) + [0x13])
         run(2_000) { !isConnected(side) }
     }
 
@@ -72,13 +66,8 @@ final class Intruder {
 
     // MARK: Octets
 
-    private func command(_ opcode: UInt16, _ parameters: [UInt8]) {
-        world.radio.send([1] + Self.little(opcode) + [UInt8(parameters.count)] + parameters, from: controller)
-        read()
-    }
-
     private func read() {
-        for packet in world.radio.drain(controller) {
+        for packet in controller.drain() {
             switch packet.first {
             case 2 where packet.count > 9 && Array(packet[7...8]) == Self.attributeProtocol:
                 let handle = UInt16(packet[1]) | UInt16(packet[2] & 0x0F) << 8
@@ -98,19 +87,9 @@ final class Intruder {
             guard let side = Side(rawValue: packet[7]) else { return }
             handles[side] = handle(5)
             received[side] = []
-        case (0x3E, 0x05): command(0x201B, Array(packet[4...5]))
+        case (0x3E, 0x05): controller.command(0x201B, Array(packet[4...5]))
         case (0x05, _): handles = handles.filter { $0.value != handle(4) }
         default: break
         }
-    }
-
-    private static func kind(_ address: DeviceAddress) -> UInt8 { address.kind == .random ? 1 : 0 }
-
-    private static func octets(_ address: DeviceAddress) -> [UInt8] {
-        (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
-    }
-
-    private static func little(_ value: UInt16) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
     }
 }

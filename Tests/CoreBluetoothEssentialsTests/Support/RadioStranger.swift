@@ -22,11 +22,11 @@ final class RadioStranger {
         case replays
     }
 
+    var controller: ControllerID { raw.id }
     private(set) var connections = 0
     /// Somebody has confirmed what it indicated.
     private(set) var isConfirmed = false
-    let controller: ControllerID
-    private unowned let world: World
+    private let raw: RawController
     private let manner: Manner
     /// Of the Challenge value and of Service Changed, as the attacker has heard them.
     private let challengeHandle: [UInt8]
@@ -37,24 +37,20 @@ final class RadioStranger {
         _ world: World, _ manner: Manner, at address: DeviceAddress, data: [UInt8] = [],
         challengeHandle: [UInt8] = [0, 0], serviceChangedHandle: [UInt8] = [0, 0]
     ) {
-        self.world = world
         self.manner = manner
         self.challengeHandle = challengeHandle
         self.serviceChangedHandle = serviceChangedHandle
-        controller = world.radio.addController()
-        send(0x0C03, [])
-        send(0x0C01, [UInt8](repeating: 0xFF, count: 8))
-        send(0x2001, [0x1F] + [UInt8](repeating: 0, count: 7))
-        send(0x2005, Self.octets(address))
+        raw = RawController(world)
+        raw.setAddress(address)
         let type: UInt8 = manner == .replays ? 2 : 0
-        send(0x2006, [0x20, 0, 0x20, 0, type, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0])
-        send(0x2008, [UInt8(data.count)] + data + [UInt8](repeating: 0, count: 31 - data.count))
+        raw.command(0x2006, [0x20, 0, 0x20, 0, type, 1, 0, 0, 0, 0, 0, 0, 0, 7, 0])
+        raw.command(0x2008, [UInt8(data.count)] + data + [UInt8](repeating: 0, count: 31 - data.count))
         advertise()
     }
 
     /// Reacts to what its controller says; whether there was anything.
     func step() -> Bool {
-        let packets = world.radio.drain(controller)
+        let packets = raw.drain()
         for packet in packets { received(packet) }
         return !packets.isEmpty
     }
@@ -64,11 +60,11 @@ final class RadioStranger {
         if packet.count == 10, packet[0] == 2, packet[7...9] == [4, 0, 0x1E] { isConfirmed = true }
         guard packet.count > 3, packet[0] == 4 else { return }
         switch (packet[1], packet[3]) {
-        case (0x3E, 0x01) where packet[4] == 0: connected(Array(packet[5...6]))
+        case (0x3E, 0x01) where packet[4] == 0: connected(UInt16(packet[5]) | UInt16(packet[6]) << 8)
         case (0x3E, 0x05):
             switch manner {
-            case .keyMissing, .challenges, .changedTree: send(0x201B, Array(packet[4...5]))
-            case .wrongKey: send(0x201A, Array(packet[4...5]) + [UInt8](repeating: 0x5A, count: 16))
+            case .keyMissing, .challenges, .changedTree: raw.command(0x201B, Array(packet[4...5]))
+            case .wrongKey: raw.command(0x201A, Array(packet[4...5]) + [UInt8](repeating: 0x5A, count: 16))
             case .silent, .closes, .replays: break
             }
         case (0x05, _): advertise()
@@ -76,33 +72,19 @@ final class RadioStranger {
         }
     }
 
-    private func connected(_ handle: [UInt8]) {
+    private func connected(_ handle: UInt16) {
         connections += 1
         switch manner {
-        case .closes: send(0x0406, handle + [0x13])
+        case .closes: raw.command(0x0406, RawController.little(handle) + [0x13])
         case .challenges:
             for _ in 0..<8 {
                 challengeCount &+= 1
-                notify(handle, [0x1B] + challengeHandle + [challengeCount, 1, 2, 3, 4, 5, 50, 1])
+                raw.send([0x1B] + challengeHandle + [challengeCount, 1, 2, 3, 4, 5, 50, 1], on: handle)
             }
-        case .changedTree: notify(handle, [0x1D] + serviceChangedHandle + [1, 0, 0xFF, 0xFF])
+        case .changedTree: raw.send([0x1D] + serviceChangedHandle + [1, 0, 0xFF, 0xFF], on: handle)
         case .keyMissing, .silent, .wrongKey, .replays: break
         }
     }
 
-    private func notify(_ handle: [UInt8], _ pdu: [UInt8]) {
-        let octets = UInt8(pdu.count)
-        world.radio.send([2] + handle + [octets + 4, 0, octets, 0, 4, 0] + pdu, from: controller)
-    }
-
-    private func advertise() { send(0x200A, [1]) }
-
-    private func send(_ opcode: UInt16, _ parameters: [UInt8]) {
-        world.radio.send(
-            [1, UInt8(opcode & 0xFF), UInt8(opcode >> 8), UInt8(parameters.count)] + parameters, from: controller)
-    }
-
-    private static func octets(_ address: DeviceAddress) -> [UInt8] {
-        (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
-    }
+    private func advertise() { raw.command(0x200A, [1]) }
 }
