@@ -17,10 +17,20 @@ struct DefaultHostTests {
     final class Listener: CBCentralManagerDelegate, Sendable {
         let states: AsyncStream<CBManagerState>
         private let heard: AsyncStream<CBManagerState>.Continuation
+        private let host: CBHost
+        /// What was in the way as each state came. A test that looks later may find what came since: a controller that
+        /// nobody answers for is given up after a while.
+        let obstacles = Mutex<[String?]>([])
 
-        init() { (states, heard) = AsyncStream.makeStream() }
+        init(_ host: CBHost) {
+            self.host = host
+            (states, heard) = AsyncStream.makeStream()
+        }
 
-        func centralManagerDidUpdateState(_ central: CBCentralManager) { heard.yield(central.state) }
+        func centralManagerDidUpdateState(_ central: CBCentralManager) {
+            obstacles.withLock { $0.append(host.obstacle) }
+            heard.yield(central.state)
+        }
 
         func first(_ count: Int) async -> [CBManagerState] {
             var heard: [CBManagerState] = []
@@ -35,7 +45,7 @@ struct DefaultHostTests {
     }
 
     private func manager(on host: CBHost) -> (CBCentralManager, Listener) {
-        let listener = Listener()
+        let listener = Listener(host)
         return (CBCentralManager(delegate: listener, queue: DispatchQueue(label: "app"), host: host), listener)
     }
 
@@ -73,10 +83,10 @@ struct DefaultHostTests {
         }
         let (manager, listener) = manager(on: host)
         #expect(await listener.first(1) == [.unauthorized])
-        #expect(host.obstacle == "adapter: not permitted")
+        #expect(listener.obstacles.withLock { $0 } == ["adapter: not permitted"])
         allowed.withLock { $0 = line.host }
         #expect(await listener.first(1) == [.resetting])
-        #expect(host.obstacle == nil)
+        #expect(listener.obstacles.withLock { $0.last } == .some(nil))
         // HCI_Reset: the host begins with its controller.
         var octets = [UInt8](repeating: 0, count: 4)
         #expect(recv(line.controller, &octets, 4, Int32(MSG_WAITALL)) == 4)
