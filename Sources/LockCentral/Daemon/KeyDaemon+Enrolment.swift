@@ -161,7 +161,7 @@ extension KeyDaemon {
         return true
     }
 
-    /// The link of a bond that waits for its confirmation is there. Whoever answers and says nothing is soon left.
+    /// The link of a bond that waits for its confirmation is there. A peer that answers and then says nothing is soon left.
     func askForProof(_ peripheral: CBPeripheral) {
         peripheral.encrypt()
         confirmationIsDue(peripheral.peer, inMilliseconds: KeyMachine.encryptionWaitMilliseconds)

@@ -120,14 +120,14 @@ package struct KeyMachine {
     private mutating func take(_ record: LockRecord, _ turn: inout KeyTurn) {
         turn.persist(.lock(record))
         guard let known = locks[record.peer] else {
-            // Whoever enrols a key stands at the door.
+            // A key is enrolled at the door.
             locks[record.peer] = LockSlot(
                 record: record, nearness: ProximityMachine(.near, isEnabled: record.isWatched, now: turn.now))
             return
         }
         locks[record.peer]?.record = record
         locks[record.peer]?.nearness.isEnabled = record.isWatched
-        // What it was when nobody looked says nothing.
+        // A value from before anybody watched says nothing.
         if record.isWatched, !known.record.isWatched { standsAtDoor(record.peer, &turn) }
     }
 

@@ -11,8 +11,8 @@ struct ProximityMachine {
     static let awayDBm = -78
     /// For so long every sample has to say the same.
     static let dwellMilliseconds: UInt64 = 1_500
-    /// Nothing heard for this long, while near: a link is wanted, and waits for as long as it takes. Whoever comes back is
-    /// first met at the edge of the range, which is the absence.
+    /// Nothing heard for this long, while near: a link is wanted, and waits for as long as it takes. A key that comes
+    /// back is first met at the edge of the range, which is the absence.
     static let silenceMilliseconds: UInt64 = 20_000
     /// Between two readings of a link's RSSI.
     static let samplingMilliseconds: UInt64 = 100

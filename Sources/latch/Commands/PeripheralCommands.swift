@@ -70,7 +70,7 @@ enum PeripheralCommands {
     static let remove = administration(
         .remove, "Remove a credential with its key, for good.",
         [
-            "Its bond and its rights are gone and its links are ended at once. Who is to open again has to enrol again. The "
+            "Its bond and its rights are gone and its links are ended at once. To open again, enrol again. The "
                 + "audit says who was removed and when."
         ])
 
