@@ -14,8 +14,9 @@ let swift: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-func room(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-    .target(name: name, dependencies: dependencies, swiftSettings: swift)
+/// `folder`: under Sources, if it has another name than the module.
+func room(_ name: String, _ dependencies: [Target.Dependency] = [], folder: String? = nil) -> Target {
+    .target(name: name, dependencies: dependencies, path: folder.map { "Sources/\($0)" }, swiftSettings: swift)
 }
 
 func tests(_ room: String, _ dependencies: [Target.Dependency] = []) -> Target {
@@ -39,7 +40,7 @@ let package = Package(
 
         // The host stack, bottom to top. Pure: no Foundation, clock, random source or I/O.
         room("BluetoothCore"),
-        room("BluetoothCrypto", ["BluetoothCore", "COpenSSL"]),
+        room("BluetoothCrypto", ["BluetoothCore", "COpenSSL"], folder: "Crypto"),
         room("HCI", ["BluetoothCore"]),
         room("L2CAP", ["BluetoothCore"]),
         room("ATT", ["BluetoothCore"]),

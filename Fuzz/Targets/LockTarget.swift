@@ -33,7 +33,9 @@ private struct LockWorld {
     init() {
         for bond in Self.bonds {
             let credential = Credential(
-                id: CredentialID(rawValue: bond), name: "fuzz", role: Role(rawValue: UInt8(bond)) ?? .owner, bond: bond)
+                id: CredentialID(rawValue: bond), name: Self.name(of: bond),
+                role: Role(rawValue: UInt8(bond)) ?? .owner,
+                bond: bond)
             committed.apply(.credential(credential))
         }
         machine = Self.launch(committed, BoltReading(position: .locked), boot, now, &outputs)
@@ -52,6 +54,9 @@ private struct LockWorld {
         let csrk = Secret([UInt8](repeating: UInt8(truncatingIfNeeded: bond), count: 16))
         return LinkClaim(bond: bond, receiptKey: ReceiptKey(lockCSRK: csrk))
     }
+
+    /// Two share each name.
+    private static func name(of bond: UInt64) -> String { "fuzz \(bond / 2)" }
 
     mutating func happen(_ event: UInt8, _ input: inout FuzzInput) {
         let link = LockLink(rawValue: UInt64(event >> 4 & 3))
@@ -95,7 +100,7 @@ private struct LockWorld {
 
     private mutating func administer(_ input: inout FuzzInput) {
         let bond = UInt64(input.octet() & 3) + 1
-        switch input.octet() & 3 {
+        switch input.octet() & 7 {
         case 0:
             let settings = LockSettings(
                 relockSeconds: input.bool() ? UInt16(input.octet()) : nil, lockAndGoSeconds: UInt16(input.octet()),
@@ -103,11 +108,15 @@ private struct LockWorld {
             feed(.administration(.settings(settings)))
         case 1: feed(.administration(.bondForgotten(bond)))
         case 2: feed(.administration(.credentialRemoved(CredentialID(rawValue: bond))))
+        case 3, 4:
+            let act = CredentialAct(rawValue: input.octet() & 3) ?? .disabled
+            feed(.administration(.named(Self.name(of: bond), act)))
         default:
             let validity = Validity(
                 notBeforeSeconds: input.bool() ? 500 : nil, notAfterSeconds: input.bool() ? 1_500 : nil)
             let credential = Credential(
-                id: CredentialID(rawValue: bond), name: "fuzz", role: Role(rawValue: input.octet()) ?? .owner,
+                id: CredentialID(rawValue: bond), name: Self.name(of: bond),
+                role: Role(rawValue: input.octet()) ?? .owner,
                 isEnabled: input.bool(), bond: bond, validity: validity)
             feed(.administration(.credential(credential)))
         }
@@ -123,6 +132,7 @@ private struct LockWorld {
         var reading = BoltReading(position: BoltPosition(rawValue: bits & 3) ?? .unknown)
         if bits & 4 != 0 { reading.moving = committed.intent?.id }
         reading.performed = [nil, true, false, nil][Int(bits >> 3 & 3)]
+        reading.isUnrecorded = bits & 0x20 != 0
         ordered = nil
         outputs.removeAll()
         machine = Self.launch(committed, reading, boot, now, &outputs)
@@ -155,7 +165,11 @@ private struct LockWorld {
         guard case .audit(let record) = fact else { return }
         records.append(record)
         switch record.event {
-        case .granted, .securing: granted.insert(record.sequence)
+        case .granted(let command):
+            let credential = command.credential.flatMap { committed.credentials[$0] }
+            require(credential?.isEnabled == true && credential?.bond == command.bond, "a revoked credential opens")
+            granted.insert(record.sequence)
+        case .securing: granted.insert(record.sequence)
         case .outcome(let sequence, _):
             require(granted.remove(sequence) != nil, "an outcome without a movement")
             require(ended.insert(sequence).inserted, "a movement has two outcomes")

@@ -14,7 +14,6 @@ package enum LockUUID {
     package static let lockCommand = assigned(0x0002)
     package static let challenge = assigned(0x0003)
     package static let lockControlPoint = assigned(0x0004)
-    package static let auditRecord = assigned(0x0005)
     package static let capabilities = assigned(0x0006)
     package static let commandReceipt = assigned(0x0007)
 }

@@ -68,9 +68,14 @@ import Testing
     @Test("Every library room has its arrows written down")
     func complete() throws {
         let composed: Set<String> = ["latch", "Drills"]
-        let written = Set(Self.allowed.keys).union(composed)
-        let rooms = try SourceTree.rooms().filter { !$0.hasPrefix("C") || $0.hasPrefix("Core") }
-        #expect(Set(rooms).subtracting(written).isEmpty)
+        let written = Set(Self.allowed.keys).union(composed).union(SourceTree.systemModules)
+        #expect(try Set(SourceTree.rooms().keys) == written)
+    }
+
+    @Test("Every folder of the sources is a room of the package")
+    func folders() throws {
+        let found = try FileManager.default.contentsOfDirectory(atPath: SourceTree.root.path)
+        #expect(try Set(found) == Set(SourceTree.rooms().values))
     }
 
     /// Where a process cannot go on: OpenSSL without AES or memory has no answer that a caller could use.
@@ -93,12 +98,32 @@ enum SourceTree {
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
         .appendingPathComponent("Sources")
 
-    static func rooms() throws -> [String] {
-        try FileManager.default.contentsOfDirectory(atPath: root.path).sorted()
+    /// C, and no room of ours.
+    static let systemModules: Set<String> = ["CBlueZ", "CLinux", "COpenSSL", "CSQLite"]
+
+    /// Each target of the package's that lies under Sources, and its folder there.
+    static func rooms() throws -> [String: String] {
+        let manifest = root.deletingLastPathComponent().appendingPathComponent("Package.swift")
+        let text = try String(contentsOf: manifest, encoding: .utf8)
+        let declaration =
+            #/(?:room|\.systemLibrary|\.executableTarget|\.target)\(\s*(?:name:\s*)?"(?<name>\w+)"(?<rest>(?:[^()]|\([^()]*\))*)\)/#
+        var rooms: [String: String] = [:]
+        for match in text.matches(of: declaration) {
+            let rest = match.output.rest
+            if let path = rest.firstMatch(of: #/path:\s*"(?<path>[^"]+)"/#)?.output.path {
+                if path.hasPrefix("Sources/") {
+                    rooms[String(match.output.name)] = String(path.dropFirst("Sources/".count))
+                }
+                continue
+            }
+            let folder = rest.firstMatch(of: #/folder:\s*"(?<folder>\w+)"/#)?.output.folder
+            rooms[String(match.output.name)] = String(folder ?? match.output.name)
+        }
+        return rooms
     }
 
     static func files(in room: String) throws -> [URL] {
-        let folder = root.appendingPathComponent(room)
+        let folder = root.appendingPathComponent(try rooms()[room] ?? room)
         let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)
         return paths.filter { $0.hasSuffix(".swift") }.sorted().map(folder.appendingPathComponent)
     }

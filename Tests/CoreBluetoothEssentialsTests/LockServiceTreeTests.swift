@@ -1,4 +1,6 @@
+import BluetoothCore
 import CoreBluetoothEssentials
+import Foundation
 import GATT
 import Testing
 
@@ -14,5 +16,38 @@ struct LockServiceTreeTests {
         for other in [tree.lockState, tree.challenge, tree.controlPoint, tree.receipt] {
             #expect(other.access?.signedWrite == false)
         }
+    }
+}
+
+/// docs/PROTOCOL.md says what a stranger to the code may build on.
+@Suite("The Lock service as docs/PROTOCOL.md has it")
+struct LockServiceDocumentTests {
+    private static let properties: [(String, CBCharacteristicProperties)] = [
+        ("Read", .read), ("Write", .write), ("Write Without Response", .writeWithoutResponse), ("Notify", .notify),
+        ("Indicate", .indicate), ("Authenticated Signed Writes", .authenticatedSignedWrites),
+    ]
+
+    private static func documented() throws -> [String: Set<String>] {
+        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let page = try String(contentsOf: root.appending(path: "docs/PROTOCOL.md"), encoding: .utf8)
+        var rows: [String: Set<String>] = [:]
+        for line in page.split(separator: "\n") {
+            let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
+            guard cells.count == 4, cells[0].wholeMatch(of: /[0-9]{4}/) != nil, cells[0] != "0000" else { continue }
+            rows[cells[0]] = Set(cells[2].components(separatedBy: ", "))
+        }
+        return rows
+    }
+
+    @Test("Each attribute is published with the properties that are written down, and no other is")
+    func attributes() throws {
+        var published: [String: Set<String>] = [:]
+        for characteristic in LockServiceTree().service.characteristics ?? [] {
+            let number = String(UInt16(truncatingIfNeeded: characteristic.uuid.bluetoothUUID.bits >> 96), radix: 16)
+            let names = Self.properties.filter { characteristic.properties.contains($0.1) }.map(\.0)
+            published[String(repeating: "0", count: 4 - number.count) + number] = Set(names)
+        }
+        #expect(try Self.documented() == published)
     }
 }

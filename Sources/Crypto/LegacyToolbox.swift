@@ -1,7 +1,6 @@
 import BluetoothCore
 
-/// The functions of LE legacy pairing. No machine here uses them, because policy is Secure Connections only; a tool that
-/// reads other people's captures may.
+/// The functions of LE legacy pairing, which is off unless an app's pairing rules name it. The lock never has it.
 ///
 /// Core 5.4, Vol 3, Part H, 2.2.3 (c1), 2.2.4 (s1)
 package enum LegacyToolbox {
