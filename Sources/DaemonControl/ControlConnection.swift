@@ -15,6 +15,8 @@ final class ControlConnection {
     private var framer = LineFramer()
     private var unsent: [UInt8] = []
     private var closesWhenSent = false
+    /// What it says is no protocol: nothing more is read as one.
+    private var isDeaf = false
     private var isOpen = true
 
     init(
@@ -58,11 +60,11 @@ final class ControlConnection {
 
     private func take(_ octets: ArraySlice<UInt8>) {
         do throws(LineFramer.LineTooLong) {
-            for line in try framer.receive(octets) where isOpen && !closesWhenSent { request(line) }
+            for line in try framer.receive(octets) where isOpen && !isDeaf { request(line) }
         } catch {
-            refuse(ControlFailure(.malformed, "a request has at most \(LineFramer.maximumLineOctets) octets"))
-            closesWhenSent = true
-            flush()
+            refuse(
+                ControlFailure(.malformed, "a request has at most \(LineFramer.maximumLineOctets) octets"), isLast: true
+            )
         }
     }
 
@@ -75,7 +77,11 @@ final class ControlConnection {
         handler(line, exchange)
     }
 
-    private func refuse(_ failure: ControlFailure) { write(ControlReply.error(failure).line) }
+    /// Behind the replies that wait for the commit.
+    private func refuse(_ failure: ControlFailure, isLast: Bool = false) {
+        isDeaf = isDeaf || isLast
+        tell(ControlReply.error(failure).line, isLast: isLast)
+    }
 
     /// Whether nobody waits for anything here.
     var isIdle: Bool { exchange == nil && unreleased == 0 }
@@ -83,10 +89,16 @@ final class ControlConnection {
     /// Whatever a reply says may rest on what is not on disk yet. The next request need not wait for that.
     fileprivate func send(_ reply: ControlReply) {
         if reply.isFinal { exchange = nil }
+        tell(reply.line)
+    }
+
+    private func tell(_ line: [UInt8], isLast: Bool = false) {
         unreleased += 1
         release { [weak self] in
-            self?.unreleased -= 1
-            self?.write(reply.line)
+            guard let self else { return }
+            unreleased -= 1
+            closesWhenSent = closesWhenSent || isLast
+            write(line)
         }
     }
 

@@ -53,6 +53,11 @@ struct ControlSocket: ~Copyable {
     private static func takeLock(beside path: String) throws(ControlSocketError) -> Int32 {
         let lock = latch_open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0 else { throw unusable(path + ".lock", "cannot be opened") }
+        // Root may run a daemon once in another user's directory, who has to be able to open this later.
+        var directory = stat()
+        if geteuid() == 0, stat(Self.directory(of: path), &directory) == 0 {
+            _ = fchown(lock, directory.st_uid, directory.st_gid)
+        }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let isHeld = errno == EWOULDBLOCK
             let failure = unusable(path + ".lock", "cannot be locked")
@@ -65,6 +70,10 @@ struct ControlSocket: ~Copyable {
                 : failure
         }
         return lock
+    }
+
+    private static func directory(of path: String) -> String {
+        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
     }
 
     private static func listen(at address: inout sockaddr_un, path: String) throws(ControlSocketError) -> Int32 {

@@ -134,6 +134,22 @@ struct ControlServerTests {
         iteration.commit()
     }
 
+    @Test("a refusal waits its turn: behind the reply to what came before it, though that waits for the commit")
+    func refusalsInOrder() throws {
+        let iteration = Iteration()
+        let server = try ControlServer(path: directory.socket, loop: loop, release: { iteration.held.append($0) }) {
+            _, exchange in exchange.finish(["answer": "yes"])
+        }
+        let client = RawClient(directory.socket)
+        client.say("good\n" + String(repeating: "x", count: LineFramer.maximumLineOctets + 1))
+        loop.settle()
+        #expect(client.hear() == ([], false))
+        iteration.commit()
+        let heard = client.hear()
+        #expect(heard.isClosed && heard.lines.count == 2 && heard.lines.first == .result(["answer": "yes"]))
+        server.close()
+    }
+
     @Test("the socket is its owner's alone, and its name goes with the server")
     func mode() throws {
         var server: ControlServer? = try serve(Handler())

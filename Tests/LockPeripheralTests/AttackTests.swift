@@ -99,6 +99,21 @@ struct AttackTests {
         }
     }
 
+    @Test("Held back, and delivered behind the command that took its place: Key Status still tells of that one")
+    func heldBackBehindAnother() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let held = unlock(try bench.challenge(1))
+        bench.connectEncrypted(2)
+        let taken = unlock(try bench.challenge(2))
+        bench.encrypted(2, taken)
+        try settle(&bench)
+        bench.signed(1, held, counter: 9)
+        try expectDead(bench, 1, held)
+        let last = bench.store.committed.lastCommands[alice]
+        #expect(last?.challenge == taken.challenge && last?.phase == .done)
+    }
+
     @Test("Held back: another bond's challenges live on, and a subscriber whose challenge died gets another at once")
     func heldBackByOthers() throws {
         var bench = LockBench()

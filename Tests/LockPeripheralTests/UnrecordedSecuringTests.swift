@@ -90,6 +90,32 @@ struct UnrecordedSecuringTests {
         #expect(lock.line.at.milliseconds(since: began) >= SimulatedBolt.usualTravelMilliseconds)
     }
 
+    /// Takes the order, and comes to rest somewhere else.
+    private final class StuckBolt: Actuator {
+        var position = BoltPosition.unlocked
+        func reading(asking intent: Intent?, now: Instant) -> BoltReading {
+            BoltReading(position: position, door: .closed)
+        }
+        func perform(_ order: ActuatorOrder, now: Instant) -> ActuatorReport? {
+            position = .jammed
+            return .ended(order.intent, .jammed)
+        }
+        var deadline: Instant? { nil }
+        func poll(now: Instant) -> ActuatorReport? { nil }
+    }
+
+    @Test("A bolt that jams is not told as secured")
+    func jammed() {
+        var told: [LockEvent] = []
+        #expect(throws: UnrecordedSecuring.NotLocked(position: .jammed)) {
+            try UnrecordedSecuring.perform(
+                nil, by: StuckBolt(), boot: boot,
+                surroundings: UnrecordedSecuring.Surroundings(
+                    now: { [clock] in clock.now }, wait: { _ in }, observe: { told.append($0) }))
+        }
+        #expect(told.count == 1, "the order, and nothing of its success")
+    }
+
     @Test("A door that stands open is not shut in by its bolt")
     func openDoor() {
         let reading = BoltReading(position: .unlocked, door: .open)

@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import Foundation
 import Glibc
@@ -17,11 +18,15 @@ struct SecuringTests {
         case readOnly
         /// One bond's wrapped keys.
         case alteredBond
+        /// Something else stands where the control socket's lock should.
+        case noSocket
+        /// An operator's `chmod 755`.
+        case openDirectory
         case garbage
 
         var testDescription: String { rawValue }
         /// Whether what secures the door can be written down at once.
-        var isWritable: Bool { self == .alteredBond }
+        var isWritable: Bool { self == .alteredBond || self == .noSocket }
     }
 
     /// A lock on a disk of its own, unlocked by a key, with a relock to come.
@@ -80,6 +85,10 @@ struct SecuringTests {
             case .starved: try thin?.starve()
             case .readOnly: try #require(mount(nil, bench.path("lock"), nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
             case .alteredBond: try execute("UPDATE host_bond SET keys = zeroblob(length(keys))")
+            case .noSocket:
+                unlink(bench.path("lock") + "/peripheral.sock.lock")
+                try #require(mkdir(bench.path("lock") + "/peripheral.sock.lock", 0o700) == 0)
+            case .openDirectory: try #require(chmod(bench.path("lock"), 0o755) == 0)
             case .garbage:
                 try #require(rename(database, database + ".away") == 0)
                 try Data(repeating: 0x5A, count: 8_192).write(to: URL(fileURLWithPath: database))
@@ -93,6 +102,8 @@ struct SecuringTests {
             case .starved: try thin?.feed()
             case .readOnly: try #require(mount(nil, bench.path("lock"), nil, UInt(MS_REMOUNT), nil) == 0)
             case .alteredBond: try execute("PRAGMA foreign_keys = ON; DELETE FROM host_bond")
+            case .noSocket: try #require(rmdir(bench.path("lock") + "/peripheral.sock.lock") == 0)
+            case .openDirectory: try #require(chmod(bench.path("lock"), 0o700) == 0)
             case .garbage: try #require(rename(database + ".away", database) == 0)
             }
         }
@@ -111,6 +122,16 @@ struct SecuringTests {
             lock = launched
             #expect(try waits { try isLastMovement(movement) && (isRunning || !launched.isRunning) })
             return isRunning
+        }
+
+        /// The metal moves as an earlier process had it move when it could write nothing.
+        func moveUnrecorded() throws {
+            let last = try #require(String(contentsOfFile: journal, encoding: .utf8).split(separator: "\n").last)
+            let sequence = try #require(last.split(separator: " ").first.flatMap { Int($0) })
+            let file = try #require(FileHandle(forWritingAtPath: journal))
+            try file.seekToEnd()
+            let now = latch_boottime_nanoseconds()
+            try file.write(contentsOf: Data("\(sequence + 1) \(now) 1 0 - lock\n".utf8))
         }
 
         /// Whether the lock answers.
@@ -145,6 +166,17 @@ struct SecuringTests {
         let told = try home.recover()
         if trouble != .starved { #expect(told.contains("what=secured_unrecorded") == !trouble.isWritable, "\(told)") }
         #expect(try home.isLastMovement("lock"))
+    }
+
+    @Test("Killed while it secured: the next launch finds the bolt locked and tells it once, and no later one does")
+    func killedWhileSecuring() throws {
+        let home = try Home(.full, relockSeconds: 3_600)
+        home.lock?.kill()
+        try home.moveUnrecorded()
+        let told = try home.recover()
+        #expect(told.components(separatedBy: "what=secured_unrecorded").count == 2, "\(told)")
+        #expect(!told.contains("bolt=unknown") && !told.contains("recovering=true"), "\(told)")
+        #expect(try !home.recover().contains("what=secured_unrecorded"))
     }
 
     @Test("While it runs: the relock falls due on a disk that takes nothing", arguments: [Trouble.full, .starved])

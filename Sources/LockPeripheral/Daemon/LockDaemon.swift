@@ -89,7 +89,7 @@ package final class LockDaemon {
         self.store = store
         self.actuator = actuator
         snapshot = try store.load()
-        reading = try actuator.reading(asking: snapshot.intent, now: host.now)
+        reading = try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime())
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
         host.join(store)

@@ -49,18 +49,36 @@ package struct UnrecordedSecuring {
             reading = try read(actuator, known, surroundings)
         }
         guard isOwed(known, reading: reading, boot: boot, now: surroundings.now()) else { return false }
+        try lock(actuator, surroundings)
+        surroundings.observe(.securedUnrecorded)
+        return true
+    }
+
+    /// Where the bolt was found in place of locked.
+    package struct NotLocked: Error, Equatable, CustomStringConvertible {
+        package let position: BoltPosition
+
+        package init(position: BoltPosition) { self.position = position }
+
+        package var description: String { "the bolt was told to lock and is \(position): look at the door" }
+    }
+
+    /// Returns when the bolt is locked, by its own word and not by the order's.
+    private static func lock(_ actuator: any Actuator, _ surroundings: Surroundings) throws {
         let order = ActuatorOrder.unrecordedLock
         surroundings.observe(.actuator(order))
+        var failure: (any Error)?
         do {
             if try actuator.perform(order, now: surroundings.now()) == nil, let end = actuator.deadline {
                 surroundings.wait(end)
             }
+            // Has what can be flushed of it flushed, as behind every movement. It is locked whether or not that works.
+            _ = try actuator.poll(now: surroundings.now())
         } catch {
-            // It may have moved and be unable to say so for good.
-            guard try actuator.reading(asking: nil, now: surroundings.now()).position == .locked else { throw error }
+            failure = error
         }
-        surroundings.observe(.securedUnrecorded)
-        return true
+        let position = try actuator.reading(asking: nil, now: surroundings.now()).position
+        guard position == .locked else { throw failure ?? NotLocked(position: position) }
     }
 
     /// An actuator that cannot say for good what became of the intent says at least where the bolt is.

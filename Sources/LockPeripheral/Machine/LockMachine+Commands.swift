@@ -63,7 +63,9 @@ extension LockMachine {
         switch refusals[audited.bond, default: RefusalMeter()].refuse(now: turn.now) {
         case .audit:
             audit(.refused(audited, result), &turn)
-            remember(audited, result, .refused, &turn)
+            // An answer to a dead challenge is late or held back. It takes no other command's place in Key Status, where the
+            // key reads what became of the one that it sent last.
+            if result != .challengeDead { remember(audited, result, .refused, &turn) }
             answer(link, result, audited.command.challenge, &turn)
         case .summarise:
             audit(.refusalsSuppressed(bond: audited.bond), &turn)

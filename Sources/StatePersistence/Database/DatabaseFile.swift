@@ -74,12 +74,14 @@ enum DatabaseFile {
         let log = connection.path + "-wal"
         if try StateFile.size(log) ?? 0 > 0 {
             // Twice, since the second call has emptied the log before it could say how much there was. Moving pages ends with
-            // a flush, and who wrote them had been here before: the database's name is on disk.
+            // a flush of the database. The log's own name may have been lost with the process that made it.
             let pages = try connection.movePages(truncating: false)
             guard try connection.checkpoint(truncating: true), try StateFile.size(log) ?? 0 == 0 else {
                 throw .logHeld(path: connection.path)
             }
-            if let pages, pages > 0 { return }
+            if let pages, pages > 0 {
+                return try StateFile.synchronizeDirectory(StateFile.directory(of: connection.path))
+            }
         }
         // A backup that was copied there, and a name that it or `create` gave, may not be on disk yet.
         try connection.flush()

@@ -8,10 +8,14 @@ extension Database: StatementSource {}
 
 /// The last commit of a file that cannot be used as it should: read and never written, whatever else is wrong with it.
 package final class StateLook: StatementSource {
+    /// Somebody who is just done with the file is not taken for damage.
+    private static let waitMilliseconds: Int32 = 2_000
+
     private let connection: Connection
 
     package init(path: String) throws(StoreError) {
         connection = try DatabaseFile.lookingConnection(path)
+        connection.setBusyTimeout(milliseconds: Self.waitMilliseconds)
         try DatabaseFile.requireOurs(connection)
     }
 

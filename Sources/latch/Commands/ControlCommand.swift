@@ -2,10 +2,12 @@ import BluetoothCore
 import CLinux
 import DaemonControl
 import Glibc
+import StatePersistence
 
 /// Asks a running daemon, and turns its answer into lines and an exit code.
 enum ControlCommand {
-    static let answerMilliseconds: UInt64 = 5_000
+    /// A reply waits for its commit, and a commit for others who hold the file.
+    static let answerMilliseconds = UInt64(DatabaseLimits.commitWaitMaximumMilliseconds) + 5_000
 
     static func run(
         _ request: some ControlRequest, role: StateDirectory.Role, arguments: ParsedArguments,

@@ -11,21 +11,28 @@ import StatePersistence
 /// What the lock does for its door when its daemon cannot run: without a radio by the rules of every launch, and without a
 /// disk by ``UnrecordedSecuring``.
 final class BoltDuty {
-    private let plan: DaemonPlan
+    let holdings: DaemonHoldings
     private let journalPath: String
     private let travelMilliseconds: UInt64
     private var opened: SimulatedBolt?
 
-    init(_ plan: DaemonPlan, _ settings: PeripheralSettings) {
-        self.plan = plan
-        journalPath = settings.boltJournal ?? plan.directory.boltJournal
+    init(_ holdings: DaemonHoldings, _ settings: PeripheralSettings) {
+        self.holdings = holdings
+        journalPath = settings.boltJournal ?? holdings.plan.directory.boltJournal
         travelMilliseconds = UInt64(settings.boltTravelMilliseconds)
     }
 
-    /// The process's one hand on the metal.
+    private var plan: DaemonPlan { holdings.plan }
+
+    /// The process's one hand on the metal. What an earlier process secured without a record is at rest when it returns, so
+    /// that the launch which tells of it finds a bolt and no movement that it never ordered.
     func bolt() throws -> SimulatedBolt {
         if let opened { return opened }
-        let bolt = SimulatedBolt(journal: try boltJournal(), travelMilliseconds: travelMilliseconds)
+        let journal = try boltJournal()
+        if let last = journal.last, !last.isIntended, SystemClock.now() >= last.at {
+            Self.wait(until: last.at.advanced(byMilliseconds: travelMilliseconds))
+        }
+        let bolt = SimulatedBolt(journal: journal, travelMilliseconds: travelMilliseconds)
         opened = bolt
         return bolt
     }
@@ -40,22 +47,16 @@ final class BoltDuty {
     }
 
     /// The daemon ends with `error`. If it left the door to be secured, that is done now, and written down where that is
-    /// possible.
+    /// possible. Another daemon's bolt is left alone.
     func secure(after error: any Error) {
-        // Another daemon has the bolt.
-        if error is ControlSocketError { return }
-        var claim: RestoreClaim?
-        do {
-            claim = try plan.claimIdentity()
-        } catch {
-            if case .identityClaimed(_, let holder) = error, holder != getpid() { return }
+        if (error as? ControlSocketError)?.reason == .alreadyRunning { return }
+        do throws(StoreError) { try holdings.takeClaim() } catch {
+            if case .identityClaimed = error { return }
         }
-        defer { withExtendedLifetime(claim) {} }
-        guard let boot = SystemClock.bootIdentifier().map(BootID.init(bits:)),
-            let journal = (try? EventJournal(log: plan.log, path: plan.journal))
-                ?? (try? EventJournal(log: plan.log, path: nil))
-        else { return }
-        if Self.mayBeWritten(after: error), let state = try? plan.openState(),
+        // In a boot that cannot be told every relock is due.
+        let boot = BootID(bits: SystemClock.bootIdentifier() ?? 0)
+        let journal = try? holdings.journal()
+        if Self.mayBeWritten(after: error), let journal, let state = try? plan.openState(),
             (try? settle(state, boot, journal)) != nil
         {
             return
@@ -64,16 +65,19 @@ final class BoltDuty {
             _ = try UnrecordedSecuring.perform(
                 try? SQLiteLockStore.duties(at: plan.database), by: try bolt(), boot: boot,
                 surroundings: UnrecordedSecuring.Surroundings(
-                    now: SystemClock.now, wait: Self.wait, observe: { journal.record($0) }))
+                    now: SystemClock.now, wait: Self.wait, observe: { journal?.record($0) }))
         } catch let second {
             // A file that can only be read says whether the door is locked all the same.
             if (try? BoltJournal.isLocked(at: journalPath)) == true { return }
             let reason = Failure(second).message
             // What the daemon ends with is said already.
-            if reason != Failure(error).message {
-                journal.record("bolt_not_secured", ["reason": .string(reason)], level: .error)
-            }
+            if reason != Failure(error).message { say("bolt_not_secured", reason, journal) }
         }
+    }
+
+    private func say(_ event: String, _ reason: String, _ journal: EventJournal?) {
+        let fields: JSONObject = ["reason": .string(reason)]
+        if let journal { journal.record(event, fields, level: .error) } else { plan.log.error(event, fields) }
     }
 
     /// A disk that has just failed is not asked again before the door is secured.
@@ -86,7 +90,8 @@ final class BoltDuty {
 
     private static func wait(until: Instant) {
         // poll waits whole milliseconds: rounded up, so that the instant has come.
-        _ = poll(nil, 0, Int32(clamping: until.milliseconds(since: SystemClock.now()) + 1))
+        let left = until.milliseconds(since: SystemClock.now())
+        if left > 0 { _ = poll(nil, 0, Int32(clamping: left + 1)) }
     }
 
     private func boltJournal() throws(Failure) -> BoltJournal {

@@ -25,7 +25,7 @@ final class CentralDaemon {
     }
 
     private init(_ settings: CentralSettings, _ plan: DaemonPlan) throws {
-        runtime = try DaemonRuntime(plan, deviceName: "Latch key")
+        runtime = try DaemonRuntime(DaemonHoldings(plan), deviceName: "Latch key")
         key = try KeyDaemon(
             KeyDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, boot: runtime.boot,

@@ -36,7 +36,7 @@ struct DaemonPlan {
             throw Failure(
                 .usage, "no state directory is named: give `--state DIR`, or `state = \"…\"` in the configuration file")
         }
-        directory = try StateDirectory(state)
+        directory = try StateDirectory(readable: state)
         self.role = role
         database = settings.database ?? directory.database
         machineKeyFile = settings.machineKey ?? directory.machineKey
@@ -48,11 +48,6 @@ struct DaemonPlan {
         capture = settings.capture
         let format: Log.Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal
         log = Log(level: Log.Level(rawValue: settings.logLevel) ?? .info, format: format)
-    }
-
-    /// Before the database is opened: whoever has the identity has the bolt, too.
-    func claimIdentity() throws(StoreError) -> RestoreClaim {
-        try RestoreClaim(identity: role.rawValue, beside: database)
     }
 
     /// Both roles' tables are in each file: they may share one.

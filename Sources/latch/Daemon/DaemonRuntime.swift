@@ -16,7 +16,7 @@ final class DaemonRuntime {
     let state: StateStore
     let boot: BootID
     let journal: EventJournal
-    private let claim: RestoreClaim
+    private let holdings: DaemonHoldings
     private let runtime: HostRuntime
     private var control: ControlServer?
     private var fault: (any Error)?
@@ -25,10 +25,11 @@ final class DaemonRuntime {
     /// returns. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
     /// and anything else is an error.
     init(
-        _ plan: DaemonPlan, deviceName: String, preferredConnection: PreferredConnection? = nil,
+        _ holdings: DaemonHoldings, deviceName: String, preferredConnection: PreferredConnection? = nil,
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
     ) throws {
-        self.plan = plan
+        self.holdings = holdings
+        plan = holdings.plan
         // Whoever reads the log may go; the daemon stays.
         signal(SIGPIPE, SIG_IGN)
         guard latch_forbid_core_dumps() == 0 else {
@@ -38,10 +39,10 @@ final class DaemonRuntime {
             throw Failure(.state, "/proc/sys/kernel/random/boot_id cannot be read: mount /proc")
         }
         self.boot = BootID(bits: boot)
-        try plan.directory.requireWritable()
-        journal = try EventJournal(log: plan.log, path: plan.journal)
+        try plan.directory.requireUsable()
+        journal = try holdings.journal()
         // Two roles in one file are two identities: each has its own adapter.
-        claim = try plan.claimIdentity()
+        try holdings.takeClaim()
         state = try plan.openState()
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         let loop = try EventLoop()
@@ -99,6 +100,8 @@ final class DaemonRuntime {
         try driver.run()
         if let fault { throw fault }
         journal.record("stopped")
+        // Everything is on disk: what is left to be told, and no packet, still goes.
+        host.releaseActs(clock: SystemClock.now) { act in if case .call(let call) = act { call() } }
         return .ok
     }
 

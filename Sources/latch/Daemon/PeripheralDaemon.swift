@@ -17,7 +17,7 @@ final class PeripheralDaemon {
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
-        let duty = BoltDuty(plan, settings)
+        let duty = BoltDuty(DaemonHoldings(plan), settings)
         do {
             return try PeripheralDaemon(settings, plan, duty).serve()
         } catch {
@@ -28,7 +28,7 @@ final class PeripheralDaemon {
 
     private init(_ settings: PeripheralSettings, _ plan: DaemonPlan, _ duty: BoltDuty) throws {
         let runtime = try DaemonRuntime(
-            plan, deviceName: settings.name, preferredConnection: settings.preferredConnection,
+            duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
             withoutRadio: duty.settle)
         let bolt = try duty.bolt()
         let lockSettings = LockSettings(

@@ -6,13 +6,21 @@ struct StateDirectory: Sendable {
     enum Role: String, Sendable { case peripheral, central }
 
     let path: String
+    private let isOpenToOthers: Bool
 
     func controlSocket(_ role: Role) -> String { "\(path)/\(role.rawValue).sock" }
     var database: String { "\(path)/latch.sqlite" }
     var boltJournal: String { "\(path)/bolt.journal" }
     var machineKey: String { "\(path)/machine.key" }
 
+    /// One that this user may read and write, and nobody else.
     init(_ path: String) throws(Failure) {
+        try self.init(readable: path)
+        try requireUsable()
+    }
+
+    /// One that can be looked at, whatever else is wrong with it. A daemon does what its bolt is owed before it says so.
+    init(readable path: String) throws(Failure) {
         var information = stat()
         guard stat(path, &information) == 0 else {
             let number = errno
@@ -23,16 +31,16 @@ struct StateDirectory: Sendable {
         guard information.st_mode & S_IFMT == S_IFDIR else {
             throw Failure(.state, "state directory \(path) is no directory: name another with --state")
         }
-        guard information.st_mode & 0o077 == 0 else {
-            throw Failure(
-                .state, "state directory \(path) is open to other users: close it with `chmod 0700 \(path)`")
-        }
+        isOpenToOthers = information.st_mode & 0o077 != 0
         self.path = path
         guard access(path, R_OK | X_OK) == 0 else { throw inaccessible }
     }
 
-    /// A daemon whose directory cannot be written does what its bolt is owed before it says so.
-    func requireWritable() throws(Failure) {
+    func requireUsable() throws(Failure) {
+        guard !isOpenToOthers else {
+            throw Failure(
+                .state, "state directory \(path) is open to other users: close it with `chmod 0700 \(path)`")
+        }
         guard access(path, W_OK) == 0 else { throw inaccessible }
     }
 
