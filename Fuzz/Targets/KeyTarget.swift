@@ -46,7 +46,8 @@ private struct KeyWorld {
             switch input.octet() & 3 {
             case 0: feed(.cancel(peer))
             case 1: feed(.bonded(peer))
-            default: feed(.notWritten(peer, isLate: input.bool()))
+            case 2: feed(.notWritten(peer, isLate: input.bool()))
+            default: feed(.radio(isOn: input.bool()))
             }
         case 2:
             let record = LockRecord(peer: peer, name: "fuzz", unlocksWhenNear: input.bool())

@@ -33,5 +33,11 @@ extension SchemaComponent {
                 """),
             // Until here an absence was what advertisements and silence said, which anybody can say.
             Migration("2 absences that links have shown", "UPDATE key_lock SET proximity = 2;"),
+            Migration(
+                "3 until when an absence was watched",
+                """
+                ALTER TABLE key_lock ADD COLUMN watched_boot BLOB;
+                ALTER TABLE key_lock ADD COLUMN watched_until INTEGER;
+                """),
         ])
 }

@@ -24,15 +24,21 @@ package final class SQLiteKeyStore: KeyStore {
         var snapshot = KeySnapshot()
         try each(
             """
-            SELECT peer, name, unlocks_when_near, locks_when_leaving, receipt_counter, proximity FROM key_lock
+            SELECT peer, name, unlocks_when_near, locks_when_leaving, receipt_counter, proximity, watched_boot,
+                watched_until
+            FROM key_lock
             """
         ) { (row) throws(StoreError) in
             let peer = PeerIdentifier(bits: try row.uint128(0))
             guard let proximity = Proximity(rawValue: try row.integer(5)) else { throw row.misfit(5) }
             let record = LockRecord(
                 peer: peer, name: row.text(1), unlocksWhenNear: try row.bool(2), locksWhenLeaving: try row.bool(3))
+            var watched: WatchMark?
+            if let until: UInt64 = try row.optionalInteger(7) {
+                watched = WatchMark(boot: BootID(bits: try row.uint128(6)), until: Instant(nanoseconds: until))
+            }
             snapshot.locks[peer] = KnownLock(
-                record: record, receiptCounter: try row.optionalInteger(4), proximity: proximity)
+                record: record, receiptCounter: try row.optionalInteger(4), proximity: proximity, watched: watched)
         }
         try each("SELECT peer, id, operation, argument, origin, boot, deadline, sent FROM key_request") {
             (row) throws(StoreError) in
@@ -71,6 +77,10 @@ package final class SQLiteKeyStore: KeyStore {
         case .proximity(let peer, let proximity):
             try run(
                 "UPDATE key_lock SET proximity = ?2 WHERE peer = ?1", SQLValue(peer.bits), SQLValue(proximity.rawValue))
+        case .watched(let peer, let mark):
+            try run(
+                "UPDATE key_lock SET watched_boot = ?2, watched_until = ?3 WHERE peer = ?1", SQLValue(peer.bits),
+                SQLValue(mark.boot.bits), SQLValue(mark.until.nanoseconds))
         case .requestsReserved(let below):
             try run("INSERT OR REPLACE INTO key_request_numbers VALUES (1, ?)", SQLValue(below))
         }

@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothHost
 import LockCentral
 import LockPersistence
 import StatePersistence
@@ -6,19 +7,50 @@ import Testing
 
 @Suite("What older versions left of a key")
 struct KeyMigrationTests {
+    /// What a store of so many steps has, written in its own words: the present one speaks of columns that it lacks.
+    private func open(afterMigrations count: Int) throws -> KeySnapshot {
+        let scratch = Scratch()
+        let former = SchemaComponent("key", Array(SchemaComponent.key.migrations.prefix(count)))
+        do {
+            let database = try Database(path: scratch.path, components: [.lock, former])
+            try database.commit([FormerKeyStore(database)])
+        }
+        return try SQLiteKeyStore(scratch.open()).load()
+    }
+
     @Test("Forged absence: what advertisements and silence said before links were measured is no absence any more")
     func absences() throws {
-        let scratch = Scratch()
-        let first = SchemaComponent("key", Array(SchemaComponent.key.migrations.prefix(1)))
-        do {
-            let database = try Database(path: scratch.path, components: [.lock, first])
-            let store = SQLiteKeyStore(database)
-            store.append(.lock(LockRecord(peer: PeerIdentifier(bits: 7), name: "Front", unlocksWhenNear: true)))
-            store.append(.proximity(PeerIdentifier(bits: 7), .away))
-            try database.commit([store])
-            #expect(try store.load().locks.values.map(\.proximity) == [.away])
-        }
-        let kept = try SQLiteKeyStore(scratch.open()).load()
+        let kept = try open(afterMigrations: 1)
         #expect(kept.locks.values.map(\.proximity) == [.near] && kept.locks.values.first?.record.name == "Front")
     }
+
+    @Test("An absence from before its watch was kept has none, and so counts for nothing at the next launch")
+    func unwatched() throws {
+        let kept = try open(afterMigrations: 2)
+        #expect(kept.locks.values.map(\.proximity) == [.away] && kept.locks.values.map(\.watched) == [nil])
+        let store = MemoryKeyStore(kept)
+        var outputs: [KeyOutput] = []
+        _ = KeyMachine(
+            restoring: try store.load(), boot: BootID(bits: 1), now: Instant(nanoseconds: 1), into: &outputs)
+        #expect(outputs == [.persist(.proximity(PeerIdentifier(bits: 7), .near))])
+    }
+}
+
+/// A row of a lock that the key was away from.
+private final class FormerKeyStore: CommitParticipant {
+    private let database: Database
+    private(set) var hasPending = true
+
+    init(_ database: Database) { self.database = database }
+
+    func writePending() throws {
+        try database.statement(
+            """
+            INSERT INTO key_lock (peer, name, unlocks_when_near, locks_when_leaving, proximity)
+            VALUES (?, 'Front', 1, 0, 1)
+            """
+        ).run([SQLValue(UInt128(7))])
+    }
+
+    func didCommit() { hasPending = false }
 }

@@ -78,7 +78,7 @@ struct KeyStoreContractTests {
 extension KeyMutation {
     static func random(using generator: inout SeededGenerator) -> Self {
         let peer = PeerIdentifier(bits: generator.oneOf([1, 2, .max]))
-        switch generator.next() % 10 {
+        switch generator.next() % 11 {
         case 0, 1:
             return .lock(
                 LockRecord(
@@ -96,6 +96,10 @@ extension KeyMutation {
         case 6: return .receiptCounter(peer, generator.edge())
         case 7: return .receiptCounterReset(peer)
         case 8: return .proximity(peer, generator.oneOf([.near, .away]))
+        case 9:
+            return .watched(
+                peer,
+                WatchMark(boot: BootID(bits: generator.edge()), until: Instant(nanoseconds: generator.edge())))
         default: return .requestsReserved(below: generator.edge())
         }
     }

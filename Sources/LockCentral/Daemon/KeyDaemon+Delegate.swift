@@ -17,6 +17,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
 
     package func centralManagerDidUpdateState(_ central: CBCentralManager) {
         tell(.radio(central.state))
+        feed(.radio(isOn: central.state == .poweredOn))
         guard central.state == .poweredOn else { return }
         resumeUnconfirmed()
         connectWanted()
@@ -47,10 +48,10 @@ extension KeyDaemon: CBCentralLinkDelegate {
         let peer = peripheral.peer
         if enrolmentConnected(peripheral) { return }
         if unconfirmed.contains(peer) { return askForProof(peripheral) }
+        // What the connection was asked for is over, or went with the process that wanted it.
+        guard machine.wantsLink(peer) else { return disconnect(peer) }
         if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
         feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
-        // What the connection was asked for is over, or went with the process that wanted it.
-        if !machine.wantsLink(peer) { disconnect(peer) }
     }
 
     /// nil unless everything is there that a signed command and its receipt need.

@@ -69,7 +69,7 @@ package final class KeyDaemon {
             changed.unlocksWhenNear = configuration.unlocksWhenNear
             feed(.lock(changed))
         }
-        armTimer()
+        feed(.radio(isOn: false))
         manager = CBCentralManager(
             delegate: self, delivery: .inline,
             options: [CBCentralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)

@@ -16,6 +16,8 @@ enum KeyLink {
         var since: Instant
         /// The lock's own receipt has come over it.
         var hasReceipt = false
+        /// Asked to end: what comes over it still counts, and nothing more is begun on it.
+        var isLeaving = false
         var challenge: HeldChallenge?
         var wait: Wait = .nothing
         /// The command whose end may still be told.

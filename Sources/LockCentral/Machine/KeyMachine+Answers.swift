@@ -41,6 +41,7 @@ extension KeyMachine {
     ) {
         if state.result != .challengeDead { turn.act(.stateKnown(peer, state.bolt, state.door)) }
         if let request = locks[peer]?.request, request.sent == challenge {
+            commanded(peer, by: request, &turn)
             conclude(peer, request, state.result, &turn)
         } else if let accepted = locks[peer]?.link.open?.accepted, accepted.challenge == challenge,
             state.result != .accepted
@@ -92,6 +93,7 @@ extension KeyMachine {
         guard let last = status.lastCommand, last.challenge == sent else {
             return retry(peer, countsAsDead: false, else: .expired, &turn)
         }
+        commanded(peer, by: request, &turn)
         switch last.phase {
         case .accepted: conclude(peer, request, .accepted, &turn)
         case .done: conclude(peer, request, .done, &turn)

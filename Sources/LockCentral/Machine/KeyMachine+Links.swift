@@ -70,7 +70,9 @@ extension KeyMachine {
 
     /// Does the next thing that the request needs, if it is not waiting for one already.
     mutating func advance(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard let slot = locks[peer], let request = slot.request, let open = slot.link.open else { return }
+        guard let slot = locks[peer], let request = slot.request, let open = slot.link.open, !open.isLeaving else {
+            return
+        }
         if request.sent != nil { return askWhatBecame(peer, open.wait, &turn) }
         guard request.boot == boot, turn.now < request.deadline else { return expireIfLate(peer, &turn) }
         switch slot.link {
@@ -142,7 +144,7 @@ extension KeyMachine {
     }
 
     mutating func encrypt(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard let open = locks[peer]?.link.open else { return }
+        guard let open = locks[peer]?.link.open, !open.isLeaving else { return }
         locks[peer]?.link = .encrypting(
             open, until: turn.now.advanced(byMilliseconds: Self.encryptionWaitMilliseconds))
         turn.act(.encrypt(peer))
@@ -166,10 +168,10 @@ extension KeyMachine {
             // Asked for and never answered: the link is given up, what is owed is asked on the next one.
             locks[peer]?.link = .clear(open, nil)
             locks[peer]?.link.open?.wait = .nothing
-            turn.act(.disconnect(peer))
+            letGo(peer, &turn)
         case .clear(let open, _):
             locks[peer]?.link.open?.wait = .nothing
-            if case .outcome = open.wait { return turn.act(.disconnect(peer)) }
+            if case .outcome = open.wait { return letGo(peer, &turn) }
             if locks[peer]?.request != nil { encrypt(peer, &turn) }
         case .encrypted(let open):
             locks[peer]?.link.open?.wait = .nothing
@@ -178,7 +180,7 @@ extension KeyMachine {
                 awaitChallenge(peer, &turn)
                 turn.act(.readChallenge(peer))
             case .answer: advance(peer, &turn)
-            case .challenge, .status, .outcome, .nothing: turn.act(.disconnect(peer))
+            case .challenge, .status, .outcome, .nothing: letGo(peer, &turn)
             }
         case .some(.none), nil: return
         }

@@ -29,7 +29,8 @@ extension KeyMachine {
         guard let slot = locks[peer], slot.request == nil, slot.nearness.wantsLink else { return }
         switch slot.link {
         case .clear: encrypt(peer, &turn)
-        case .proven, .encrypted:
+        case .proven(let open, _), .encrypted(let open):
+            guard !open.isLeaving else { return }
             locks[peer]?.nearness.linkProven(now: turn.now)
             sample(peer, &turn)
         case .none, .encrypting: break
@@ -41,7 +42,7 @@ extension KeyMachine {
     }
 
     mutating func measured(_ peer: PeerIdentifier, _ rssi: Int8, _ turn: inout KeyTurn) {
-        guard let slot = locks[peer], slot.link.isProven else { return }
+        guard let slot = locks[peer], slot.link.isProven, slot.link.open?.isLeaving == false else { return }
         if let finding = locks[peer]?.nearness.measured(rssi, now: turn.now) { found(peer, finding, &turn) }
     }
 
@@ -51,22 +52,22 @@ extension KeyMachine {
         switch finding {
         case .came:
             turn.persist(.proximity(peer, .near))
-            if slot.record.unlocksWhenNear, locks[peer]?.nearness.takesOpening(now: turn.now) == true {
+            // Where somebody has asked for something already, that is what he wants.
+            if slot.record.unlocksWhenNear, slot.isIdle, locks[peer]?.nearness.takesOpening(now: turn.now) == true {
                 askOfProximity(peer, .unlock, &turn)
             }
         case .left:
             turn.persist(.proximity(peer, .away))
-            if slot.record.locksWhenLeaving { askOfProximity(peer, .lock, &turn) }
+            keepWatch(peer, &turn)
+            if slot.record.locksWhenLeaving, slot.isIdle { askOfProximity(peer, .lock, &turn) }
         case .nothing: break
         }
-        if locks[peer]?.request == nil { letGo(peer, &turn) }
+        letGoIfIdle(peer, &turn)
     }
 
     private mutating func askOfProximity(
         _ peer: PeerIdentifier, _ operation: LockOperation, _ turn: inout KeyTurn
     ) {
-        // Somebody has asked for something already.
-        guard locks[peer]?.request == nil else { return }
         ask(peer, operation, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
     }
 
@@ -77,7 +78,39 @@ extension KeyMachine {
     }
 
     mutating func standsAtDoor(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        locks[peer]?.nearness.standsAtDoor()
+        locks[peer]?.nearness.standsAtDoor(now: turn.now)
         turn.persist(.proximity(peer, .near))
+        letGoIfIdle(peer, &turn)
+    }
+
+    /// A user's command that the lock has answered, or may have taken, in its time: its user is there. An absence from before
+    /// it does not open the door again behind his back.
+    mutating func commanded(_ peer: PeerIdentifier, by request: KeyRequest, _ turn: inout KeyTurn) {
+        guard request.origin == .user, request.boot == boot, locks[peer]?.nearness.proximity == .away,
+            turn.now <= request.deadline.advanced(byMilliseconds: Self.settleMilliseconds)
+        else { return }
+        standsAtDoor(peer, &turn)
+    }
+
+    // MARK: The watch
+
+    /// Before anything else: how long it is since the clock was looked at says what an absence is worth.
+    mutating func look(_ turn: inout KeyTurn) {
+        for peer in sortedPeers {
+            switch locks[peer]?.nearness.look(now: turn.now) {
+            case .broken: turn.persist(.proximity(peer, .near))
+            case .toBeKept: keepWatch(peer, &turn)
+            case .unbroken, nil: break
+            }
+        }
+    }
+
+    /// Without a radio nobody is seen to come.
+    mutating func radio(isOn: Bool, now: Instant) {
+        for peer in sortedPeers { locks[peer]?.nearness.hears(isOn, now: now) }
+    }
+
+    private func keepWatch(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        turn.persist(.watched(peer, WatchMark(boot: boot, until: turn.now)))
     }
 }

@@ -51,6 +51,7 @@ extension KeyMachine {
         locks[peer]?.settleBy = nil
         keep(peer, &turn)
         turn.act(.ended(peer, request.id, verdict))
+        if verdict == .unknown { commanded(peer, by: request, &turn) }
     }
 
     /// Ends a request whose time is over: one that was never sent, and one that was sent and could not be asked about. While
@@ -87,12 +88,22 @@ extension KeyMachine {
     }
 
     /// Nothing more is wanted of this link, or of one that is still asked for.
-    func letGo(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if locks[peer]?.link.open != nil { turn.act(.disconnect(peer)) }
+    mutating func letGo(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        guard let open = locks[peer]?.link.open, !open.isLeaving else { return }
+        locks[peer]?.link.open?.isLeaving = true
+        turn.act(.disconnect(peer))
+    }
+
+    /// The same, unless a command or its end is waited for on it, or it is measured on.
+    mutating func letGoIfIdle(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink { letGo(peer, &turn) }
     }
 }
 
 extension KeyMachine.LockSlot {
+    /// Nothing is under way with this lock, and no end of anything is waited for.
+    var isIdle: Bool { request == nil && link.open?.accepted == nil }
+
     /// When the request ends by itself.
     var requestDeadline: Instant? {
         guard let request else { return nil }

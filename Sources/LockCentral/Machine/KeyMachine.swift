@@ -63,12 +63,15 @@ package struct KeyMachine {
         self.boot = boot
         nextRequest = snapshot.requestsReservedBelow
         requestsReservedBelow = snapshot.requestsReservedBelow
+        var turn = KeyTurn(now)
         for (peer, known) in snapshot.locks {
+            let isAway = known.proximity == .away && AbsenceWatch.outlasts(known.watched, boot: boot, now: now)
             locks[peer] = LockSlot(
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
-                nearness: ProximityMachine(known.proximity, isEnabled: known.record.isWatched, now: now))
+                nearness: ProximityMachine(
+                    isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until))
+            if known.proximity == .away, !isAway { turn.persist(.proximity(peer, .near)) }
         }
-        var turn = KeyTurn(now)
         for peer in sortedPeers where locks[peer]?.request != nil {
             expireIfLate(peer, &turn)
             if locks[peer]?.request != nil { turn.act(.connect(peer)) }
@@ -78,6 +81,7 @@ package struct KeyMachine {
 
     package mutating func handle(_ input: KeyInput, now: Instant, into outputs: inout [KeyOutput]) {
         var turn = KeyTurn(now)
+        look(&turn)
         switch input {
         case .ask(let peer, let operation, let argument, let life):
             ask(peer, operation, argument, .user, lifeMilliseconds: life, &turn)
@@ -101,6 +105,7 @@ package struct KeyMachine {
         case .controlPoint(let peer, let octets): controlPoint(peer, octets, &turn)
         case .rssi(let peer, let rssi): heard(peer, rssi, &turn)
         case .linkRSSI(let peer, let rssi): measured(peer, rssi, &turn)
+        case .radio(let isOn): radio(isOn: isOn, now: now)
         case .timerFired: timerFired(&turn)
         }
         turn.flush(into: &outputs)
@@ -129,6 +134,7 @@ package struct KeyMachine {
         locks[record.peer]?.nearness.isEnabled = record.isWatched
         // A value from before anybody watched says nothing.
         if record.isWatched, !known.record.isWatched { standsAtDoor(record.peer, &turn) }
+        if !record.isWatched { letGoIfIdle(record.peer, &turn) }
     }
 
     private mutating func forget(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {

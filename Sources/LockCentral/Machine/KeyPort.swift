@@ -42,6 +42,8 @@ package enum KeyInput: Sendable {
     case rssi(PeerIdentifier, Int8)
     /// Of the link: the answer to ``KeyOutput/readRSSI(_:)``.
     case linkRSSI(PeerIdentifier, Int8)
+    /// Off, nothing is heard.
+    case radio(isOn: Bool)
     case timerFired
 }
 

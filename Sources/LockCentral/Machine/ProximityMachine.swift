@@ -5,7 +5,8 @@ import BluetoothCore
 ///
 /// An advertisement proves that somebody has a recorder. It may make the key look; what the key finds, it finds on a link
 /// that is encrypted with the lock's bond. To come near takes an absence first, and only such a link shows one: silence, a
-/// jammed band and lost links show nothing. It decides when to ask, never what is allowed.
+/// jammed band and lost links show nothing. An absence lasts as long as the watch that has seen it (``AbsenceWatch``). It
+/// decides when to ask, never what is allowed.
 struct ProximityMachine {
     static let nearDBm = -62
     static let awayDBm = -78
@@ -71,13 +72,19 @@ struct ProximityMachine {
     private var weakSince: Instant?
     private var lastHeard: Instant
     private var restMilliseconds = Self.restMinimumMilliseconds
+    private var budget: MeasurementBudget
+    /// Since an absence was shown; nil while near.
+    private var watch: AbsenceWatch?
     /// When openings were asked for. A launch counts as all but one, so that no number of them makes room for more.
     private var openings: [Instant]
 
-    init(_ proximity: Proximity, isEnabled: Bool, now: Instant) {
+    /// `kept`: the watch over an absence that goes on.
+    init(_ proximity: Proximity, isEnabled: Bool, now: Instant, kept: Instant? = nil) {
         self.proximity = proximity
         self.isEnabled = isEnabled
         lastHeard = now
+        budget = MeasurementBudget(now: now)
+        if proximity == .away { watch = AbsenceWatch(since: now, kept: kept) }
         openings = Array(repeating: now, count: Self.openingsMaximum - 1)
     }
 
@@ -89,10 +96,42 @@ struct ProximityMachine {
         }
     }
 
-    /// The key stands at the door: it has just been enrolled there, or nothing was watched until now.
-    mutating func standsAtDoor() {
-        proximity = .near
+    /// The key stands at the door: it has just been enrolled there, its user has just commanded the lock, or nothing was
+    /// watched until now.
+    mutating func standsAtDoor(now: Instant) {
+        forgetAbsence()
         activity = .listening
+        lastHeard = now
+    }
+
+    // MARK: The watch
+
+    enum Look: Equatable {
+        case unbroken
+        /// And the disk is to have that.
+        case toBeKept
+        /// What was away may be at the door now: nobody has seen it come.
+        case broken
+    }
+
+    /// Looks at the clock, whatever has happened.
+    mutating func look(now: Instant) -> Look {
+        guard isEnabled, var watching = watch else { return .unbroken }
+        guard watching.look(now: now) else {
+            forgetAbsence()
+            return .broken
+        }
+        defer { watch = watching }
+        return watching.takesKeeping(now: now) ? .toBeKept : .unbroken
+    }
+
+    /// The radio has gone, or is back.
+    mutating func hears(_ isHearing: Bool, now: Instant) { watch?.hears(isHearing, now: now) }
+
+    /// An absence counts no more; a link shows the next one.
+    private mutating func forgetAbsence() {
+        proximity = .near
+        watch = nil
         weakSince = nil
     }
 
@@ -108,13 +147,17 @@ struct ProximityMachine {
         lastHeard = now
         advertised.add(rssi)
         guard proximity == .near else {
-            if case .listening = activity, advertised.isAtLeast(Self.nearDBm) { activity = .wanting }
+            if case .listening = activity, advertised.isAtLeast(Self.nearDBm) { want(now: now) }
             return
         }
         guard advertised.isAtMost(Self.awayDBm) else { return weakSince = nil }
         let since = weakSince ?? now
         weakSince = since
-        if case .listening = activity, now.milliseconds(since: since) >= Self.dwellMilliseconds { activity = .wanting }
+        if case .listening = activity, now.milliseconds(since: since) >= Self.dwellMilliseconds { want(now: now) }
+    }
+
+    private mutating func want(now: Instant) {
+        if budget.take(now: now) { activity = .wanting }
     }
 
     // MARK: A link
@@ -156,6 +199,7 @@ struct ProximityMachine {
         defer { rest(now: now) }
         guard shown != proximity else { return .nothing }
         proximity = shown
+        watch = shown == .away ? AbsenceWatch(since: now) : nil
         weakSince = nil
         restMilliseconds = Self.restMinimumMilliseconds
         return shown == .near ? .came : .left
@@ -182,7 +226,7 @@ struct ProximityMachine {
     /// What the time has brought; a measurement that took too long has found nothing.
     mutating func timerFired(now: Instant) -> Finding? {
         if case .resting(let until) = activity, until <= now { activity = .listening }
-        if let silent, silent <= now { activity = .wanting }
+        if let silent, silent <= now { want(now: now) }
         guard case .measuring(let measurement) = activity, Self.end(of: measurement) <= now else { return nil }
         rest(now: now)
         return .nothing
@@ -190,18 +234,20 @@ struct ProximityMachine {
 
     var deadline: Instant? {
         guard isEnabled else { return nil }
-        return switch activity {
-        case .listening: silent
-        case .wanting: nil
-        case .measuring(let measurement): min(measurement.nextSample, Self.end(of: measurement))
-        case .resting(let until): until
-        }
+        let next: Instant? =
+            switch activity {
+            case .listening: silent
+            case .wanting: nil
+            case .measuring(let measurement): min(measurement.nextSample, Self.end(of: measurement))
+            case .resting(let until): until
+            }
+        return .earliest(next, watch?.deadline)
     }
 
     /// When silence alone makes a link wanted.
     private var silent: Instant? {
         guard isEnabled, proximity == .near, case .listening = activity else { return nil }
-        return lastHeard.advanced(byMilliseconds: Self.silenceMilliseconds)
+        return max(lastHeard.advanced(byMilliseconds: Self.silenceMilliseconds), budget.available)
     }
 
     private static func end(of measurement: Measurement) -> Instant {

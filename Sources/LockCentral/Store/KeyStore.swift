@@ -86,14 +86,18 @@ package struct KnownLock: Hashable, Sendable {
     /// The greatest lock counter taken; nil before the first. 0 is a counter like any other.
     package var receiptCounter: UInt32?
     package var proximity: Proximity
+    /// Of an absence; nil before the first.
+    package var watched: WatchMark?
 
     package init(
-        record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .near
+        record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .near,
+        watched: WatchMark? = nil
     ) {
         self.record = record
         self.request = request
         self.receiptCounter = receiptCounter
         self.proximity = proximity
+        self.watched = watched
     }
 }
 
@@ -107,6 +111,8 @@ package enum KeyMutation: Hashable, Sendable {
     /// A new bond: its lock's counters begin anew.
     case receiptCounterReset(PeerIdentifier)
     case proximity(PeerIdentifier, Proximity)
+    /// The key is away, and has watched until now.
+    case watched(PeerIdentifier, WatchMark)
     /// Request numbers below this are spent, or may be.
     case requestsReserved(below: UInt64)
 }
@@ -132,6 +138,7 @@ package struct KeySnapshot: Hashable, Sendable {
         case .receiptCounter(let peer, let counter): locks[peer]?.receiptCounter = counter
         case .receiptCounterReset(let peer): locks[peer]?.receiptCounter = nil
         case .proximity(let peer, let proximity): locks[peer]?.proximity = proximity
+        case .watched(let peer, let mark): locks[peer]?.watched = mark
         case .requestsReserved(let below): requestsReservedBelow = below
         }
     }
