@@ -60,6 +60,9 @@ extension KeyDaemon {
         confirmationsLost[peripheral.peer] = nil
         forgetConfirmationTimer(of: peripheral.peer)
         keep(peripheral)
+        // Not over a link that was made for something else, under the bond that is to be replaced: whoever uses it hears of
+        // its end, and not of the pairing's link.
+        if peripheral.state != .disconnected { disconnect(peripheral.peer) }
         let data = OutOfBandData(
             address: code.lock.address, random: code.random,
             confirm: code.confirm.reduce(0) { $0 << 8 | UInt128($1) })
@@ -71,7 +74,7 @@ extension KeyDaemon {
             self?.endEnrolment(.failed(.expired(isPaired: phase.isPaired)))
         }
         progress(.connecting)
-        if peripheral.state == .connected { _ = enrolmentConnected(peripheral) } else { connect(peripheral.peer) }
+        connect(peripheral.peer)
     }
 
     /// What an earlier process paired and could not confirm.
@@ -215,7 +218,8 @@ extension KeyDaemon {
         if enrolment?.peer == peer {
             guard enrolment?.phase.isPaired == true else {
                 endEnrolment(.failed(.linkLost))
-                return true
+                // What else is wanted of the lock goes on.
+                return unconfirmed.contains(peer)
             }
             enrolment?.phase = .returning
         } else if !unconfirmed.contains(peer) {

@@ -210,7 +210,9 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !isConfirming(peer) {
+        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !isConfirming(peer),
+            enrolment?.peer != peer
+        {
             disconnect(peer)
         }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
