@@ -98,6 +98,36 @@ struct ProximityReplayTests {
         #expect(household.openings.isEmpty)
     }
 
+    @Test("Off on the way home, and started anew at the door: the key has not seen itself come", arguments: [5, 300])
+    func carriedHome(secondsOff: UInt64) throws {
+        let household = try household()
+        move(household, to: Self.edgeMetres, forMilliseconds: 60_000)
+        #expect(household.key?.status.locks.first?.proximity == .away)
+        household.killKey()
+        household.world.run(forMilliseconds: secondsOff * 1_000)
+        let isKept = secondsOff < 60
+        // A controller that is plugged in anew is where it is put.
+        let metres = isKept ? Self.edgeMetres : Self.nearMetres
+        household.world.setDistance(household.door, household.pocket, metres: metres)
+        household.launchKey()
+        household.world.run(forMilliseconds: 10_000)
+        #expect(household.key?.status.locks.first?.proximity == (isKept ? .away : .near))
+        move(household, to: Self.nearMetres, forMilliseconds: 300_000)
+        #expect(household.openings.count == (isKept ? 1 : 0), "begun anew at once, far from the door, it is served")
+    }
+
+    @Test("Locked by its owner at the door, with an absence that nobody has closed: the door stays as he wants it")
+    func lockedByOwner() throws {
+        let household = try household()
+        move(household, to: Self.edgeMetres, forMilliseconds: 60_000)
+        #expect(household.key?.status.locks.first?.proximity == .away)
+        // Too quick for the key to look.
+        household.world.setDistance(household.door, household.pocket, metres: Self.nearMetres)
+        #expect(household.isObeyed())
+        household.world.run(forMilliseconds: 300_000)
+        #expect(household.openings.isEmpty)
+    }
+
     @Test("At the door there is no link that nobody needs")
     func quiet() throws {
         let household = try household()
