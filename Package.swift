@@ -200,7 +200,9 @@ let package = Package(
                 "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
                 "TestSupport",
             ]),
-        tests("HCITransport", ["BluetoothCore", "BluetoothHost", "CLinux", "HCI", "TestSupport"]),
+        tests(
+            "HCITransport",
+            ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio", ["TestSupport"]),
         tests("Drills", ["CSQLite", "DaemonControl", "latch"]),

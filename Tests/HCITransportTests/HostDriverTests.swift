@@ -1,0 +1,197 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import Glibc
+import HCI
+import SecurityManager
+import TestSupport
+import Testing
+
+@testable import HCITransport
+
+/// What left and what was committed, in order.
+private final class Log {
+    private(set) var entries: [String] = []
+    func note(_ entry: String) { entries.append(entry) }
+}
+
+/// What an app keeps in the host's transaction.
+private final class Diary: CommitParticipant {
+    private(set) var hasPending = false
+    func write() { hasPending = true }
+    func writePending() {}
+    func didCommit() { hasPending = false }
+}
+
+/// Notes each commit, and before it what has left by then.
+private final class NotingCoordinator: TransactionCoordinator {
+    private let coordinator = MemoryTransactionCoordinator()
+    var onCommit: ([any CommitParticipant]) -> Void = { _ in }
+
+    func commit(_ participants: [any CommitParticipant]) throws {
+        onCommit(participants)
+        try coordinator.commit(participants)
+    }
+}
+
+/// Stands in for entropy.
+private struct Counting: RandomSource {
+    private var next: UInt8 = 1
+
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) {
+        for _ in 0..<count {
+            octets.append(next)
+            next = next &* 5 &+ 3
+        }
+    }
+}
+
+/// A central app that keeps a word of each write that was late.
+private final class LateWriter: CentralRoleDelegate {
+    private(set) var manager = ManagerID(rawValue: 0)
+    var onPoweredOn: () -> Void = {}
+    var onConnected: (PeerIdentifier) -> Void = { _ in }
+    var onLapsed: () -> Void = {}
+
+    init(_ host: Host) { manager = host.registerCentral(restoreIdentifier: "writer", delegate: self).0 }
+
+    func hostStateChanged(_ state: HostState) { if state == .poweredOn { onPoweredOn() } }
+    func connected(_ link: LinkInfo) { onConnected(link.peer) }
+    func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) { onLapsed() }
+    func discovered(_ report: AdvertisementReport) {}
+    func mtuChanged(_ link: LinkInfo) {}
+    func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
+    func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {}
+    func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
+    func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
+    func securityChanged(_ link: LinkInfo, error: HostError?) {}
+    func passkeyRequested(_ peer: PeerIdentifier) {}
+    func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) {}
+    func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {}
+    func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {}
+}
+
+/// A controller of Core 4.2 with one buffer, at the far end of a socket. Whoever is asked for is there.
+private final class SmallController {
+    private let end: OwnedDescriptor
+    private var octets: [UInt8] = []
+    /// The value of each Write Command that reached it.
+    var onWrite: (UInt8) -> Void = { _ in }
+
+    init(_ end: consuming OwnedDescriptor) throws {
+        let isNonblocking = end.makeNonblocking()
+        try #require(isNonblocking)
+        self.end = end
+    }
+
+    var descriptor: Int32 { end.rawValue }
+
+    /// Takes what has come, and answers.
+    func serve() {
+        octets += end.get()
+        while let packet = nextPacket() { take(packet) }
+    }
+
+    private func nextPacket() -> [UInt8]? {
+        let headerOctets = octets.first == 2 ? 5 : 4
+        guard octets.count >= headerOctets else { return nil }
+        let length = headerOctets + Int(octets[3])
+        guard octets.count >= length else { return nil }
+        defer { octets.removeFirst(length) }
+        return Array(octets.prefix(length))
+    }
+
+    private func take(_ packet: [UInt8]) {
+        guard packet[0] == 1 else {
+            // Write Command, on the attribute channel.
+            if packet.count == 13, packet[9] == 0x52 { onWrite(packet[12]) }
+            return say([0x13, 5, 1, packet[1], packet[2] & 0x0F, 1, 0])
+        }
+        let opcode = UInt16(packet[1]) | UInt16(packet[2]) << 8
+        switch opcode {
+        // LE Create Connection, to an address: with a link, as central.
+        case 0x200D:
+            say([0x0F, 4, 0, 1, packet[1], packet[2]])
+            say([0x3E, 19, 1, 0, 0x40, 0, 0] + packet[9..<16] + [24, 0, 0, 0, 200, 0, 0])
+        // LE Read Remote Features, Read Remote Version Information.
+        case 0x2016, 0x041D: say([0x0F, 4, 0, 1, packet[1], packet[2]])
+        default: say([0x0E, UInt8(4 + returned(opcode).count), 1, packet[1], packet[2], 0] + returned(opcode))
+        }
+    }
+
+    /// Return parameters behind the status.
+    private func returned(_ opcode: UInt16) -> [UInt8] {
+        switch opcode {
+        case 0x1001: [8, 0, 0, 8, 0xFF, 0xFF, 0, 0]
+        case 0x1002: [UInt8](repeating: 0, count: 64)
+        // LE Supported (Controller)
+        case 0x1003: [0, 0, 0, 0, 0x40, 0, 0, 0]
+        case 0x1009: [1, 2, 3, 4, 5, 6]
+        case 0x2002: [27, 0, 1]
+        case 0x2003: [UInt8](repeating: 0, count: 8)
+        case 0x200F: [8]
+        default: []
+        }
+    }
+
+    private func say(_ event: [UInt8]) {
+        let packet = [4] + event
+        _ = write(end.rawValue, packet, packet.count)
+    }
+}
+
+@Suite("A host on its loop")
+struct HostDriverTests {
+    @Test("A packet that is dropped as late: what follows from that is committed, and then leaves, in the same pass")
+    func beforeTheNextCommit() throws {
+        let log = Log()
+        let diary = Diary()
+        let coordinator = NotingCoordinator()
+        let ends = try makeSocketPair()
+        let far = try SmallController(OwnedDescriptor(ends.0))
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        let loop = try EventLoop(signals: [])
+        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
+            () throws(TransportError) in throw TransportError(.notFound, "there is one")
+        }
+        let store = MemoryHostStore()
+        var configuration = HostConfiguration(deviceName: "late", mtu: 23)
+        configuration.privacy = false
+        let host = Host(
+            configuration: configuration, boot: BootID(bits: 1), snapshot: store.load(), store: store,
+            random: Counting(), makeKeyPair: P256KeyPair.generate)
+        host.join(diary)
+        let app = LateWriter(host)
+        let driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
+
+        far.onWrite = { log.note("write \($0)") }
+        coordinator.onCommit = { _ in
+            // Whatever was let go is there before the commit is.
+            connection.flush()
+            far.serve()
+            log.note(diary.hasPending ? "commit of the word" : "commit")
+        }
+        app.onPoweredOn = {
+            let peer = host.peer(at: DeviceAddress(kind: .random, bits: 0xC000_0000_0001))
+            host.connect(app.manager, peer, options: 0, askedAtSeconds: 0)
+        }
+        app.onConnected = { peer in
+            // The first has the controller's one buffer, and no time.
+            _ = host.perform(app.manager, peer, .writeWithoutResponse(AttributeHandle(1), [1]), until: host.now)
+            _ = host.perform(app.manager, peer, .writeWithoutResponse(AttributeHandle(1), [2]))
+        }
+        app.onLapsed = {
+            log.note("lapsed")
+            diary.write()
+        }
+        driver.onIdle = {
+            far.serve()
+            if log.entries.contains("lapsed") { driver.stop() }
+        }
+        _ = try loop.register(far.descriptor, .readable) { _ in far.serve() }
+        try driver.run()
+        #expect(log.entries.drop { $0 != "lapsed" } == ["lapsed", "commit of the word", "write 2"])
+        #expect(!log.entries.contains("write 1"))
+    }
+}
