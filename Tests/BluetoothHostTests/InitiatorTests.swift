@@ -344,6 +344,111 @@ import Testing
         }
     }
 
+    /// Heard in a contested peer's name, at an address of the moment.
+    private func isHeard(_ initiator: inout Initiator, _ peer: DeviceAddress, _ milliseconds: UInt64) -> Bool {
+        let onAir = DeviceAddress(kind: .random, bits: peer.bits & 0xFF | 0x4000_0000_0000)
+        return initiator.heard(peer, at: onAir, now: start.advanced(byMilliseconds: milliseconds))
+    }
+
+    /// What it tries is given the time that it has, and takes no connection.
+    private func tryInVain(_ initiator: inout Initiator) throws {
+        if accept(&initiator) == [.cancel] {
+            initiator.connectionComplete(.unknownConnectionIdentifier)
+            _ = accept(&initiator)
+        }
+        initiator.timerFired(now: try #require(initiator.deadline))
+        #expect(initiator.next() == .cancel)
+        initiator.completed(.success)
+        initiator.connectionComplete(.unknownConnectionIdentifier)
+    }
+
+    @Test(
+        "Attack: a contested peer that is heard all the time, and takes no connection, leaves its turn to one heard seldom"
+    )
+    func contestedAndPrivate() throws {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob])
+        initiator.privatePeers = [bob]
+        initiator.contested = [alice]
+        #expect(isHeard(&initiator, alice, 0))
+        #expect(!isHeard(&initiator, bob, 10), "one at a time")
+        try tryInVain(&initiator)
+        _ = accept(&initiator)
+        #expect(!isHeard(&initiator, bob, 1_900), "it is the list's turn")
+        #expect(!isHeard(&initiator, alice, 2_000), "the other one has never had a turn")
+        #expect(isHeard(&initiator, bob, 2_010))
+    }
+
+    @Test(
+        "Attack: of contested peers that are all heard all the time each is tried once in as many attempts as there are"
+    )
+    func contestedAll() throws {
+        var initiator = Initiator(acceptListCapacity: 8)
+        let peers = (0..<5).map { DeviceAddress(kind: .random, bits: 0xC000_0000_0010 + UInt64($0)) }
+        initiator.want(peers)
+        initiator.contested = Set(peers)
+        var tried: [DeviceAddress] = []
+        for attempt in 0..<15 as Range<UInt64> {
+            // The first is heard most, and first.
+            for peer in [peers[0], peers[0]] + peers + [peers[0]] + peers
+            where isHeard(&initiator, peer, attempt * 1_000) {
+                tried.append(peer)
+            }
+            try tryInVain(&initiator)
+        }
+        #expect(tried.count == 15)
+        for round in 0..<3 { #expect(Set(tried[round * 5..<round * 5 + 5]) == Set(peers)) }
+    }
+
+    @Test("One who is not heard any more keeps nobody from a turn")
+    func contestedAndGone() throws {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob])
+        initiator.contested = [alice, bob]
+        #expect(isHeard(&initiator, alice, 0))
+        #expect(!isHeard(&initiator, bob, 900))
+        try tryInVain(&initiator)
+        #expect(!isHeard(&initiator, alice, 900 + Initiator.heardFreshMilliseconds))
+        #expect(isHeard(&initiator, alice, 901 + Initiator.heardFreshMilliseconds))
+        #expect(!isHeard(&initiator, alice, 2_900))
+        // Nor does one who is wanted no more.
+        try tryInVain(&initiator)
+        #expect(isHeard(&initiator, bob, 2_901))
+        #expect(!isHeard(&initiator, alice, 3_500))
+        try tryInVain(&initiator)
+        #expect(!isHeard(&initiator, bob, 3_902), "it is the other's turn")
+        initiator.want([bob])
+        #expect(isHeard(&initiator, bob, 3_903))
+    }
+
+    @Test("Between attempts for a contested peer the accept list has as long as each of them had, and no longer")
+    func contestedBesideList() throws {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob])
+        initiator.contested = [alice]
+        #expect(isHeard(&initiator, alice, 0))
+        try tryInVain(&initiator)
+        #expect(accept(&initiator).last == .connect(bob))
+        let turn = 2 * Initiator.contestedAttemptMilliseconds
+        #expect(!isHeard(&initiator, alice, turn - 1))
+        #expect(isHeard(&initiator, alice, turn))
+    }
+
+    @Test("A peer that was tried in vain is tried at once when it becomes contested, and when it is so no more")
+    func contestedNoRoom() throws {
+        for isLeaving in [false, true] {
+            var initiator = crowded()
+            if isLeaving { initiator.contested = [carol] }
+            #expect(isHeard(&initiator, carol, 0))
+            try tryInVain(&initiator)
+            let again = isLeaving ? Initiator.contestedAttemptMilliseconds : Initiator.heardAttemptMilliseconds
+            if !isLeaving { #expect(!isHeard(&initiator, carol, 2 * again)) }
+            initiator.contested = isLeaving ? [] : [carol]
+            #expect(!isHeard(&initiator, carol, 2 * again - 1), "it is the list's turn")
+            #expect(isHeard(&initiator, carol, 2 * again))
+        }
+    }
+
     @Test("No order of wishes and answers leaves two attempts, or a list changed under one", arguments: 0..<200)
     func orders(seed: Int) {
         var random = SeededRandom(seed: UInt64(seed) + 1)

@@ -23,8 +23,9 @@ package struct Initiator {
     package struct Missed: Equatable, Sendable {
         package let wanted: DeviceAddress
         package let onAir: DeviceAddress
-        /// It is the controller that would not: nothing is known of the peer.
-        package let isRefused: Bool
+        /// It is the controller that would not, and why: nothing is known of the peer.
+        package let refusal: HCIErrorCode?
+        package var isRefused: Bool { refusal != nil }
     }
 
     /// Whom an attempt is for.
@@ -51,12 +52,21 @@ package struct Initiator {
         let until: Instant
     }
 
+    /// Of a peer that could be connected to if it were its turn.
+    private struct Turn {
+        var heard: Instant
+        /// Which attempt was its last: 0 for none.
+        var attempt: UInt64 = 0
+    }
+
     /// How long a peer that was heard has to take the connection; afterwards the accept list has at least as long.
     package static let heardAttemptMilliseconds: UInt64 = 2_000
     /// The same for a contested peer, who has no other way to be connected.
     package static let contestedAttemptMilliseconds: UInt64 = 1_000
     /// A peer that was heard and took no connection is not tried again for so long: the others are.
     package static let heardAgainMilliseconds: UInt64 = 10_000
+    /// A peer that was heard within this keeps those waiting who have had their turn after its own.
+    package static let heardFreshMilliseconds: UInt64 = 1_000
     /// So many of those who were heard are connected to, or missed, one after the other; then it is the accept list's turn.
     /// Who replays an address and answers nothing would keep it from ever having one.
     package static let heardInARowMaximum = 8
@@ -72,7 +82,10 @@ package struct Initiator {
     /// Of those who are to be connected, connected or not, in whose name somebody answers who is not them
     /// (``ContestedPeers``): the accept list would find whoever advertises most. They are only ever connected when
     /// ``heard(_:at:now:)`` names them.
-    package var contested: Set<DeviceAddress> = []
+    package var contested: Set<DeviceAddress> = [] {
+        // What was learned of a peer by one way of finding it says nothing of the other.
+        didSet { for peer in contested.symmetricDifference(oldValue) { triedUntil[peer] = nil } }
+    }
     package private(set) var failure: HCIErrorCode?
 
     private let acceptListCapacity: Int
@@ -86,6 +99,9 @@ package struct Initiator {
     private var listTurnUntil: Instant?
     /// Of those who are wanted only: when they may be tried again.
     private var triedUntil: [DeviceAddress: Instant] = [:]
+    /// The same: in which order those who are heard are connected to.
+    private var turns: [DeviceAddress: Turn] = [:]
+    private var attempts: UInt64 = 0
     /// Where in `wanted` the accept list begins.
     private var listStart = 0
 
@@ -97,6 +113,7 @@ package struct Initiator {
         failure = nil
         if listable.count <= acceptListCapacity { listStart = 0 }
         triedUntil = triedUntil.filter { addresses.contains($0.key) }
+        turns = turns.filter { addresses.contains($0.key) }
         if let heard, !addresses.contains(heard.wanted) { self.heard = nil }
     }
 
@@ -161,7 +178,7 @@ package struct Initiator {
     private mutating func attemptFailed(_ status: HCIErrorCode) {
         if let tried = heardBeingTried {
             // It has a link to that address already, which is about to end.
-            pass(over: tried, isRefused: status != .connectionAlreadyExists)
+            pass(over: tried, refusal: status == .connectionAlreadyExists ? nil : status)
         } else {
             failure = status
         }
@@ -230,14 +247,36 @@ extension Initiator {
     /// Somebody can be connected to now, `onAir`, who may be wanted under that address or another. Whether they are, and
     /// ``next()`` has something else to do than before.
     package mutating func heard(_ address: DeviceAddress, at onAir: DeviceAddress, now: Instant) -> Bool {
-        guard needsScan, heard == nil, wanted.contains(address), onAir != address || !listed.contains(address)
+        guard needsScan, wanted.contains(address), onAir != address || !listed.contains(address),
+            !isResting(address, now)
         else { return false }
-        if let listTurnUntil, now < listTurnUntil { return false }
-        let isContested = contested.contains(address)
-        if !isContested, let tried = triedUntil[address], now < tried { return false }
-        let time = isContested ? Self.contestedAttemptMilliseconds : Self.heardAttemptMilliseconds
-        heard = Heard(wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: time))
+        // Also when it is not its turn now: then it keeps those from theirs who have had it more often.
+        turns[address, default: Turn(heard: now)].heard = now
+        guard heard == nil, !(listTurnUntil.map { now < $0 } ?? false), isItsTurn(address, now) else { return false }
+        attempts += 1
+        turns[address]?.attempt = attempts
+        heard = Heard(
+            wanted: address, onAir: onAir, until: now.advanced(byMilliseconds: attemptMilliseconds(address)))
         return true
+    }
+
+    /// A stranger who advertises in a contested peer's name, as often as he likes, keeps nobody else from being connected.
+    private func isItsTurn(_ address: DeviceAddress, _ now: Instant) -> Bool {
+        let own = turns[address]?.attempt ?? 0
+        return !turns.contains { other, turn in
+            turn.attempt < own && now.milliseconds(since: turn.heard) <= Self.heardFreshMilliseconds
+                && !isResting(other, now)
+        }
+    }
+
+    /// It was tried a short while ago. A contested peer has no other way to be connected.
+    private func isResting(_ address: DeviceAddress, _ now: Instant) -> Bool {
+        guard !contested.contains(address), let tried = triedUntil[address] else { return false }
+        return now < tried
+    }
+
+    private func attemptMilliseconds(_ address: DeviceAddress) -> UInt64 {
+        contested.contains(address) ? Self.contestedAttemptMilliseconds : Self.heardAttemptMilliseconds
     }
 
     /// Who of a contested peer's addresses was tried and made no link, each time once.
@@ -246,9 +285,9 @@ extension Initiator {
         return missed
     }
 
-    private mutating func note(missed tried: Heard, isRefused: Bool = false) {
+    private mutating func note(missed tried: Heard, refusal: HCIErrorCode? = nil) {
         guard contested.contains(tried.wanted) else { return }
-        missed = Missed(wanted: tried.wanted, onAir: tried.onAir, isRefused: isRefused)
+        missed = Missed(wanted: tried.wanted, onAir: tried.onAir, refusal: refusal)
     }
 
     /// When ``timerFired(now:)`` has something to do.
@@ -267,10 +306,11 @@ extension Initiator {
     }
 
     /// One who was heard had the time to take a connection: now it is the list's turn, and then the others'.
-    private mutating func pass(over tried: Heard, isRefused: Bool = false) {
+    private mutating func pass(over tried: Heard, refusal: HCIErrorCode? = nil) {
         heard = nil
-        note(missed: tried, isRefused: isRefused)
+        note(missed: tried, refusal: refusal)
         giveListItsTurn(after: tried)
+        guard !contested.contains(tried.wanted) else { return }
         triedUntil[tried.wanted] = tried.until.advanced(byMilliseconds: Self.heardAgainMilliseconds)
     }
 
@@ -278,7 +318,7 @@ extension Initiator {
         heardInARow = 0
         // Without anybody in the list its turn would be nobody's.
         guard !listed.isEmpty else { return }
-        listTurnUntil = tried.until.advanced(byMilliseconds: Self.heardAttemptMilliseconds)
+        listTurnUntil = tried.until.advanced(byMilliseconds: attemptMilliseconds(tried.wanted))
     }
 
     /// Nobody can be listened for: those who wait take their turn in the accept list.
