@@ -123,4 +123,131 @@ struct ContestedPeersTests {
         #expect(known.count == ContestedPeers.peersMaximum)
         #expect(!contested.peers.contains(place(0)) && contested.peers.contains(place(ContestedPeers.peersMaximum)))
     }
+
+    // MARK: Attacks with many addresses
+
+    /// Runs attempts until one is at `address`, which advertises every 100 ms, while `strangers` says who else is heard at
+    /// a millisecond. Each attempt lasts a second and comes to nothing. The number of attempts at others before it; nil
+    /// when there were more than there may be.
+    private func attempts(
+        before address: DeviceAddress, _ contested: Contested, _ strangers: (UInt64) -> [DeviceAddress]
+    ) -> Int? {
+        var count = 0
+        var attempt: (address: DeviceAddress, end: UInt64)?
+        for millisecond in 1...UInt64(ContestedPeers.attemptsMaximum + 2) * 2_000 {
+            if let over = attempt, over.end == millisecond {
+                contested.peers.lost(lock, at: over.address, now: after(millisecond))
+                attempt = nil
+            }
+            for heard in strangers(millisecond) + (millisecond % 100 == 0 ? [address] : []) {
+                guard isTried(contested, heard, millisecond), attempt == nil else { continue }
+                contested.peers.tried(lock)
+                if heard == address { return count }
+                count += 1
+                attempt = (heard, millisecond + 1_000)
+            }
+            if count > ContestedPeers.attemptsMaximum { return nil }
+        }
+        return nil
+    }
+
+    @Test(
+        "Attack: addresses that are heard once each, without end, keep one that goes on advertising waiting for one attempt"
+    )
+    func onceHeard() {
+        for isHome in [false, true] {
+            let contested = Contested()
+            if isHome { contested.peers.proven(lock, at: place(7)) }
+            contested.peers.lost(lock, at: place(7), now: start)
+            // It failed once, by chance; now there is always one that was never tried.
+            let before = attempts(before: place(7), contested) {
+                isHome || $0 % 20 == 0 ? [self.place(1_000 + Int($0))] : []
+            }
+            #expect(before == 1)
+        }
+    }
+
+    @Test(
+        "Attack: new addresses without end, each heard a few times, keep a new one that goes on waiting for a bounded time"
+    )
+    func neverTried() {
+        let contested = Contested()
+        contested.peers.lost(lock, at: place(1), now: start)
+        // One at a time, 20 ms apart for 200 ms.
+        let before = attempts(before: place(7), contested) { $0 % 20 == 0 ? [self.place(1_000 + Int($0 / 200))] : [] }
+        #expect(before.map { $0 <= ContestedPeers.attemptsMaximum } == true, "\(String(describing: before))")
+    }
+
+    @Test("Attack: as many addresses as are told apart, all of them steady: each has its turn within the bound")
+    func steady() {
+        let contested = Contested()
+        contested.peers.lost(lock, at: place(1), now: start)
+        contested.peers.lost(lock, at: place(7), now: start)
+        let others = (1..<ContestedPeers.addressesMaximum).map { place(100 + $0) }
+        let before = attempts(before: place(7), contested) { $0 % 20 == 0 ? others : [] }
+        #expect(before.map { $0 <= ContestedPeers.attemptsMaximum } == true, "\(String(describing: before))")
+    }
+
+    @Test("Attack: more addresses than are told apart: where the peer itself was met last has every third attempt")
+    func homeAmongMany() {
+        let contested = Contested()
+        contested.peers.proven(lock, at: place(7))
+        contested.peers.lost(lock, at: place(7), now: start)
+        let others = (0..<3 * ContestedPeers.addressesMaximum).map { place(100 + $0) }
+        for _ in 0..<3 {
+            let before = attempts(before: place(7), contested) { $0 % 20 == 0 ? others : [] }
+            #expect(before.map { $0 <= 2 } == true, "\(String(describing: before))")
+            contested.peers.lost(lock, at: place(7), now: start)
+        }
+    }
+
+    @Test(
+        "An address that was heard once keeps nobody waiting once its time is over, be there as many as are told apart")
+    func silent() {
+        let contested = Contested()
+        contested.peers.lost(lock, at: place(1), now: start)
+        #expect(isTried(contested, place(1), 299))
+        for number in 2..<ContestedPeers.addressesMaximum { _ = isTried(contested, place(100 + number), 300) }
+        #expect(!isTried(contested, place(1), 400))
+        #expect(isTried(contested, place(1), 301 + ContestedPeers.freshMilliseconds))
+    }
+
+    @Test("Where so many peers were met last is known; of one more, the one that was met longest ago is forgotten")
+    func homes() {
+        let contested = Contested()
+        func isHomeKnown(_ number: Int) -> Bool {
+            contested.peers.lost(place(number), at: place(1), now: start)
+            defer { contested.peers.giveUp(place(number)) }
+            func isTried(_ address: DeviceAddress) -> Bool {
+                contested.peers.heard(place(number), at: address, now: after(10)) { _ in false }
+            }
+            #expect(isTried(place(500 + number)))
+            return !isTried(place(2))
+        }
+        for number in 0..<ContestedPeers.knownPeersMaximum {
+            contested.peers.proven(place(number), at: place(500 + number))
+        }
+        contested.peers.proven(place(0), at: place(500))
+        #expect((0..<ContestedPeers.knownPeersMaximum).allSatisfy(isHomeKnown))
+        contested.peers.proven(place(400), at: place(900))
+        let known = (0..<ContestedPeers.knownPeersMaximum).filter(isHomeKnown)
+        #expect(known == [0] + (2..<ContestedPeers.knownPeersMaximum))
+        #expect(isHomeKnown(400))
+    }
+
+    @Test("A controller that cannot scan beside connecting contests nobody for a while, or until another one is there")
+    func paused() {
+        let contested = Contested()
+        contested.peers.lost(lock, at: place(1), now: start)
+        contested.peers.pause(now: start)
+        #expect(contested.peers.isEmpty)
+        contested.peers.lost(lock, at: place(1), now: after(ContestedPeers.lifeMilliseconds - 1))
+        #expect(contested.peers.isEmpty)
+        contested.peers.lost(lock, at: place(1), now: after(ContestedPeers.lifeMilliseconds))
+        #expect(contested.peers.contains(lock))
+        contested.peers.pause(now: start)
+        contested.peers.resume()
+        contested.peers.lost(lock, at: place(1), now: start)
+        #expect(contested.peers.contains(lock))
+    }
 }

@@ -22,6 +22,7 @@ extension Host {
         if advertisement.isConnectable, isToBeTried(address, at: onAir),
             initiator.heard(address, at: onAir, now: now)
         {
+            contestedPeers.tried(address)
             reconcile()
         }
         report(advertisement, of: address)
