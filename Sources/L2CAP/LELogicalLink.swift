@@ -25,13 +25,15 @@ package struct LELogicalLink: Sendable {
     /// Whether ``nextFrame(now:into:)`` has one.
     package var hasFrame: Bool { channels.hasFrame }
 
-    /// Takes what came on ``ChannelIdentifier/leSignalling``. `requirement` is that of a service which takes channels.
+    /// Takes what came on ``ChannelIdentifier/leSignalling``. `requirement` is that of a service which takes channels;
+    /// `takesUpdate` says whether a central gives valid parameters that its peer asks for.
     package mutating func receive(
-        signal payload: [UInt8], security: ChannelSecurity, requirement: (SPSM) -> ChannelRequirement?, now: Instant,
+        signal payload: [UInt8], security: ChannelSecurity, requirement: (SPSM) -> ChannelRequirement?,
+        takesUpdate: (ConnectionParameters) -> Bool = { _ in true }, now: Instant,
         into outputs: inout [LELogicalLinkOutput]
     ) {
         withSignalling(&outputs) {
-            $0.receive(payload, into: &$1)
+            $0.receive(payload, takesUpdate: takesUpdate, into: &$1)
         } command: { pdu, channels, identifiers, events in
             channels.receive(
                 pdu, security: security, requirement: requirement, now: now, &identifiers, into: &events)

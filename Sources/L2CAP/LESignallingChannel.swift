@@ -72,7 +72,10 @@ package struct LESignallingChannel: Sendable {
     }
 
     /// Takes a frame's payload. What cannot be answered, because it carries no usable identifier, is discarded.
-    package mutating func receive(_ payload: [UInt8], into outputs: inout [LESignallingOutput]) {
+    package mutating func receive(
+        _ payload: [UInt8], takesUpdate: (ConnectionParameters) -> Bool = { _ in true },
+        into outputs: inout [LESignallingOutput]
+    ) {
         guard let head = Head(payload) else { return }
         guard payload.count <= Self.mtu else {
             if !head.code.wantsNoAnswer {
@@ -84,7 +87,7 @@ package struct LESignallingChannel: Sendable {
             if !head.code.wantsNoAnswer { reject(.commandNotUnderstood, head.identifier, into: &outputs) }
             return
         }
-        receive(pdu, into: &outputs)
+        receive(pdu, takesUpdate, into: &outputs)
     }
 
     package mutating func timerFired(now: Instant, into outputs: inout [LESignallingOutput]) {
@@ -94,14 +97,18 @@ package struct LESignallingChannel: Sendable {
         }
     }
 
-    private mutating func receive(_ pdu: SignallingPDU, into outputs: inout [LESignallingOutput]) {
+    private mutating func receive(
+        _ pdu: SignallingPDU, _ takesUpdate: (ConnectionParameters) -> Bool,
+        into outputs: inout [LESignallingOutput]
+    ) {
         switch pdu.command {
         case .connectionParameterUpdateRequest(let parameters):
             guard role == .central else {
                 // Core 5.4, Vol 3, Part A, 4.20: a peripheral that gets it rejects it.
                 return reject(.commandNotUnderstood, pdu.identifier, into: &outputs)
             }
-            let result: ConnectionParameterUpdateResponse.Result = parameters.isValid ? .accepted : .rejected
+            let result: ConnectionParameterUpdateResponse.Result =
+                parameters.isValid && takesUpdate(parameters) ? .accepted : .rejected
             send(.connectionParameterUpdateResponse(.init(result: result)), pdu.identifier, into: &outputs)
             if result == .accepted { outputs.append(.updateConnection(parameters)) }
         case .connectionParameterUpdateResponse(let response):

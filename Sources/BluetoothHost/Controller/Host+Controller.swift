@@ -108,6 +108,7 @@ extension Host {
         scanner.reset()
         assembler = AdvertisementAssembler()
         initiator.reset(acceptListCapacity: 1)
+        contestedPeers.resume()
         controller.startOver()
     }
 }
@@ -225,7 +226,7 @@ extension Host {
         let asked = ConnectionParameters(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency,
             timeout: event.supervisionTimeout)
-        guard openLink(at: event.handle) != nil, asked.isValid else {
+        guard let link = openLink(at: event.handle), takes(asked, on: link) else {
             let refusal = HCILERemoteConnectionParameterRequestNegativeReply(
                 handle: event.handle, reason: .unacceptableConnectionParameters)
             return submit(refusal, for: .ignored)

@@ -27,7 +27,7 @@ extension Host {
         scanner.isHeld = mustRest
         scanner.wanted = wantedScan
         sendGAPCommands()
-        if gapRetryAt == nil, gapFailure != nil {
+        if gapRetryAt == nil, gapFailure != nil || (initiator.needsScan && contestedPeers.isPaused(now)) {
             gapRetryAt = now.advanced(byMilliseconds: Self.gapRetryMilliseconds)
         }
     }
@@ -65,7 +65,7 @@ extension Host {
     func retryGAP() {
         gapRetryAt = nil
         // A controller that cannot scan while it connects hears nobody whom its accept list has no room for.
-        if scanner.failure != nil { initiator.rotate() }
+        if scanner.failure != nil || contestedPeers.isPaused(now) { initiator.rotate() }
         ownAddress.retry()
         advertisingSets.retry()
         scanner.retry()
@@ -104,11 +104,12 @@ extension Host {
 
     /// What apps listen for, and whom the initiator must hear of: then nobody's second advertisement may be kept back, and
     /// without an app nothing is asked of the advertisers.
-    private var wantedScan: Scanner.Parameters? {
+    var wantedScan: Scanner.Parameters? {
         let scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
-        guard !scans.isEmpty || initiator.needsScan else { return nil }
+        let isForInitiator = initiator.needsScan && !contestedPeers.isPaused(now)
+        guard !scans.isEmpty || isForInitiator else { return nil }
         return Scanner.Parameters(
-            reportsDuplicates: initiator.needsScan || scans.contains { $0.allowDuplicates },
+            reportsDuplicates: isForInitiator || scans.contains { $0.allowDuplicates },
             isActive: scans.contains { !$0.isPassive }, generation: scanGeneration)
     }
 
@@ -145,10 +146,13 @@ extension Host {
             advertisingSets.completed(set, status)
             connectionRefused(status)
             announceAdvertising()
-        case .scanner: scanner.completed(status)
+        case .scanner:
+            scanner.completed(status)
+            noteRefusedScan()
         case .initiator:
             initiator.completed(status)
             noteMissedAttempt()
+            noteRefusedAttempt()
         case .bringUp, .link, .rejectLink, .ignored: break
         }
         reconcile()

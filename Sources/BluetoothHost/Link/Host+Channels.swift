@@ -106,7 +106,8 @@ extension Host {
         withLogicalLink(link) { logical, outputs in
             logical.receive(
                 signal: payload, security: link.channelSecurity,
-                requirement: { publishedChannels[$0]?.requirement }, now: now, into: &outputs)
+                requirement: { publishedChannels[$0]?.requirement }, takesUpdate: { takes($0, on: link) }, now: now,
+                into: &outputs)
         }
     }
 

@@ -33,7 +33,9 @@ extension Host {
     package func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
         guard let link = links[link], !link.isDisconnecting, preferred.parameters.isValid else { return false }
         switch link.role {
-        case .central: updateConnection(link, preferred.parameters)
+        case .central:
+            link.isBrief = false
+            updateConnection(link, preferred.parameters)
         case .peripheral: negotiate(link) { $0.want(preferred.parameters, now: now) }
         }
         return true

@@ -86,6 +86,7 @@ extension Host {
             // Taken back, or come by itself, while this link was on its way.
             let waiting = waiting(for: link)
             guard !waiting.isEmpty else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
+            link.isBrief = facts.parameters.supervisionTimeout < configuration.supervisionTimeout
             link.users = Set(waiting)
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
@@ -146,7 +147,10 @@ extension Host {
 
     func disconnect(_ link: Link, reason: HCIErrorCode) {
         guard links[link.id] != nil else { return }
+        link.isEndedHere = true
         happened(.disconnect, at: link.handle, reason: reason)
+        // Its end may take as long as its other end is silent: the peer itself is looked for at once.
+        if links[link.id] != nil { noteContest(over: link) }
     }
 
     /// A link as it is now; nil once it is gone.
@@ -260,7 +264,10 @@ extension Host {
 
     func connectionUpdateEnded(_ link: Link) {
         link.isUpdatingConnection = false
-        guard let next = link.waitingConnectionUpdate else { return }
+        guard let next = link.waitingConnectionUpdate else {
+            if link.isProven { inquire(link) }
+            return
+        }
         link.waitingConnectionUpdate = nil
         updateConnection(link, next)
     }

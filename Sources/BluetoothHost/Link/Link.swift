@@ -30,6 +30,10 @@ final class Link {
     var hasAskedForProof = false
     /// An app has seen, by other means than encryption, that the peer is who it says.
     var isVouched = false
+    /// It has counted as one that a stranger may have had, once.
+    var isContestNoted = false
+    /// As central: a supervision timeout that is shorter than the operator's, in case that somebody else is there.
+    var isBrief = false
     /// An app waits for the peer in whose name a central made this link: until when it has to prove that it is that peer.
     var proofDeadline: Instant?
     var security = LinkSecurity.open
@@ -61,6 +65,8 @@ final class Link {
     var facts: LinkFacts
     /// This side asked for the disconnection, or the link is gone: nothing more is read from it, or asked of it.
     var isDisconnecting: Bool { lifecycle.state != .open }
+    /// This side asked for the disconnection before the link was gone.
+    var isEndedHere = false
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
     /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of

@@ -13,7 +13,9 @@ extension Host {
     package func encrypt(_ peer: PeerIdentifier) {
         guard let link = clientLink(peer) else { return }
         switch link.role {
-        case .central: encrypt(link)
+        case .central:
+            if let identity = link.identity { contestedPeers.proofAsked(of: identity.address) }
+            encrypt(link)
         case .peripheral:
             guard !link.security.encrypted else { return }
             if !awaitCentral(link, level: 0) { tellSecurity(link, .pairing(.notPossibleNow)) }
@@ -114,7 +116,9 @@ extension Host {
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)
-        inquire(link)
+        lengthen(link)
+        // One procedure of the link layer at a time.
+        if !link.isUpdatingConnection { inquire(link) }
     }
 
     private func securityChanged(_ link: Link, _ error: HostError?) {
