@@ -30,14 +30,14 @@ extension Host {
     /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
     package func unregister(_ manager: ManagerID) {
         guard let slot = managers.remove(manager) else { return }
-        advertisingAwaited[manager] = nil
+        tellGAP(.advertisingWithdrawn(manager))
         releaseChannels(of: manager)
         guard !ledger.outlivesManager(slot.owner) else { return }
         for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
         noteLimitedDeadline()
         for link in linksInOrder where link.users.remove(slot.owner) != nil { endUnwanted(link) }
-        reconcile()
+        wishesChanged()
     }
 
     package func makeTimer() -> TimerToken { timers.makeToken() }
@@ -53,11 +53,8 @@ extension Host {
         func consider(_ instant: Instant?) { earliest = Instant.earliest(earliest, instant) }
         consider(controller.deadline)
         consider(recovery.deadline)
-        consider(gapRetryAt)
-        consider(addressDeadline)
+        consider(gap.deadline)
         consider(limitedDeadline)
-        consider(initiator.deadline)
-        consider(contestedPeers.deadline)
         for link in linksInOrder {
             consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
@@ -79,24 +76,8 @@ extension Host {
         for fire in timers.takeDue(now) { fire(now) }
         controllerTimerFired()
         withRecovery(.timerFired)
-        if let due = addressDeadline, due <= now { reconcile() }
-        if let due = limitedDeadline, due <= now {
-            endLimitedModes()
-            reconcile()
-        }
-        if let due = gapRetryAt, due <= now {
-            retryGAP()
-            reconcile()
-        }
-        if let due = initiator.deadline, due <= now {
-            initiator.timerFired(now: now)
-            noteMissedAttempt()
-            reconcile()
-        }
-        if let due = contestedPeers.deadline, due <= now {
-            contestedPeers.expire(now: now)
-            reconcile()
-        }
+        tellGAP(.timerFired)
+        if let due = limitedDeadline, due <= now { wishesChanged() }
         for link in linksInOrder { timerFired(link) }
         dropStandingLinks()
         endOverdueLinks()

@@ -38,17 +38,7 @@ package final class Host {
     var state = HostState.unknown
     var controller: Controller
     var recovery = ControllerRecovery()
-    var commands: GAPCommands
-    var ownAddress: OwnAddress
-    var privateAddress: PrivateAddress
-    var resolvingList = ResolvingList(capacity: 0)
-    var advertisingSets = AdvertisingSets<RestorationLedger.Owner>(count: 1)
-    var scanner = Scanner()
-    var initiator = Initiator(acceptListCapacity: 1)
-    var contestedPeers = ContestedPeers()
-    var assembler = AdvertisementAssembler()
-    /// Counts the scans that apps have begun.
-    var scanGeneration = 0
+    var gap: GAP
 
     var links: [LinkID: Link] = [:]
     /// In the order in which they were made.
@@ -76,12 +66,8 @@ package final class Host {
     var pairingWindowNumber = 0
     /// Failed attempts in the window that stands.
     var pairingFailures = 0
-    /// How often each manager has asked to advertise and not heard of it yet.
-    var advertisingAwaited: [ManagerID: Int] = [:]
     /// When the first limited discoverable mode ends.
     var limitedDeadline: Instant?
-    /// When what the controller refused is asked of it again.
-    var gapRetryAt: Instant?
     /// What the next PDU is sent for, where its completion matters.
     var sendPurpose: SendPurpose?
     /// Later than this the next PDU must not leave.
@@ -122,12 +108,7 @@ package final class Host {
         peers = PeerDirectory(snapshot.peers)
         ledger = RestorationLedger(snapshot.restorations)
         controller = Controller()
-        commands = GAPCommands(
-            family: .legacy, advertisingInterval: configuration.advertisingInterval,
-            connectionInterval: configuration.connectionInterval, supervisionTimeout: configuration.supervisionTimeout)
-        ownAddress = OwnAddress(wanted: identity.address.address)
-        privateAddress = PrivateAddress(
-            irk: identity.irk, lifeMilliseconds: configuration.privateAddressLifeMilliseconds)
+        gap = GAP(configuration, identity: identity)
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
         noteLimitedDeadline()
@@ -209,11 +190,14 @@ extension Host {
         try due.forEach(clock: clock, late: { tooLate($0) }, perform)
     }
 
-    /// Says what the inputs of this iteration left to be said. Call it before the commit.
-    package func endIteration() { deliverAnswers() }
+    /// Delivers deferred completions, and tells GAP what this iteration has changed. Call it before the commit.
+    package func endIteration() {
+        deliverAnswers()
+        settleGAP()
+    }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
-    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || hasFacts }
+    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || gap.isUnsettled || hasFacts }
 
     /// Whether anything waits for a commit.
     package var hasFacts: Bool { participants.contains { $0.hasPending } }

@@ -128,7 +128,7 @@ import VirtualRadio
         impostor.run(Host.proofMilliseconds - 1_000)
         #expect(impostor.handle != nil && client.link == nil && home.isWaiting)
         let attempts = home.node.connectionAttempts(since: asked)
-        let tries = generation == .core40 ? Int(Host.proofMilliseconds / Host.gapRetryMilliseconds) - 1 : 0
+        let tries = generation == .core40 ? Int(Host.proofMilliseconds / GAP.retryMilliseconds) - 1 : 0
         #expect(attempts == tries, "again, and not without a pause")
         #expect(impostor.run(2_000) { impostor.handle == nil })
         #expect(home.world.run(forMilliseconds: 10_000) { client.link != nil })

@@ -10,8 +10,8 @@ import SecurityManager
 
 extension Host {
     package func startScan(_ manager: ManagerID, _ scan: ScanRecord) {
-        scanGeneration += 1
         change(scan, of: manager)
+        tellGAP(.scanBegun)
     }
 
     package func stopScan(_ manager: ManagerID) { change(nil, of: manager) }
@@ -19,7 +19,7 @@ extension Host {
     private func change(_ scan: ScanRecord?, of manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         withLedger { $0.scan(owner, scan, &$1) }
-        reconcile()
+        wishesChanged()
     }
 
     /// Connects whenever the peer comes near, however long that takes; kept until it is cancelled or the link that came of
@@ -37,7 +37,7 @@ extension Host {
             link.users.insert(slot.owner)
             slot.central?.connected(link.info)
         } else {
-            reconcile()
+            wishesChanged()
             for link in linksInOrder where link.peer == peer { serveWaiting(link) }
         }
     }
@@ -54,7 +54,7 @@ extension Host {
             endUnwanted(link)
         }
         slot.central?.disconnected(peer, error: nil)
-        reconcile()
+        wishesChanged()
     }
 
     /// A link that no manager wants any more ends; one that the peer made is the peer's.

@@ -22,7 +22,7 @@ extension Host {
         link.users = Set(waiting)
         link.proofDeadline = nil
         tellConnected(link)
-        reconcile()
+        wishesChanged()
     }
 
     func tellConnected(_ link: Link) {

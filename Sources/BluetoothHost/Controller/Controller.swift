@@ -5,11 +5,7 @@ import L2CAP
 /// What a command was sent for: its answer goes there.
 enum CommandPurpose {
     case bringUp
-    case ownAddress
-    case resolvingList
-    case advertiser(LEAdvertisingHandle)
-    case scanner
-    case initiator
+    case gap(GAP.Machine)
     case link(LinkID, LinkCommand)
     /// Ends a link that this side has no room for.
     case rejectLink(ConnectionHandle)

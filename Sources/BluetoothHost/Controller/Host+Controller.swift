@@ -99,16 +99,9 @@ extension Host {
     /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
     private func startOver() {
         setState(.resetting)
+        tellGAP(.controllerLost)
         for link in linksInOrder { closed(link, reason: .hardwareFailure) }
         rejectedLinks = [:]
-        gapRetryAt = nil
-        ownAddress.reset()
-        resolvingList.reset(capacity: 0)
-        advertisingSets.reset(count: 1)
-        scanner.reset()
-        assembler = AdvertisementAssembler()
-        initiator.reset(acceptListCapacity: 1)
-        contestedPeers.resume()
         controller.startOver()
     }
 }
@@ -125,7 +118,7 @@ extension Host {
         case .disconnectionComplete(let event):
             happened(
                 event.status == .success ? .disconnected : .notDisconnected, at: event.handle, reason: event.reason)
-            reconcile()
+            wishesChanged()
         case .encryptionChange(let event):
             guard let link = openLink(at: event.handle) else { return }
             encryptionChanged(link, event.status, isOn: event.encryptionEnabled != .off)
@@ -262,7 +255,7 @@ extension Host {
         guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {
         case .bringUp: bringUpAnswered(completion, status)
-        case .ownAddress, .resolvingList, .advertiser, .scanner, .initiator: completedGAP(purpose, status)
+        case .gap(let machine): tellGAP(.answered(machine, status))
         case .link(let id, let command):
             if let link = links[id] { answered(link, command, status, completion) }
         case .rejectLink(let handle): disconnectAnswered(status, at: handle)
@@ -318,15 +311,10 @@ extension Host {
             let buffers = ACLBuffers(packetOctets: facts.aclDataPacketLength, packetCount: facts.aclDataPacketCount)
         else { return setState(.unsupported) }
         controller.acl = ACLSendQueue(buffers)
-        commands.family = facts.commandFamily
-        resolvingList.reset(capacity: facts.usableResolvingListCapacity)
-        advertisingSets.reset(count: facts.advertisingSetCount)
-        initiator.reset(acceptListCapacity: facts.acceptListCapacity)
+        tellGAP(.controllerReady(facts))
         withRecovery(.cameUp)
         // What is restored runs before an app hears that it may ask for anything.
-        state = .poweredOn
-        reconcile()
-        state = .resetting
+        settleGAP()
         setState(.poweredOn)
     }
 }

@@ -103,6 +103,11 @@ package struct AdvertisingSets<Owner: Hashable> {
         return slots[index].advertiser.address
     }
 
+    /// The address that the controller was told for a set; nil where sets have none of their own.
+    package func address(of handle: LEAdvertisingHandle) -> DeviceAddress? {
+        index(of: handle).flatMap { slots[$0].advertiser.address }
+    }
+
     /// The only set on the air that takes connections, if there is just one: then it is the one that a connection to us was
     /// made through.
     package var onlyConnectable: LEAdvertisingHandle? {

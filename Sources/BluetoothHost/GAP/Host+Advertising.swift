@@ -16,16 +16,13 @@ extension Host {
         var record = record
         record.limitedUntil = record.discoverability == .limited ? limitedFromNow : nil
         advertise(record, for: slot.owner)
-        advertisingAwaited[manager, default: 0] += 1
-        reconcile()
-        announceAdvertising()
+        tellGAP(.advertisingAsked(manager, slot.owner))
     }
 
     package func stopAdvertising(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         advertise(nil, for: owner)
-        advertisingAwaited[manager] = nil
-        reconcile()
+        tellGAP(.advertisingWithdrawn(manager))
     }
 
     package func isAdvertising(_ manager: ManagerID) -> Bool { advertising(of: manager) != nil }

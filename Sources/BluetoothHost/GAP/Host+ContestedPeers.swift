@@ -17,49 +17,12 @@ extension Host {
             !link.isContestNoted, isProofWanted(on: link)
         else { return }
         link.isContestNoted = true
-        contestedPeers.lost(identity.address, at: link.address, now: now)
+        tellGAP(.unproven(peer: identity.address, at: link.address))
     }
 
     private func isProofWanted(on link: Link) -> Bool {
         guard !link.hasAskedForProof, let identity = link.identity else { return link.hasAskedForProof }
-        return !link.isEndedHere && contestedPeers.isProofExpected(of: identity.address)
-    }
-
-    /// The attempt to connect to one who was heard has ended.
-    func noteMissedAttempt() {
-        guard let missed = initiator.takeMissed() else { return }
-        switch missed.refusal {
-        case nil: contestedPeers.lost(missed.wanted, at: missed.onAir, now: now)
-        // A controller that does not connect while it scans: the next contest would end like this one.
-        case .commandDisallowed: contestedPeers.pause(now: now)
-        default: contestedPeers.giveUp(missed.wanted)
-        }
-    }
-
-    /// The scan that tells contested peers' addresses apart was refused, perhaps because of the standing attempt. Without it
-    /// nobody would connect to them.
-    func noteRefusedScan() {
-        if scanner.failure != nil, !initiator.contested.isEmpty { contestedPeers.pause(now: now) }
-    }
-
-    /// The same the other way round: the standing attempt was refused, perhaps because of the scan. Nobody at all would be
-    /// connected to.
-    func noteRefusedAttempt() {
-        guard initiator.failure == .commandDisallowed, scanner.isEnabled, initiator.needsScan else { return }
-        contestedPeers.pause(now: now)
-        // With an app's scan in its way it would be refused again.
-        if wantedScan == nil { initiator.retry() }
-    }
-
-    /// Whether a peer's addresses are told apart, which takes a scan: without one the controller's lists find who they find.
-    func isTold(_ address: DeviceAddress) -> Bool { scanner.failure == nil && contestedPeers.contains(address) }
-
-    /// Whether an advertisement from `onAir` in the name of `address` is one to connect to.
-    func isToBeTried(_ address: DeviceAddress, at onAir: DeviceAddress) -> Bool {
-        guard !contestedPeers.isEmpty, initiator.contested.contains(address) else { return true }
-        return contestedPeers.heard(address, at: onAir, now: now) { place in
-            linksInOrder.contains { $0.address == place }
-        }
+        return !link.isEndedHere && gap.contestedPeers.isProofExpected(of: identity.address)
     }
 
     /// A link that a stranger may have is given up soon after it falls silent; the peer's own has the time that the operator
@@ -85,16 +48,11 @@ extension Host {
             return true
         }
         let isProofWanted =
-            link.isBrief || link.hasAskedForProof || contestedPeers.isProofExpected(of: identity.address)
+            link.isBrief || link.hasAskedForProof || gap.contestedPeers.isProofExpected(of: identity.address)
         return asked.timeout
             <= (isProofWanted ? link.facts.parameters.supervisionTimeout : Self.unprovenSupervisionTimeout)
     }
 
     /// What a bonded peer gets that nobody has asked to prove itself, in units of 10 ms.
     static let unprovenSupervisionTimeout: UInt16 = 600
-
-    func isContestedAndEnding(_ link: Link) -> Bool {
-        guard link.isDisconnecting, let identity = link.identity else { return false }
-        return contestedPeers.contains(identity.address)
-    }
 }

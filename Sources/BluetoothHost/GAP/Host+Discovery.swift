@@ -10,7 +10,7 @@ extension Host {
     }
 
     func received(_ event: HCILEExtendedAdvertisingReport) {
-        for report in event.reports { assembler.receive(report).map(heard) }
+        for report in event.reports { gap.assemble(report).map(heard) }
     }
 
     private func heard(_ advertisement: HeardAdvertisement) {
@@ -18,13 +18,7 @@ extension Host {
         // A bonded peer's private address is the peer's.
         var address = onAir
         if case .bonded(let identity) = bondBook.resolve(onAir) { address = identity.address }
-        // Nearly every advertisement changes nothing, and costs nothing more then.
-        if advertisement.isConnectable, isToBeTried(address, at: onAir),
-            initiator.heard(address, at: onAir, now: now)
-        {
-            contestedPeers.tried(address)
-            reconcile()
-        }
+        if advertisement.isConnectable { tellGAP(.heard(peer: address, onAir: onAir)) }
         report(advertisement, of: address)
     }
 

@@ -1,80 +1,75 @@
 import BluetoothCore
+import BluetoothCrypto
 import HCI
 import SecurityManager
 
-// MARK: Advertising, scanning and connecting, as the managers together want them
+// MARK: What the host's other values have to do with GAP
 
 extension Host {
-    /// Compares what is wanted with what the controller does, and sends what brings them closer.
-    func reconcile() {
-        guard state == .poweredOn else { return }
-        endLimitedModes()
-        ownAddress.wanted = addressForAir
-        let pending = pendingConnections
-        contestedPeers.expire(now: now)
-        wantResolved(pending)
-        let isUnresolved = resolvingList.mustRest
-        let mustRest = ownAddress.mustRest || isUnresolved
-        advertisingSets.want(advertisingWishes)
-        advertisingSets.isHeld = isUnresolved || (mustRest && commands.family == .legacy)
-        advertisingSets.isFull = isFull
-        advertisingSets.ownAddress = commands.family == .extended ? ownAddress.wanted : nil
-        initiator.isHeld = mustRest
-        initiator.contested = contestedPeers.isEmpty ? [] : Set(pending.lazy.map(\.address).filter(isTold))
-        initiator.want(isFull ? [] : unconnected(of: pending))
-        initiator.privatePeers = privatePeers(among: initiator.wanted)
-        initiator.resolvedPeers = resolvingList.resolved
-        scanner.isHeld = mustRest
-        scanner.wanted = wantedScan
-        sendGAPCommands()
-        if gapRetryAt == nil, gapFailure != nil || (initiator.needsScan && contestedPeers.isPaused(now)) {
-            gapRetryAt = now.advanced(byMilliseconds: Self.gapRetryMilliseconds)
-        }
+    /// One event for GAP, and what follows from it for others.
+    func tellGAP(_ event: GAP.Event) {
+        var outputs: [GAP.Output] = []
+        gap.handle(event, now: now, into: &outputs)
+        perform(outputs)
     }
 
-    /// The machines go their ways side by side, each one command at a time, since its next one builds on what became of
-    /// the last; the command queue sends as many at once as the controller takes.
-    private func sendGAPCommands() {
-        let isQuiet = scanner.isAtRest && initiator.isAtRest
-        let isUnused = isQuiet && (commands.family == .extended || advertisingSets.isAtRest)
-        if let address = ownAddress.next(isUnused: isUnused) {
-            submit(HCILESetRandomAddress(address: address.bits), for: .ownAddress)
-        }
-        if let action = resolvingList.next(isUnused: isQuiet && advertisingSets.isAtRest) {
-            submit(commands.command(for: action), for: .resolvingList)
-        }
-        while let (set, action) = advertisingSets.next() {
-            if let command = commands.command(for: action, of: set) {
-                submit(command, for: .advertiser(set))
-            } else {
-                advertisingSets.completed(set, .success)
+    /// Something that ``GAP/Wishes`` is made of has changed. GAP hears of all such changes together, once an iteration.
+    func wishesChanged() { tellGAP(.wishesChanged) }
+
+    /// Brings the controller closer to what is wanted now. On disk what is wanted changes before it does on the air.
+    func settleGAP() {
+        guard gap.isUnsettled else { return }
+        endLimitedModes()
+        var outputs: [GAP.Output] = []
+        gap.settle(wishes, now: now, random: &random, into: &outputs)
+        perform(outputs)
+    }
+
+    private func perform(_ outputs: [GAP.Output]) {
+        for output in outputs {
+            switch output {
+            case .command(let command, let machine): submit(command, for: .gap(machine))
+            case .advertisingAnswered(let status): connectionRefused(status)
+            case .advertisingStarted(let manager, let times, let error):
+                for _ in 0..<times { managers[manager]?.peripheral?.advertisingStarted(error: error) }
             }
         }
-        if let action = scanner.next() { submit(commands.command(for: action), for: .scanner) }
-        if let action = initiator.next() { submit(commands.command(for: action), for: .initiator) }
     }
 
-    private var gapFailure: HCIErrorCode? {
-        ownAddress.failure ?? advertisingSets.failure ?? scanner.failure ?? initiator.failure
+    /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
+    package var addressOnAir: DeviceAddress? { state == .poweredOn ? gap.ownAddress.told : nil }
+
+    /// A set of ours has ended, because somebody connected to it.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.7.65.18 (LE Advertising Set Terminated event)
+    func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
+        let address = gap.advertisingSets.address(of: event.advertisingHandle)
+        tellGAP(.setTerminated(event.advertisingHandle))
+        if event.status == .success, let address, let link = link(at: event.handle), link.role == .peripheral {
+            connected(link, at: address)
+        }
+    }
+}
+
+// MARK: What is wanted
+
+extension Host {
+    private var wishes: GAP.Wishes {
+        var wishes = GAP.Wishes()
+        wishes.identity = identity.address.address
+        wishes.showsIdentity = !configuration.privacy || pairingWindow != nil || !bondBook.hasBonds
+        wishes.advertisements = advertisements
+        wishes.scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
+        wishes.connections = wantedConnections
+        wishes.resolvable = gap.resolvingList.identities.compactMap { resolvingEntry(of: $0.address) }
+        wishes.isFull = isFull
+        wishes.addressesWithLinks = Set(linksInOrder.lazy.map(\.address))
+        return wishes
     }
 
-    /// What the controller refused is asked again after this long: a lock that no longer advertises, and a connection that
-    /// waits for ever, are worth more than a quiet controller.
-    static let gapRetryMilliseconds: UInt64 = 5_000
-
-    func retryGAP() {
-        gapRetryAt = nil
-        // A controller that cannot scan while it connects hears nobody whom its accept list has no room for.
-        if scanner.failure != nil || contestedPeers.isPaused(now) { initiator.rotate() }
-        ownAddress.retry()
-        advertisingSets.retry()
-        scanner.retry()
-        initiator.retry()
-    }
-
-    /// Each manager's advertisement as every scanner understands it, the manager that was first going first; behind them,
-    /// where the controller has room, those that are longer than such a one in full.
-    private var advertisingWishes: [AdvertisingSets<RestorationLedger.Owner>.Wish] {
+    /// Each manager's advertisement as every scanner understands it; behind them, where the controller has room, those that
+    /// are longer than such a one in full.
+    private var advertisements: [AdvertisingSets<RestorationLedger.Owner>.Wish] {
         let records = ledger.owners(of: .peripheral).compactMap { owner in
             ledger.record(owner).advertising.map { (owner: owner, record: $0) }
         }
@@ -90,82 +85,34 @@ extension Host {
             }
     }
 
-    /// Answers those who asked to advertise, once for each time, when what they asked for is on the air or was refused.
-    func announceAdvertising() {
-        for (manager, times) in advertisingAwaited.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard let owner = managers[manager]?.owner, let advertiser = advertisingSets.advertiser(of: owner),
-                advertiser.failure != nil || advertiser.isOnAir
-            else { continue }
-            let error = advertiser.failure.map(HostError.connectionFailed)
-            advertisingAwaited[manager] = nil
-            for _ in 0..<times { managers[manager]?.peripheral?.advertisingStarted(error: error) }
-        }
-    }
-
-    /// What apps listen for, and whom the initiator must hear of: then nobody's second advertisement may be kept back, and
-    /// without an app nothing is asked of the advertisers.
-    var wantedScan: Scanner.Parameters? {
-        let scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
-        let isForInitiator = initiator.needsScan && !contestedPeers.isPaused(now)
-        guard !scans.isEmpty || isForInitiator else { return nil }
-        return Scanner.Parameters(
-            reportsDuplicates: isForInitiator || scans.contains { $0.allowDuplicates },
-            isActive: scans.contains { !$0.isPassive }, generation: scanGeneration)
-    }
-
-    /// Whoever is to be connected, whether they are or not.
-    private var pendingConnections: [(peer: PeerIdentifier, address: DeviceAddress)] {
+    private var wantedConnections: [GAP.Wishes.Connection] {
         var found: Set<PeerIdentifier> = []
         return ledger.owners(of: .central).flatMap { ledger.record($0).pendingConnections }.compactMap { pending in
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
-            return (pending.peer, address)
+            return GAP.Wishes.Connection(
+                address: address, isPrivate: !resolvingKeys(of: address).isEmpty,
+                resolving: resolvingEntry(of: address), link: linkAsClient(of: pending.peer))
         }
     }
 
-    private func unconnected(of pending: [(peer: PeerIdentifier, address: DeviceAddress)]) -> [DeviceAddress] {
-        // A stranger's link that is on its way out does not keep its peer waiting, who is at another address.
-        let connected = Set(links.values.lazy.filter { $0.isClient && !self.isContestedAndEnding($0) }.map(\.peer))
-        var found: Set<DeviceAddress> = []
-        return pending.filter { !connected.contains($0.peer) }.map(\.address).filter { found.insert($0).inserted }
+    private func linkAsClient(of peer: PeerIdentifier) -> GAP.Wishes.Connection.Link {
+        let links = linksInOrder.filter { $0.peer == peer && $0.isClient }
+        if links.contains(where: { !$0.isDisconnecting }) { return .standing }
+        // Only a link in a bonded peer's name can be a stranger's.
+        return links.isEmpty ? .none : links.allSatisfy { $0.identity != nil } ? .ending : .standing
     }
 
-    /// The controller resolves those who are to be connected: also while they are, since the list is changed with nobody on
-    /// the air, and links come and go. But for those who are contested: the host tells their addresses apart.
-    private func wantResolved(_ pending: [(peer: PeerIdentifier, address: DeviceAddress)]) {
-        resolvingList.want(
-            pending.compactMap { isTold($0.address) ? nil : resolvingEntry(of: $0.address) }
-        ) { !isTold($0.identity.address) && resolvingEntry(of: $0.identity.address) == $0 }
-    }
-
-    /// The command of a GAP machine was answered.
-    func completedGAP(_ purpose: CommandPurpose, _ status: HCIErrorCode) {
-        switch purpose {
-        case .ownAddress: ownAddress.completed(status)
-        case .resolvingList: resolvingList.completed(status)
-        case .advertiser(let set):
-            advertisingSets.completed(set, status)
-            connectionRefused(status)
-            announceAdvertising()
-        case .scanner:
-            scanner.completed(status)
-            noteRefusedScan()
-        case .initiator:
-            initiator.completed(status)
-            noteMissedAttempt()
-            noteRefusedAttempt()
-        case .bringUp, .link, .rejectLink, .ignored: break
+    /// nil for whoever is no bonded peer, or has given no key. A list holds one key of an identity (7.8.38): a peer that gave
+    /// another with each of two bonds, since it may have kept either, is in none, and is listened for.
+    private func resolvingEntry(of address: DeviceAddress) -> ResolvingList.Entry? {
+        let irks = resolvingKeys(of: address)
+        guard let identity = IdentityAddress(address), let irk = irks.first, irks.allSatisfy({ $0 == irk }) else {
+            return nil
         }
-        reconcile()
+        return ResolvingList.Entry(identity: identity, irk: irk)
     }
 
-    /// A set of ours has ended, because somebody connected to it.
-    ///
-    /// Core 5.4, Vol 4, Part E, 7.7.65.18 (LE Advertising Set Terminated event)
-    func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
-        let address = advertisingSets.stopped(event.advertisingHandle)
-        if event.status == .success, let address, let link = link(at: event.handle), link.role == .peripheral {
-            connected(link, at: address)
-        }
-        reconcile()
+    private func resolvingKeys(of address: DeviceAddress) -> [Secret] {
+        IdentityAddress(address).map { bondBook.bonds(with: $0).compactMap(\.peerIRK) } ?? []
     }
 }

@@ -60,6 +60,9 @@ package struct ResolvingList {
         }
     }
 
+    /// Who is in the controller's list, resolved or not.
+    package var identities: [IdentityAddress] { told.map(\.entry.identity) }
+
     /// Whoever is on the air leaves it.
     package var mustRest: Bool { missing() != nil }
 

@@ -24,7 +24,7 @@ extension Host {
         let wasRejected = rejectedLinks[handle] != nil
         rejectedLinks[handle] = lifecycle.isRejected ? lifecycle : nil
         // The controller may have refused to advertise while it still had this one.
-        if wasRejected, !lifecycle.isRejected { retryGAP() }
+        if wasRejected, !lifecycle.isRejected { tellGAP(.roomMade) }
         for output in outputs {
             switch output {
             case .fault: faults += 1
@@ -45,7 +45,7 @@ extension Host {
         case .success: break
         case .unknownConnectionIdentifier:
             happened(.disconnectNotKnown, at: handle, reason: .connectionTerminatedByLocalHost)
-            reconcile()
+            wishesChanged()
         default: happened(.disconnectRefused, at: handle)
         }
     }

@@ -26,19 +26,10 @@ extension Host {
     ) {
         // Directed advertising, which ends with 0x3C, is nothing that this host does. The other parameters of a failure mean
         // nothing, the role among them.
-        guard status == .success else {
-            initiator.connectionComplete(status)
-            noteMissedAttempt()
-            return reconcile()
-        }
+        guard status == .success else { return tellGAP(.linkFailed(status)) }
         guard let role = LinkRole(role) else { return faults += 1 }
-        var own = ownAddress.told ?? ownAddress.wanted
-        switch role {
-        case .central: initiator.connectionComplete()
-        // With several sets on the air, the one that it was says so itself.
-        case .peripheral:
-            if let set = advertisingSets.onlyConnectable { own = advertisingSets.stopped(set) ?? own }
-        }
+        let own = gap.ownAddress(of: role)
+        tellGAP(.linkMade(role))
         // A link that the handle still stands for here is not there any more: it takes no slot.
         let isReplaced = link(at: handle) != nil
         if let address = peerAddress, hasSlot(for: address, role, isReplaced: isReplaced) {
@@ -47,7 +38,6 @@ extension Host {
         } else {
             happened(.connectedWithoutSlot, at: handle, reason: .remoteDeviceTerminatedLowResources)
         }
-        reconcile()
     }
 
     private func opened(
@@ -142,7 +132,7 @@ extension Host {
         }
         announceRoom()
         // What was refused for want of a slot in the controller may go now.
-        retryGAP()
+        tellGAP(.roomMade)
     }
 
     func disconnect(_ link: Link, reason: HCIErrorCode) {

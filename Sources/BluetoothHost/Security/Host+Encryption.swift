@@ -14,7 +14,7 @@ extension Host {
         guard let link = clientLink(peer) else { return }
         switch link.role {
         case .central:
-            if let identity = link.identity { contestedPeers.proofAsked(of: identity.address) }
+            if let identity = link.identity { tellGAP(.proofAsked(of: identity.address)) }
             encrypt(link)
         case .peripheral:
             guard !link.security.encrypted else { return }
@@ -105,7 +105,7 @@ extension Host {
         link.bond = bond.id
         link.isProven = true
         if link.role == .central, let identity = link.identity {
-            contestedPeers.proven(identity.address, at: link.address)
+            tellGAP(.proven(peer: identity.address, at: link.address))
         }
         controller.acl?.setStanding(.proven, of: link.handle)
         link.security = LinkSecurity(

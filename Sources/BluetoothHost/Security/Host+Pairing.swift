@@ -19,7 +19,7 @@ extension Host {
         pairingWindow = window
         pairingFailures = 0
         rearm()
-        reconcile()
+        wishesChanged()
     }
 
     /// Attempts that may fail in one window; then only the operator opens another.
@@ -197,7 +197,7 @@ extension Host {
     private func burnOffer() {
         guard case .outOfBand = pairingWindow?.method else { return }
         pairingWindow = nil
-        reconcile()
+        wishesChanged()
     }
 
     func persist(_ mutation: BondMutation) {
@@ -225,7 +225,7 @@ extension Host {
             for delegate in clientDelegates(of: link) { delegate.paired(link.peer, result: .success(bond.id)) }
             rearm()
         }
-        reconcile()
+        wishesChanged()
     }
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
@@ -246,7 +246,7 @@ extension Host {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
             rearm()
-            reconcile()
+            wishesChanged()
         }
         if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
     }
@@ -284,6 +284,6 @@ extension Host {
     package func deleteBond(_ id: BondID) {
         for link in links.values where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }
-        reconcile()
+        wishesChanged()
     }
 }
