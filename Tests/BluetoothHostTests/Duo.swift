@@ -171,6 +171,8 @@ extension Node {
     var pairingRequests: [[UInt8]] { sent(on: 6).filter { $0[0] == 0x01 } }
     var pairingResponses: [[UInt8]] { sent(on: 6).filter { $0[0] == 0x02 } }
     var securityRequests: [[UInt8]] { sent(on: 6).filter { $0[0] == 0x0B } }
+    /// Of the ATT PDUs that left.
+    var attributeOpcodes: [UInt8] { sent(on: 4).compactMap(\.first) }
     /// LE Enable Encryption commands.
     var encryptions: Int { sent.count { $0.starts(with: [1, 0x19, 0x20]) } }
 }

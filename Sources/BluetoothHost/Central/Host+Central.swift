@@ -196,8 +196,13 @@ extension Host {
     }
 
     func start(_ asked: SecuredOperation, on link: Link) {
+        // Before the first operation, or behind it when it needs no larger PDUs: its user does not wait for an exchange then.
+        let owesMTUExchange = link.inquiry?.takeMTUExchange() ?? false
+        let needsLargePDUs = !asked.operation.fits(mtu: Self.defaultMTU)
+        if owesMTUExchange, needsLargePDUs { exchangeMTU(link) }
         link.operations[asked.token.rawValue] = asked
         withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: now, outputs: &$1) }
+        if owesMTUExchange, !needsLargePDUs { exchangeMTU(link) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
@@ -293,6 +298,23 @@ extension Host {
 }
 
 extension GATTClientOperation {
+    /// Whether it goes in PDUs of this size as it goes in larger ones. A value that is read may be longer than it is expected
+    /// to be; it is read on then.
+    fileprivate func fits(mtu: Int) -> Bool {
+        switch self {
+        case .read, .readLong, .configure, .exchangeMTU: true
+        case .write(_, let value), .writeWithoutResponse(_, let value):
+            value.count <= mtu - Host.valueHeaderOctets
+        case .signedWriteWithoutResponse(_, let value):
+            value.count
+                <= mtu - Host.valueHeaderOctets - DataSigning.signCounterOctets - DataSigning.signatureOctets
+        case .discoverDatabase, .discoverPrimaryServices, .discoverPrimaryServicesByUUID, .findIncludedServices,
+            .discoverCharacteristics, .discoverDescriptors, .readByUUID, .readMultiple, .readMultipleVariable,
+            .writeLong, .reliableWrites:
+            false
+        }
+    }
+
     /// nil for what is no GATT procedure.
     fileprivate init?(_ procedure: ClientProcedure) {
         switch procedure {

@@ -49,8 +49,14 @@ extension Host {
 // MARK: What is asked of the peer's link layer
 
 extension Host {
-    /// The link is encrypted, or has waited for that long enough.
+    /// The link has done what it was made for, as far as that can be told.
     func inquire(_ link: Link) {
+        // One procedure of the link layer at a time.
+        if link.isUpdatingConnection {
+            link.inquiry?.postpone(now: now)
+            return
+        }
+        if link.inquiry?.takeMTUExchange() == true { exchangeMTU(link) }
         if let step = link.inquiry?.begin(controller.facts, link.facts) { ask(step, of: link) }
     }
 

@@ -80,12 +80,9 @@ extension Host {
             link.users = Set(waiting)
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
-            let isStranger = link.identity == nil
-            if isStranger { exchangeMTU(link) }
+            if link.identity == nil, link.inquiry?.takeMTUExchange() == true { exchangeMTU(link) }
             tellConnected(link)
-            if !isStranger { exchangeMTU(link) }
         case .peripheral:
-            armPairing(link)
             preferConfiguredConnection(link)
             for delegate in managers.peripherals { delegate.centralConnected(link.info) }
             serveWaiting(link)
@@ -97,7 +94,6 @@ extension Host {
         guard link.ownAddress != own, !link.pairing.isPairing else { return }
         link.ownAddress = own
         link.pairing = makePairingMachine(link.role, own: own, peer: link.address)
-        armPairing(link)
     }
 
     /// Resolved from its address, a client's durable subscriptions count for what they allow; proven, they are its own.
@@ -254,10 +250,7 @@ extension Host {
 
     func connectionUpdateEnded(_ link: Link) {
         link.isUpdatingConnection = false
-        guard let next = link.waitingConnectionUpdate else {
-            if link.isProven { inquire(link) }
-            return
-        }
+        guard let next = link.waitingConnectionUpdate else { return }
         link.waitingConnectionUpdate = nil
         updateConnection(link, next)
     }

@@ -2,10 +2,11 @@ import BluetoothCore
 import HCI
 
 /// As central, gets to know the peer's link layer and agrees with it on the best of what both have: once, one procedure
-/// at a time, and not before the link has done what it was made for. Link layers that lose a link over two procedures at
-/// once, or over one that comes with the connection, are real.
+/// at a time, and not before the link has done what it was made for. A user at a door waits for one command and its answer, which
+/// need none of this. Link layers that lose a link over two procedures at once, or over one that comes with the
+/// connection, are real.
 ///
-/// Core 5.4, Vol 6, Part B, 5.1 (Link Layer control procedures)
+/// Core 5.4, Vol 6, Part B, 5.1 (Link Layer control procedures); Vol 3, Part G, 4.3.1 (Exchange MTU)
 package struct LinkInquiry: Equatable, Sendable {
     /// In their order: what a peer can is known before it is asked for it.
     package enum Step: CaseIterable, Sendable {
@@ -25,13 +26,25 @@ package struct LinkInquiry: Equatable, Sendable {
         case done
     }
 
-    /// A link that is not encrypted by then begins without.
+    /// After the connection.
     package static let delayMilliseconds: UInt64 = 1_000
 
     private var state: State
+    private var owesMTUExchange = true
 
     /// `now` is when the link was made.
     package init(now: Instant) { state = .waiting(until: now.advanced(byMilliseconds: Self.delayMilliseconds)) }
+
+    /// Whether the MTU has yet to be exchanged, once: with the first operation, or with what is asked of the link layer.
+    package mutating func takeMTUExchange() -> Bool {
+        defer { owesMTUExchange = false }
+        return owesMTUExchange
+    }
+
+    /// Something else is asked of the link layer.
+    package mutating func postpone(now: Instant) {
+        if case .waiting = state { state = .waiting(until: now.advanced(byMilliseconds: Self.delayMilliseconds)) }
+    }
 
     package var deadline: Instant? {
         if case .waiting(let until) = state { until } else { nil }
@@ -40,7 +53,7 @@ package struct LinkInquiry: Equatable, Sendable {
     /// Whether ``begin(_:_:)`` is due.
     package func isDue(_ now: Instant) -> Bool { deadline.map { $0 <= now } ?? false }
 
-    /// The link is encrypted, or has waited long enough. The step to ask for, if any.
+    /// The link has waited long enough. The step to ask for, if any.
     package mutating func begin(_ controller: ControllerFacts, _ link: LinkFacts) -> Step? {
         guard case .waiting = state else { return nil }
         return move(to: Step.allCases[...], controller, link)

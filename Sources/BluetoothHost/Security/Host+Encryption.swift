@@ -117,8 +117,6 @@ extension Host {
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)
         lengthen(link)
-        // One procedure of the link layer at a time.
-        if !link.isUpdatingConnection { inquire(link) }
     }
 
     private func securityChanged(_ link: Link, _ error: HostError?) {

@@ -18,15 +18,15 @@ extension Host {
         }
         pairingWindow = window
         pairingFailures = 0
-        rearm()
         wishesChanged()
     }
 
     /// Attempts that may fail in one window; then only the operator opens another.
     package static let pairingFailuresMaximum = 3
 
-    /// Lets the peer of a link pair if the window is open and nobody else is at it.
-    func armPairing(_ link: Link) {
+    /// Lets the peer of a link pair if the window is open and nobody else is at it. Called when it asks, and not before: a key
+    /// pair for each link that comes would cost every bonded return its making.
+    private func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
         link.isPairingPinned = pairingWindow != nil
         let isFree = !links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
@@ -184,13 +184,8 @@ extension Host {
         }
     }
 
-    /// One attempt at a time: while it is under way nobody else may begin.
     private func attemptBegan(_ link: Link) {
-        guard link.isPairingPinned else { return }
-        for other in linksInOrder where other.role == .peripheral && other !== link {
-            pairing(other, .disarm(refusing: .pairingNotSupported))
-        }
-        burnOffer()
+        if link.isPairingPinned { burnOffer() }
     }
 
     /// What a setup code commits to serves one attempt.
@@ -223,7 +218,6 @@ extension Host {
             if link.isPairingPinned { pairingWindow = nil }
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
             for delegate in clientDelegates(of: link) { delegate.paired(link.peer, result: .success(bond.id)) }
-            rearm()
         }
         wishesChanged()
     }
@@ -245,7 +239,6 @@ extension Host {
             for delegate in clientDelegates(of: link) {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
-            rearm()
             wishesChanged()
         }
         if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
@@ -256,11 +249,6 @@ extension Host {
         burnOffer()
         pairingFailures += 1
         if pairingFailures >= Self.pairingFailuresMaximum { pairingWindow = nil }
-    }
-
-    /// Whoever is connected may try while the window is open and nobody else is at it, and nobody may otherwise.
-    func rearm() {
-        for link in linksInOrder where link.role == .peripheral && !link.pairing.isPairing { armPairing(link) }
     }
 
     func makePairingMachine(_ role: LinkRole, own: DeviceAddress, peer: DeviceAddress) -> PairingMachine {

@@ -7,10 +7,7 @@ import SecurityManager
 
 extension Host {
     /// Who asks the user, or nil for nobody: then only what needs no user is possible, and wants no consent.
-    package func setPairingAgent(_ agent: (any PairingAgent)?) {
-        pairingAgent = agent
-        rearm()
-    }
+    package func setPairingAgent(_ agent: (any PairingAgent)?) { pairingAgent = agent }
 
     /// What a link's user says.
     package func answerPairing(_ id: LinkID, _ answer: PairingAnswer) {
