@@ -180,7 +180,10 @@ struct PairingAttackTests {
             $0.responderKeyDistribution.insert([.linkKey, .encKey])
         }
         rig.run(until: { role, output in role == .responder && [output].sent.first?.opcode == .pairingResponse })
-        guard case .pairingResponse(let response)? = rig.responder.sent.first else { return }
+        guard case .pairingResponse(let response)? = rig.responder.sent.first else {
+            Issue.record("the responder answers without a key of the other transport")
+            return
+        }
         #expect(response.initiatorKeyDistribution == [.idKey, .signKey])
         #expect(response.responderKeyDistribution == [.idKey, .signKey])
         for slip in [KeyDistribution.linkKey, .encKey] {
@@ -341,7 +344,10 @@ struct PairingAttackTests {
     func otherLock() throws {
         var rig = try Rig()
         var initiator = try Fixture.parameters(.initiator, .outOfBand)
-        guard case .pinned(.outOfBand(_, var data?)) = initiator.policy.choice else { return }
+        guard case .pinned(.outOfBand(_, var data?)) = initiator.policy.choice else {
+            Issue.record("the fixture has a setup code's data")
+            return
+        }
         data.address.bits ^= 1
         initiator.policy.choice = .pinned(.outOfBand(offered: nil, received: data))
         rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
