@@ -35,4 +35,16 @@ struct FuzzReplayTests {
         let present = (try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? []
         #expect(Set(present).subtracting(names).isEmpty)
     }
+
+    @Test("docs/FUZZING.md says of every target what it promises, and of no other")
+    func documented() throws {
+        let page = Self.folder.deletingLastPathComponent().appendingPathComponent("docs/FUZZING.md")
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let section = try #require(text.components(separatedBy: "\n## ").first { $0.hasPrefix("What is promised\n") })
+        let rows = section.split(separator: "\n").filter { $0.hasPrefix("| ") }.dropFirst()
+        let names = rows.flatMap { row in
+            row.dropFirst(2).prefix { $0 != "|" }.split(separator: ",").map { $0.trimmingCharacters(in: .whitespaces) }
+        }
+        #expect(names.sorted() == FuzzTarget.all.map(\.name).sorted())
+    }
 }

@@ -7,11 +7,23 @@ import Testing
 /// docs/OPERATING.md is what an operator has at night.
 @Suite("docs/OPERATING.md")
 struct OperatingGuideTests {
+    private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
+    private static func page(_ name: String = "docs/OPERATING.md") throws -> String {
+        try String(contentsOf: root.appending(path: name), encoding: .utf8)
+    }
+
+    /// README and everything in docs/.
+    private static func pages() throws -> [String: String] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: root.appending(path: "docs").path)
+        let all = ["README.md"] + names.filter { $0.hasSuffix(".md") }.map { "docs/" + $0 }
+        return try Dictionary(uniqueKeysWithValues: all.map { ($0, try page($0)) })
+    }
+
     /// The rows of the table under a heading, cell by cell, without its head.
     private static func table(under heading: String) throws -> [[String]] {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let page = try String(contentsOf: root.appending(path: "docs/OPERATING.md"), encoding: .utf8)
+        let page = try page()
         let section = try #require(page.components(separatedBy: "\n## ").first { $0.hasPrefix(heading + "\n") })
         return section.split(separator: "\n").filter { $0.hasPrefix("|") }.dropFirst(2).map { line in
             line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
@@ -41,5 +53,76 @@ struct OperatingGuideTests {
     func exitStatuses() throws {
         let documented = try Self.table(under: "Exit status").map { "\($0[0]) \($0[1])" }
         #expect(documented == ExitCode.allCases.map { "\($0.rawValue) \($0.meaning)" })
+    }
+
+    /// All keys are in the two files of config/, which `SettingsTests` holds to the program.
+    @Test("Every configuration key that a page names is one that a daemon reads, in the section that is named")
+    func configurationKeys() throws {
+        let keys =
+            PeripheralSettings.keys.map { (section: $0.section, name: $0.name) }
+            + CentralSettings.keys.map { (section: $0.section, name: $0.name) }
+        var count = 0
+        for (name, page) in try Self.pages() {
+            for key in page.matches(of: #/`(?:\[(\w+)\] )?([a-z_]+) = /#) {
+                #expect(keys.contains { $0 == (String(key.1 ?? ""), String(key.2)) }, "\(name): \(key.0)")
+                count += 1
+            }
+            for key in page.matches(of: /`\[(\w+)\] ([a-z_]+)`/) {
+                #expect(keys.contains { $0 == (String(key.1), String(key.2)) }, "\(name): \(key.0)")
+                count += 1
+            }
+        }
+        #expect(count > 3, "the pages were read")
+    }
+
+    @Test("Every event and every member of a status that the guide names is one that a daemon says")
+    func events() throws {
+        let sources = Self.root.appending(path: "Sources")
+        let texts = try FileManager.default.subpathsOfDirectory(atPath: sources.path)
+            .filter { $0.hasPrefix("latch/") && $0.hasSuffix(".swift") }
+            .map { try String(contentsOf: sources.appending(path: $0), encoding: .utf8) }
+        let words = Set(try Self.page().matches(of: /`([a-z]+(?:_[a-z]+)+)`/).map { String($0.1) })
+        #expect(words.count > 10, "the guide was read")
+        for word in words {
+            #expect(texts.contains { $0.contains("\"\(word)\"") || $0.contains("\"\(word)=") }, "\(word)")
+        }
+    }
+
+    /// The words after `latch `, as they stand in code: behind a backquote, a `$`, a path or at the beginning of a line.
+    private static func commandLines(in page: String) -> [[Substring]] {
+        page.components(separatedBy: "\n").flatMap { line in
+            let parts = line.components(separatedBy: "latch ")
+            return zip(parts, parts.dropFirst()).compactMap { before, after -> [Substring]? in
+                guard
+                    before.isEmpty || before.hasSuffix("sudo ") || before.hasSuffix("/usr/bin/")
+                        || "`$".contains(before.last ?? " ")
+                else {
+                    return nil
+                }
+                return after.prefix { !"`#|&".contains($0) }.split(separator: " ")
+            }
+        }
+    }
+
+    /// PROTOCOL has `latch receipt 1`, which is what a key is derived with.
+    @Test("Every command line that a page shows has a command and options of the program")
+    func commands() throws {
+        var count = 0
+        for (name, page) in try Self.pages() where name != "docs/PROTOCOL.md" {
+            for words in Self.commandLines(in: page) {
+                let path = words.prefix { $0.wholeMatch(of: /[a-z]+/) != nil }.map(String.init)
+                let command = Commands.all.first { path.starts(with: $0.path) }
+                let isGroup = Commands.all.contains { $0.path.starts(with: path) }
+                #expect(command != nil || isGroup, "\(name): latch \(words.joined(separator: " "))")
+                count += 1
+                if case .forwarded? = command?.operands { continue }
+                let known = (command?.options.map(\.name) ?? []) + ["help", "version"]
+                for word in words where word.hasPrefix("--") {
+                    let option = String(word.dropFirst(2).prefix { $0 != "=" })
+                    #expect(known.contains(option), "\(name): latch \(words.joined(separator: " "))")
+                }
+            }
+        }
+        #expect(count > 20, "the pages were read")
     }
 }
