@@ -21,7 +21,10 @@ package enum ATTIndicationTag: Hashable, Sendable {
     case server(note: [UInt8])
 }
 
-/// The ATT bearer of one link: what may be sent when, and what an arriving PDU is worth.
+/// The ATT bearer of one link: it decides what may be sent when, and what an arriving PDU is worth.
+///
+/// In: PDUs of the peer, PDUs that this side wants to send, time. Out: PDUs for the channel, requests and indications
+/// for the owner, or the bearer's end.
 ///
 /// The two ends of a link are client and server to each other at once. Each of four transactions has its own slot: our
 /// request, the peer's request, our indication, the peer's indication. The last is never open between two calls: its

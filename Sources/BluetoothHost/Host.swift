@@ -6,8 +6,11 @@ import HCI
 import L2CAP
 import SecurityManager
 
-/// The stack's composition root, for one local identity on one controller. Confined to its loop's thread and without
-/// clock, randomness or I/O of its own: octets and instants go in, acts come out.
+/// The stack's composition root, for one local identity on one controller.
+///
+/// In: packets from the controller (``received(_:_:)``), the state of its transport, instants, and the calls of
+/// managers. Out: facts for ``store``, and acts (packets, callbacks, deadlines) that ``releaseActs(_:)`` lets go. It
+/// has no clock, randomness or I/O of its own, and is confined to its loop's thread.
 ///
 /// An iteration of the loop is: ``beginIteration(now:)``, any number of inputs and API calls, a commit of ``store``
 /// and of everything that joined it, and only then ``releaseActs(_:)``.

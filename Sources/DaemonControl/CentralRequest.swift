@@ -29,6 +29,9 @@ package enum CentralRequest: ControlRequest {
         }
     }
 
+    /// Takes the members that the request has.
+    ///
+    /// - Throws: ``ControlFailure`` when the name is unknown, or a member is missing or out of its bounds.
     package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
         switch name {
         case "status": self = .status

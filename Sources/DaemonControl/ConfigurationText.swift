@@ -61,6 +61,9 @@ package struct ConfigurationText: Sendable {
 
     package private(set) var entries: [Entry] = []
 
+    /// Reads all lines; `file` is for the errors.
+    ///
+    /// - Throws: ``ConfigurationError``, with file, line and column, for the first line that is not read.
     package init(_ text: String, file: String) throws(ConfigurationError) {
         var sections: [String: Int] = [:]
         var section = ""

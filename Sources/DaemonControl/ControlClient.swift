@@ -37,6 +37,9 @@ package struct ControlClient: ~Copyable {
     private var framer = LineFramer()
     private var lines: [[UInt8]] = []
 
+    /// Connects without waiting.
+    ///
+    /// - Throws: ``ControlClientError``: nobody listens, it may not be opened, or the path is too long.
     package init(connectingTo path: String) throws(ControlClientError) {
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else { throw .pathTooLong(path: path) }
@@ -68,6 +71,10 @@ package struct ControlClient: ~Copyable {
         }
     }
 
+    /// Sends the whole request.
+    ///
+    /// - Throws: ``ControlClientError/timeout(path:)`` at the deadline, ``ControlClientError/closed(path:)`` when the
+    /// daemon goes away.
     package mutating func send(_ request: some ControlRequest, deadline: Instant) throws(ControlClientError) {
         var octets = request.line[...]
         while !octets.isEmpty {
@@ -85,6 +92,8 @@ package struct ControlClient: ~Copyable {
     }
 
     /// The next line of the answer. No deadline waits for as long as the daemon lives.
+    ///
+    /// - Throws: ``ControlClientError``: no line in time, the daemon went away, or what came is no reply.
     package mutating func next(deadline: Instant?) throws(ControlClientError) -> ControlReply {
         while lines.isEmpty { try receive(deadline: deadline) }
         guard let reply = ControlReply(line: lines.removeFirst()) else { throw .malformed(path: path) }
@@ -122,6 +131,8 @@ package struct ControlClient: ~Copyable {
 
 extension ControlClient {
     /// Asks once, hands every event to `event`, and returns the result.
+    ///
+    /// - Throws: ``ControlFailure`` when the daemon refuses, ``ControlClientError`` when it does not answer.
     package static func ask(
         _ path: String, _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) -> Void
     ) throws -> JSONObject {

@@ -7,6 +7,8 @@ package protocol ControlRequest: Sendable {
 
 extension ControlRequest {
     /// Reads one line. Members that the request does not know are refused: a request is never half understood.
+    ///
+    /// - Throws: ``ControlFailure``: `malformed` for what is no object, `unknownRequest` for what no request means.
     package init(line octets: [UInt8]) throws(ControlFailure) {
         let value: JSONValue
         do { value = try JSONValue(line: octets) } catch { throw ControlFailure(.malformed, error.description) }
@@ -41,11 +43,17 @@ package struct RequestFields: Sendable {
     /// Octets of a name or a code.
     package static let maximumTextOctets = 256
 
+    /// A text that must be there.
+    ///
+    /// - Throws: ``ControlFailure`` when it is missing, empty, or longer than ``maximumTextOctets``.
     package mutating func text(_ name: String) throws(ControlFailure) -> String {
         guard let text = try optionalText(name) else { throw missing(name) }
         return text
     }
 
+    /// A text; nil when it is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` when it is empty, or longer than ``maximumTextOctets``.
     package mutating func optionalText(_ name: String) throws(ControlFailure) -> String? {
         guard let value = take(name) else { return nil }
         guard let text = value.string, !text.isEmpty, text.utf8.count <= Self.maximumTextOctets else {
@@ -54,6 +62,9 @@ package struct RequestFields: Sendable {
         return text
     }
 
+    /// A number in `range`; `fallback` when it is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` for anything else.
     package mutating func number(_ name: String, in range: ClosedRange<Int64>, default fallback: Int64)
         throws(ControlFailure) -> Int64
     {
@@ -64,6 +75,9 @@ package struct RequestFields: Sendable {
         return number
     }
 
+    /// One of the texts that `Choice` has; `fallback` when it is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` for any other text, or when there is none and no `fallback`.
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default fallback: Choice?)
         throws(ControlFailure) -> Choice where Choice.RawValue == String
     {

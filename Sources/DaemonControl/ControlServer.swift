@@ -3,6 +3,9 @@ import Glibc
 
 /// A daemon's control socket on the daemon's own loop.
 ///
+/// In: connections of operators, and lines of JSON, one request each. Out: the request and its ``ControlExchange`` for
+/// the daemon's handler, and the lines of the answer for the client, after the commit.
+///
 /// Every bound is small and named: a client that misbehaves loses its connection, and the daemon nothing.
 package final class ControlServer {
     /// Connections at once. One more displaces the oldest that waits for nothing; if all wait, it is turned away.
@@ -27,6 +30,9 @@ package final class ControlServer {
     private var isClosed = false
 
     /// From its return on clients can connect.
+    ///
+    /// - Throws: ``ControlSocketError`` when the socket cannot be bound, another daemon listens there, or the loop
+    /// cannot watch it.
     package init(
         path: String, loop: any ReadinessLoop, release: @escaping Release, handler: @escaping Handler
     ) throws(ControlSocketError) {

@@ -25,6 +25,8 @@ extension JSONValue {
     /// Reads exactly one value. Total: whatever the octets are, the answer is a value or an error.
     ///
     /// RFC 8259, with integers only and without duplicate names.
+    ///
+    /// - Throws: ``JSONError``: what is wrong with the line, and where.
     package init(line octets: [UInt8]) throws(JSONError) {
         var reader = JSONReader(octets: octets)
         self = try reader.readDocument()

@@ -14,6 +14,8 @@ package struct LineFramer: Sendable {
 
     /// The lines that these octets complete. Once a line is too long the stream has no meaning any more, and the caller
     /// closes it.
+    ///
+    /// - Throws: ``LineTooLong`` behind ``maximumLineOctets`` octets without a line feed.
     package mutating func receive(_ octets: some Sequence<UInt8>) throws(LineTooLong) -> [[UInt8]] {
         var lines: [[UInt8]] = []
         for octet in octets {

@@ -48,6 +48,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         }
     }
 
+    /// Takes the members that the request has.
+    ///
+    /// - Throws: ``ControlFailure`` when the name is unknown, or a member is missing or out of its bounds.
     package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
         switch name {
         case "status": self = .status

@@ -6,6 +6,8 @@ package struct SecretText: Sendable {
     package init(_ text: String) { self.text = text }
 
     /// For the one place that reads it.
+    ///
+    /// - Throws: What `body` throws.
     package func withText<Result, Failure: Error>(_ body: (String) throws(Failure) -> Result) throws(Failure) -> Result
     {
         try body(text)

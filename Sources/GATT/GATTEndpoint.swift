@@ -1,8 +1,11 @@
 import ATT
 import BluetoothCore
 
-/// GATT on one link: the bearer, the client and this link's share of the server, all in one value that the host feeds
-/// and drains. The server is the identity's, handed in by the host.
+/// GATT on one link: the bearer, the client and this link's share of the server, in one value.
+///
+/// In: ATT PDUs of the peer, operations of the client, answers and updates of the app, time. Out: ``GATTOutput``s: PDUs
+/// to send, what the app is asked or told, facts for the store. The host owns it, and hands in the identity's
+/// ``GATTServer``.
 ///
 /// Outputs are appended to the caller's array, which it reuses from iteration to iteration.
 package struct GATTEndpoint: Sendable {

@@ -32,8 +32,10 @@ package enum GATTSendOutcome: Hashable, Sendable {
     case bearerClosed
 }
 
-/// One local identity's server: the tree and what is remembered of the bonded clients. Shared by the endpoints of all
-/// links, which take it `inout`.
+/// One local identity's server: the published tree, and what is remembered of the bonded clients.
+///
+/// In: services to publish, what a store kept, changes of values. Out: handles, the Database Hash, and
+/// ``GATTMutation``s for the store. The endpoints of all links share it and take it `inout`; they answer the requests.
 package struct GATTServer: Sendable {
     package private(set) var database = AttributeDatabase()
     /// Of the tree as it stands.

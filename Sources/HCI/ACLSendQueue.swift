@@ -49,6 +49,9 @@ package enum ACLStanding: Int, Sendable {
 /// Cuts L2CAP PDUs into packets that fit the controller's buffers, sends no more of them than there are buffers, and
 /// shares the buffers among the links.
 ///
+/// In: PDUs by link, Number Of Completed Packets events, the ends of links, time. Out: packets to send, and for each
+/// PDU exactly one end: completed or dropped.
+///
 /// Core 5.4, Vol 4, Part E, 4.1.1 (Host to Controller Data Flow Control)
 package struct ACLSendQueue: Sendable {
     /// Octets that may wait on one link, not counting what the controller has.

@@ -77,6 +77,9 @@ package enum CommandQueueOutput: Equatable, Sendable {
 
 /// Sends commands as fast as the controller allows and joins each with its answer.
 ///
+/// In: commands, Command Complete and Command Status events, time. Out: packets to send, and for each command exactly
+/// one end: its answer, a refusal, or no answer in time.
+///
 /// Core 5.4, Vol 4, Part E, 4.4 (Command Flow Control)
 package struct CommandQueue: Sendable {
     /// How long a controller may take to answer, or to allow the next command.

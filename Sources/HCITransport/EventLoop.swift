@@ -63,6 +63,8 @@ package final class EventLoop {
     private var events = [epoll_event](repeating: epoll_event(), count: Int(EventLoop.eventsPerWait))
 
     /// `signals` are blocked in this thread and in those that it starts from now on.
+    ///
+    /// - Throws: ``TransportError`` when the kernel gives no descriptor for the loop.
     package init(signals: [Int32] = [SIGTERM, SIGINT]) throws(TransportError) {
         epoll = try Self.own(epoll_create1(Int32(EPOLL_CLOEXEC)), "epoll")
         timer = try Self.own(latch_timerfd_create(), "timerfd")
@@ -89,6 +91,8 @@ package final class EventLoop {
 
     /// Calls `callback` in each iteration in which `descriptor` is ready for something of `interest`, until it is
     /// unregistered, which must be before it is closed.
+    ///
+    /// - Throws: ``TransportError`` when the kernel cannot watch `descriptor`, a file for instance.
     package func register(
         _ descriptor: Int32, _ interest: Readiness, _ callback: @escaping (Readiness) -> Void
     ) throws(TransportError) -> Registration {
@@ -113,6 +117,8 @@ package final class EventLoop {
 
     /// Runs iterations until one's end says stop. In each: descriptors in the order in which they became ready, then the
     /// deadline, signals, posted work, then `endOfIteration`, exactly once.
+    ///
+    /// - Throws: ``TransportError`` when waiting itself fails.
     package func run(endOfIteration: () -> NextIteration) throws(TransportError) {
         mailbox.adoptCurrentThread()
         var next = NextIteration.wait

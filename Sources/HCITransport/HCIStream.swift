@@ -92,6 +92,8 @@ package final class HCIStream {
     package var descriptor: Int32 { transport.descriptor.rawValue }
 
     /// To be called when the descriptor of a stream that is connecting has become ready.
+    ///
+    /// - Throws: ``TransportError`` when the other end has refused.
     package func finishConnecting() throws(TransportError) {
         try transport.finishConnecting()
         isConnecting = false
@@ -107,6 +109,8 @@ package final class HCIStream {
     package var deadline: Instant? { if case .seeking(let seeker) = reading { seeker.deadline } else { nil } }
 
     /// Reads what is there and hands each whole packet on. An error is final.
+    ///
+    /// - Throws: ``HCIStreamError``; every later call throws it again.
     package func readAvailable(_ body: (HCIStreamInput) -> Void) throws(HCIStreamError) {
         if let failure { throw failure }
         var budget = Self.readBudgetOctets
@@ -167,6 +171,9 @@ package final class HCIStream {
     }
 
     /// Takes a packet, indicator first; it goes out at the next ``flush()``.
+    ///
+    /// - Throws: ``HCIStreamError/outputFull`` when the controller has stopped taking octets, or the earlier error that
+    /// ended the stream.
     package func send(_ packet: RawSpan) throws(HCIStreamError) {
         if let failure { throw failure }
         guard output.count - written + packet.byteCount <= Self.maximumBufferedOctets else {
@@ -185,6 +192,8 @@ package final class HCIStream {
     }
 
     /// Writes until nothing is left or the descriptor takes no more.
+    ///
+    /// - Throws: ``HCIStreamError`` when the controller is gone. A full descriptor is no error.
     package func flush() throws(HCIStreamError) {
         if let failure { throw failure }
         while wantsWrite {

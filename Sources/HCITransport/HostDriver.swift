@@ -2,8 +2,11 @@ import BluetoothCore
 import BluetoothHost
 import HCI
 
-/// Joins a host to a controller, a clock and a store on one event loop: reads what is ready, lets the host work, commits
-/// once, and only then lets the host's acts go.
+/// Joins a host to a controller, a clock and a store on one event loop.
+///
+/// In: what the loop finds ready. Out: in each iteration the host works, the store commits once, and only then the
+/// host's acts go to the controller and to the apps. ``run()`` ends when it is told to, when a commit fails, or when
+/// the way to the controller is gone for good.
 package final class HostDriver {
     package let host: Host
     package let loop: EventLoop
@@ -32,8 +35,10 @@ package final class HostDriver {
         executor = LoopExecutor(host: host, mailbox: loop.mailbox)
     }
 
-    /// Runs the host, with its controller or while that is away, until ``stop()``; throws what ended it otherwise: a
-    /// transport that cannot come back, or a commit that failed. Then nothing that depended on the commit has left.
+    /// Runs the host, with its controller or while that is away, until ``stop()``.
+    ///
+    /// - Throws: What ended it otherwise: a transport that cannot come back, or a commit that failed. Then nothing that
+    /// depended on the commit has left.
     package func run() throws {
         loop.onDeadline = { [unowned self] in
             beginIteration()

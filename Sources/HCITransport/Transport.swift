@@ -27,6 +27,8 @@ package struct Transport: ~Copyable, Sendable {
     }
 
     /// Opens what `address` names, without waiting for anybody.
+    ///
+    /// - Throws: ``TransportError``, which says whether waiting mends it.
     package static func open(_ address: TransportAddress) throws(TransportError) -> Transport {
         let name = "\(address)"
         return switch address {
@@ -39,7 +41,9 @@ package struct Transport: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the peer of a connection that was begun has accepted.
+    /// To be called once the descriptor of a connection that was begun is writable.
+    ///
+    /// - Throws: ``TransportError`` when the peer has not accepted.
     package borrowing func finishConnecting() throws(TransportError) {
         var number: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

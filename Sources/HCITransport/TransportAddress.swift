@@ -16,6 +16,9 @@ package enum TransportAddress: Hashable, Sendable {
 
     package static let defaultBaud: UInt32 = 115_200
 
+    /// Reads an address in one of the forms above.
+    ///
+    /// - Throws: ``TransportError`` of the kind `malformedAddress`, which names the forms.
     package init(parsing text: String) throws(TransportError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2, !parts[1].isEmpty else { throw Self.malformed(text) }

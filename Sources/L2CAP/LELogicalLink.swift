@@ -14,6 +14,10 @@ package enum LELogicalLinkOutput: Equatable, Sendable {
 
 /// Signalling and credit-based channels of one LE-U link, which share their identifiers.
 ///
+/// In: signals and K-frames of the peer, calls of apps, time. Out: signals to send, connection parameters to apply,
+/// events of channels; frames are drawn with ``nextFrame(now:into:)`` when the controller has room. The host owns one
+/// for each link.
+///
 /// Core 5.4, Vol 3, Part A, 2.1 (LE-U logical link)
 package struct LELogicalLink: Sendable {
     private var signalling: LESignallingChannel

@@ -3,7 +3,9 @@ import LockCentral
 import LockProtocol
 import StatePersistence
 
-/// What the key keeps, in the tables of ``SchemaComponent/key``, in the transaction that the loop opens for all.
+/// What the key keeps, in the tables of ``SchemaComponent/key``.
+///
+/// In: the key's facts, written in the transaction that the loop opens for all. Out: at launch, one snapshot.
 package final class SQLiteKeyStore: KeyStore {
     private let database: Database
     private var pending: [KeyMutation] = []

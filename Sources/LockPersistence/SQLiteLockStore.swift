@@ -3,7 +3,9 @@ import LockPeripheral
 import LockProtocol
 import StatePersistence
 
-/// What the lock keeps, in the tables of ``SchemaComponent/lock``, in the transaction that the loop opens for all.
+/// What the lock keeps, in the tables of ``SchemaComponent/lock``.
+///
+/// In: the lock's facts, written in the transaction that the loop opens for all. Out: at launch, one snapshot.
 package final class SQLiteLockStore: LockStore {
     private let database: Database
     private let auditRecordsMaximum: UInt64

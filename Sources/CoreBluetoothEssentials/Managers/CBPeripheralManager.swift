@@ -5,10 +5,13 @@ import Synchronization
 
 /// Publishes services and advertises them.
 ///
-/// Calls never block: from another thread than the host's they are posted to it. Calls before
-/// ``CBManagerState/poweredOn`` are misuse and ignored, as with Apple. What is asked for under a restore identifier is on
-/// disk before anything comes of it, and runs until it is taken back, through power cycles of the adapter and any number
-/// of launches; a manager that goes away without an identifier takes everything with it.
+/// In: calls of the app, on any thread; they never block. Out: calls of the delegate, on the manager's queue, after
+/// everything that they speak of is on disk. Calls before ``CBManagerState/poweredOn`` are misuse and ignored, as with
+/// Apple.
+///
+/// What is asked for under a restore identifier is on disk before anything comes of it. It runs until it is taken back,
+/// through power cycles of the adapter and any number of launches. A manager without an identifier takes everything
+/// with it when it goes.
 public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     let core: PeripheralCore
     private let delegateBox: Mutex<Delegate<any CBPeripheralManagerDelegate>>

@@ -1,7 +1,10 @@
 import BluetoothCore
 import LockProtocol
 
-/// The key: takes what happened, says what to keep and what to do. No clock, no randomness, no disk.
+/// The key: decides when to connect, what to sign, and what became of a request.
+///
+/// In: ``KeyInput``: links, challenges, receipts, answers, time, the user. Out: ``KeyOutput``s: what to do,
+/// and before it the facts to keep. No clock, no randomness, no disk; ``KeyDaemon`` owns it.
 ///
 /// One request at a time for each lock. Once a command may have been sent it is never sent again: the lock is asked what
 /// became of it, over encryption, and only a lock that has not taken it is asked anew.

@@ -1,7 +1,10 @@
 import BluetoothCore
 import LockProtocol
 
-/// The lock: takes what happened, says what to keep and what to do. No clock, no randomness, no disk.
+/// The lock: decides what every command, question and movement of the bolt means.
+///
+/// In: ``LockInput``: links, commands, proofs, reports of the actuator, time, the operator. Out: what to
+/// do, and before it the facts to keep. No clock, no randomness, no disk; ``LockDaemon`` owns it.
 ///
 /// Everything that a command needs decided stands in one place, in one order: ``LockMachine+Commands``.
 package struct LockMachine {

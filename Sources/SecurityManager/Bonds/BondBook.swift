@@ -1,8 +1,10 @@
 import BluetoothCore
 import BluetoothCrypto
 
-/// The bonds of one local identity, in memory; every change of them comes out as ``BondMutation``s for the disk.
-/// Confined to the host's loop.
+/// The bonds of one local identity, in memory.
+///
+/// In: the bonds that a store kept, new bonds, signed writes, addresses to resolve. Out: which bond an address or a
+/// signature belongs to, and every change as a ``BondMutation`` for the disk. Confined to the host's loop.
 ///
 /// Core 5.4, Vol 3, Part C, 9.4 (Bonding modes and procedures)
 package final class BondBook {

@@ -1,8 +1,10 @@
 import BluetoothCore
 import BluetoothCrypto
 
-/// Pairing on one link, by LE Secure Connections and, where a policy allows it, as before them: events in, outputs out.
-/// One for each link, in either role.
+/// Pairing on one link, in either role, by LE Secure Connections and, where a policy allows it, by legacy pairing.
+///
+/// In: SMP PDUs, the user's answers, encryption changes, time (``PairingEvent``). Out: PDUs, requests to the user and
+/// to the link layer, and the bond as facts for the store (``PairingOutput``). The host owns one for each link.
 ///
 /// Core 5.4, Vol 3, Part H, 2.3 (Pairing methods); Appendix C (Message sequence charts)
 package struct PairingMachine {

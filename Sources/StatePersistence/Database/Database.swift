@@ -46,6 +46,10 @@ package final class Database {
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
 
+    /// Opens the file, or creates it and its directory, and takes the migrations that it lacks.
+    ///
+    /// - Throws: Any ``StoreError`` of opening; a file that is refused is left as it was. `busy` after
+    /// ``DatabaseLimits/openWaitMaximumMilliseconds``.
     package convenience init(
         path: String, components: [SchemaComponent], limits: DatabaseLimits = DatabaseLimits()
     ) throws(StoreError) {
@@ -94,12 +98,18 @@ package final class Database {
     }
 
     /// A statement of a store that shares this file, prepared at its first use and kept.
+    ///
+    /// - Throws: ``StoreError/misuse(path:reason:)`` for a statement that SQLite does not understand, else what the
+    /// disk says.
     package func statement(_ sql: StaticString) throws(StoreError) -> Statement { try connection.statement(sql) }
 
     /// The row that the last INSERT made.
     package var lastInsertedRow: Int64 { connection.lastInsertedRow }
 
     /// Runs `body` in one transaction, on disk when this returns.
+    ///
+    /// - Throws: ``StoreError/busy(path:)`` when another process holds the file: nothing was written. Whatever `body`
+    /// throws, after a rollback. After an error of the disk every later call throws the same.
     package func transaction(_ body: () throws -> Void) throws {
         if let failure { throw failure }
         let deadline = FileLock.Deadline(milliseconds: limits.commitWaitMilliseconds)
@@ -121,6 +131,8 @@ package final class Database {
 
     /// Moves a long log into the database. For moments when the loop has nothing else to do; another process that is
     /// just committing makes it wait for the next such moment.
+    ///
+    /// - Throws: What ``checkpoint()`` throws.
     package func checkpointIfNeeded() throws(StoreError) {
         if log.pages >= limits.checkpointPages { try checkpoint() }
     }
@@ -130,6 +142,8 @@ package final class Database {
     /// Waits for nobody: nothing is owed here, and the next idle moment asks again. When a flush fails, the log still has
     /// every page that was to be moved (SQLite counts a page as moved only behind the database's flush), this process
     /// commits nothing any more, and the next one moves all of the log again before it believes anything.
+    ///
+    /// - Throws: An error of the disk, never ``StoreError/busy(path:)``. The caller ends the process.
     package func checkpoint() throws(StoreError) {
         if let failure { throw failure }
         do throws(StoreError) {
@@ -145,6 +159,8 @@ package final class Database {
     }
 
     /// What SQLite finds wrong with the file, a line each; none when it is sound. Reads all of it.
+    ///
+    /// - Throws: A ``StoreError`` when the file cannot be read to its end.
     package func integrityCheck() throws(StoreError) -> [String] { try DatabaseFile.integrityFaults(connection) }
 
     /// Commits something that means nothing, so that the flush of a new log's header is not paid by the next commit.
@@ -157,8 +173,10 @@ package final class Database {
 }
 
 extension Database: TransactionCoordinator {
-    /// Throws `busy` when another process holds the file: then, as after any error in `writePending`, nothing was
-    /// written. After any error of the disk itself every later call throws it again.
+    /// Commits what the participants have appended, in one transaction. Writes nothing when nothing is pending.
+    ///
+    /// - Throws: ``StoreError/busy(path:)`` when another process holds the file: then, as after any error in
+    /// `writePending`, nothing was written. After an error of the disk itself every later call throws it again.
     package func commit(_ participants: [any CommitParticipant]) throws {
         guard participants.contains(where: { $0.hasPending }) else { return }
         try transaction {

@@ -13,11 +13,17 @@ package final class StateLook: StatementSource {
 
     private let connection: Connection
 
+    /// Opens the file for reading. Changes nothing.
+    ///
+    /// - Throws: A ``StoreError`` when the file cannot be opened, or is not ours.
     package init(path: String) throws(StoreError) {
         connection = try DatabaseFile.lookingConnection(path)
         connection.setBusyTimeout(milliseconds: Self.waitMilliseconds)
         try DatabaseFile.requireOurs(connection)
     }
 
+    /// Prepared at its first use and kept.
+    ///
+    /// - Throws: A ``StoreError`` when SQLite does not understand the statement or cannot read the file.
     package func statement(_ sql: StaticString) throws(StoreError) -> Statement { try connection.statement(sql) }
 }

@@ -10,8 +10,10 @@ import Glibc
 package final class RestoreClaim {
     private let file: Descriptor
 
-    /// Throws `identityClaimed`, with the holder's process id, when another process has it. Makes the database's directory
-    /// when it is missing, as opening would.
+    /// Takes the claim. Makes the database's directory when it is missing, as opening would.
+    ///
+    /// - Throws: ``StoreError/identityClaimed(path:pid:)``, with the holder's process id, when another process has it;
+    /// else why the file cannot be made.
     package init(identity: String, beside database: String) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: database))
         // Never removed: the next one to open it must meet those who have it open.

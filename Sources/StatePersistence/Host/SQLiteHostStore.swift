@@ -2,8 +2,11 @@ import BluetoothCore
 import BluetoothHost
 import SecurityManager
 
-/// What one local identity keeps, in the tables of ``SchemaComponent/host``. Several may share a database, each with
-/// its own name. What each fact means is said by ``KeptHostFacts``; a contract test holds the two together.
+/// What one local identity keeps, in the tables of ``SchemaComponent/host``.
+///
+/// In: facts (``HostMutation``), written in the transaction that the coordinator opens for all. Out: at launch, one
+/// ``HostSnapshot``. Several identities may share a database, each with its own name. What each fact means is said by
+/// ``KeptHostFacts``; a contract test holds the two together.
 package final class SQLiteHostStore: HostStore {
     let database: Database
     let keys: KeyWrap
@@ -21,6 +24,9 @@ package final class SQLiteHostStore: HostStore {
         self.name = name
     }
 
+    /// Everything that is kept of this identity; an empty snapshot at the first launch.
+    ///
+    /// - Throws: A ``StoreError``: a damaged row, a secret that does not open, or what the disk says.
     package func load() throws -> HostSnapshot {
         identity = try findIdentity()
         guard let identity else { return HostSnapshot() }
@@ -31,6 +37,9 @@ package final class SQLiteHostStore: HostStore {
 
     package var hasPending: Bool { !pending.isEmpty }
 
+    /// Writes the facts that were appended, inside the transaction that the coordinator has opened.
+    ///
+    /// - Throws: A ``StoreError``; the transaction is then rolled back, and the facts stay pending.
     package func writePending() throws {
         let identity = try self.identity ?? makeIdentity()
         writtenIdentity = identity

@@ -7,6 +7,9 @@ package enum StateBackup {
     /// the process is killed.
     ///
     /// The secrets in it stay wrapped: it is of use only together with the machine key.
+    ///
+    /// - Throws: ``StoreError/backupExists(path:)`` when `target` is there; else why the copy failed. No copy is left
+    /// then.
     package static func make(of path: String, at target: String) throws(StoreError) {
         guard try StateFile.status(target) == nil else { throw .backupExists(path: target) }
         let draft = target + ".new-\(getpid())"

@@ -44,6 +44,9 @@ package final class StateInspector {
     /// Columns that hold secrets, by their table. A test looks for wrapped values anywhere else.
     static let secretColumns: Set<String> = ["host_identity.irk", "host_bond.keys", "store_fact.value"]
 
+    /// Opens the database for reading.
+    ///
+    /// - Throws: A ``StoreError`` when the file is not there, is open to others, or is not ours.
     package init(path: String) throws(StoreError) {
         guard try StateFile.size(path) != nil else { throw .unreadable(path: path, reason: "no such file") }
         try StateFile.check(path)
@@ -65,6 +68,9 @@ package final class StateInspector {
 
     /// Whether the file is sound, in every way that SQLite can check and one more: that it is of no newer version, for
     /// the components named.
+    ///
+    /// - Throws: ``StoreError/newerVersion(path:component:found:)``, or why the file cannot be read. Faults that SQLite
+    /// finds are no error.
     package func check(components: [SchemaComponent]) throws(StoreError) -> StateSummary {
         var migrations: [StateSummary.Step] = []
         try connection.statement("SELECT component, name FROM schema_migration ORDER BY component, ordinal")
@@ -79,6 +85,8 @@ package final class StateInspector {
     }
 
     /// Every table with its rows, in the order of their names; at most `rowLimit` of each.
+    ///
+    /// - Throws: A ``StoreError`` when the file cannot be read.
     package func tables(rowLimit: Int = 10_000) throws(StoreError) -> [StateTable] {
         var names: [String] = []
         try connection.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")

@@ -30,6 +30,9 @@ package final class KeyWrap {
     }
 
     /// Takes `key` for `database`: the first key is remembered by a value that it wraps, and any other is refused.
+    ///
+    /// - Throws: ``StoreError/wrongMachineKey(path:)`` for any key but the first; else why the file cannot be read or
+    /// written.
     package convenience init(_ key: MachineKey, for database: Database) throws {
         self.init(key, path: database.path)
         if try Self.kept(in: database.connection) == nil {
@@ -56,6 +59,9 @@ package final class KeyWrap {
         seal(message, associated: Self.place(table, column, row))
     }
 
+    /// What ``wrap(_:table:column:row:)-([UInt8],_,_,_)`` was given.
+    ///
+    /// - Throws: ``StoreError/secretAltered(path:table:row:)`` when the octets were altered or belong to another place.
     package func unwrap(_ wrapped: [UInt8], table: StaticString, column: StaticString, row: String)
         throws(StoreError) -> [UInt8]
     {
@@ -71,6 +77,9 @@ package final class KeyWrap {
         return wrap(octets, table: table, column: column, row: row)
     }
 
+    /// The same for a secret.
+    ///
+    /// - Throws: ``StoreError/secretAltered(path:table:row:)`` when the octets were altered or belong to another place.
     package func unwrapSecret(_ wrapped: [UInt8], table: StaticString, column: StaticString, row: String)
         throws(StoreError) -> Secret
     {

@@ -16,6 +16,9 @@ package struct MachineKey: Sendable {
     /// `mayCreate`: not when there is a database already, whose secrets no new key can open.
     ///
     /// `credentialsDirectory` is the environment's `CREDENTIALS_DIRECTORY`.
+    ///
+    /// - Throws: ``StoreError/machineKeyMissing(path:)``, ``StoreError/machineKeyMalformed(path:)``,
+    /// ``StoreError/tooOpen(path:mode:allowed:)``, or why the file cannot be read or made.
     package static func load(credentialsDirectory: String?, file: String, mayCreate: Bool) throws(StoreError) -> Self {
         if let credentialsDirectory {
             let credential = credentialsDirectory + "/" + credentialName

@@ -5,9 +5,13 @@ package struct StateStore {
 
     /// Makes `directory`, and what is missing above it, so that only its owner may enter it; one that is there and open to
     /// others is refused.
+    ///
+    /// - Throws: ``StoreError/tooOpen(path:mode:allowed:)``, or why the directory cannot be made.
     package static func prepareDirectory(_ directory: String) throws { try StateFile.prepareDirectories(directory) }
 
     /// Opens both, or makes both at the first launch.
+    ///
+    /// - Throws: A ``StoreError`` of the key or of the database. Whatever is refused is left as it was.
     package init(
         path: String, machineKeyFile: String, credentialsDirectory: String?, components: [SchemaComponent],
         limits: DatabaseLimits = DatabaseLimits()

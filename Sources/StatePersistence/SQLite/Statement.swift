@@ -34,11 +34,15 @@ package final class Statement {
     }
 
     /// Runs it for its effect.
+    ///
+    /// - Throws: A ``StoreError``: what SQLite or the disk says.
     package func run(_ arguments: [SQLValue] = []) throws(StoreError) {
         try forEachRow(arguments) { _ throws(StoreError) in }
     }
 
     /// Runs it and lends each row to `body`.
+    ///
+    /// - Throws: A ``StoreError``: what SQLite or the disk says, or what `body` throws, which ends the rows.
     package func forEachRow(_ arguments: [SQLValue] = [], _ body: (Row) throws(StoreError) -> Void)
         throws(StoreError)
     {
@@ -57,6 +61,8 @@ package final class Statement {
     }
 
     /// What `body` makes of the first row; nil when there is none.
+    ///
+    /// - Throws: A ``StoreError``: what SQLite or the disk says, or what `body` throws.
     package func firstRow<T>(_ arguments: [SQLValue] = [], _ body: (Row) throws(StoreError) -> T)
         throws(StoreError) -> T?
     {
@@ -91,6 +97,9 @@ package struct Row {
 
     package func isNull(_ column: Int32) -> Bool { sqlite3_column_type(handle, column) == SQLITE_NULL }
 
+    /// An integer column. All 64 bits of an unsigned type are kept as a signed integer with the same bits.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` when the value does not fit `T`.
     package func integer<T: FixedWidthInteger>(_ column: Int32, as type: T.Type = T.self) throws(StoreError) -> T {
         let stored = sqlite3_column_int64(handle, column)
         if let value = T(exactly: stored) { return value }
@@ -99,12 +108,18 @@ package struct Row {
         throw misfit(column)
     }
 
+    /// The same; nil for NULL.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` when the value does not fit `T`.
     package func optionalInteger<T: FixedWidthInteger>(_ column: Int32, as type: T.Type = T.self)
         throws(StoreError) -> T?
     {
         isNull(column) ? nil : try integer(column)
     }
 
+    /// 0 is false, everything else true.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` when the value does not fit an octet.
     package func bool(_ column: Int32) throws(StoreError) -> Bool { try integer(column, as: UInt8.self) != 0 }
 
     package func text(_ column: Int32) -> String {
@@ -123,6 +138,8 @@ package struct Row {
     package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
     /// Sixteen octets, most significant first.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for any other number of octets.
     package func uint128(_ column: Int32) throws(StoreError) -> UInt128 {
         guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
             throw misfit(column)

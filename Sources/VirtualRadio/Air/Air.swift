@@ -1,8 +1,8 @@
-/// The pure value in which controllers meet: octets of hosts, faults and time go in, octets for hosts come out.
+/// The place where simulated controllers meet, as a pure value.
 ///
-/// Everything that happens by itself is on the agenda, ordered by instant, controller and sequence, so that the same
-/// inputs give the same outputs. A driver hands in the time: `advance(to:)` before each input, and at
-/// `nextEventInstant`.
+/// In: octets of hosts, faults, time. Out: octets for hosts. Everything that happens by itself is on the agenda,
+/// ordered by instant, controller and sequence, so that the same inputs give the same outputs. A driver hands in the
+/// time: `advance(to:)` before each input, and at `nextEventInstant`.
 package struct Air: Sendable {
     package internal(set) var now: UInt64
     let pacing: AirConfiguration.Pacing
