@@ -27,6 +27,8 @@ static void fetch(void) {
     algorithms.gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
 }
 
+int latch_openssl_ignore_configuration(void) { return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL); }
+
 // MARK: Octets
 
 uint8_t *latch_secret_allocate(size_t count) { return OPENSSL_malloc(count ? count : 1); }

@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import Glibc
 
 /// Parses the words, runs the command they name, and says in one line and one number how it went.
@@ -33,7 +34,9 @@ struct Latch {
         case .version:
             Output.write("latch \(version)\n")
             return .ok
-        case .run(let command, let arguments): return try command.run(arguments)
+        case .run(let command, let arguments):
+            OpenSSLConfiguration.ignore()
+            return try command.run(arguments)
         }
     }
 }

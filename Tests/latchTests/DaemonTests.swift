@@ -189,6 +189,26 @@ struct DaemonTests {
         #expect(outcome.errors.contains("/nonexistent"))
     }
 
+    @Test(
+        "a configuration of OpenSSL that takes every algorithm away takes none from a daemon",
+        arguments: [("peripheral", "lock"), ("central", "key")])
+    func openSSLConfiguration(role: String, state: String) throws {
+        let bench = try Bench()
+        let configuration = try bench.directory.write(
+            """
+            openssl_conf = init
+            [init]
+            alg_section = algorithms
+            [algorithms]
+            default_properties = provider=nobody
+
+            """, to: "openssl.cnf")
+        let daemon = try Daemon(
+            ["OPENSSL_CONF=" + configuration, Program.path] + bench.arguments(role, state), of: "/usr/bin/env")
+        #expect(try waits { try !daemon.isRunning || bench.latch(role, "status", state).output.contains("radio: on") })
+        #expect(daemon.end() == 0)
+    }
+
     @Test("a daemon that is asked to stop stops, and says so to who asked")
     func stop() throws {
         let bench = try Bench()

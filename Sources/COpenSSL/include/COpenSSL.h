@@ -5,6 +5,9 @@
 #include <stdint.h>
 #include "radio_crypto.h"
 
+// From now on OpenSSL does not read openssl.cnf, in the whole process. Without effect once it has.
+int latch_openssl_ignore_configuration(void);
+
 // Memory for secrets: cleansed before it is freed.
 uint8_t *latch_secret_allocate(size_t count);
 void latch_secret_free(uint8_t *bytes, size_t count);
