@@ -14,6 +14,18 @@ let swift: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// What a launch does not have to do, it does not wait for: the executable's own pointers are relocated from a packed table
+/// (glibc 2.36), no name of its own is looked up in it, and the Swift runtime's part of the C++ library comes with it instead of
+/// the whole with its own relocations. Of the linkers lld, which every Swift toolchain has, does all of this. A release's alone,
+/// and the executable's alone: flags like these are not for packages that depend on the library.
+let launch: [LinkerSetting] = [
+    .unsafeFlags(
+        [
+            "-use-ld=lld", "-L\(Context.packageDirectory)/config/linker", "-Xclang-linker", "-static-libgcc",
+            "-Xlinker", "-z", "-Xlinker", "pack-relative-relocs", "-Xlinker", "--no-export-dynamic",
+        ], .when(platforms: [.linux], configuration: .release))
+]
+
 /// `folder`: under Sources, if it has another name than the module.
 func room(_ name: String, _ dependencies: [Target.Dependency] = [], folder: String? = nil) -> Target {
     .target(name: name, dependencies: dependencies, path: folder.map { "Sources/\($0)" }, swiftSettings: swift)
@@ -113,7 +125,7 @@ let package = Package(
                 "LockPeripheral",
                 "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
             ],
-            swiftSettings: swift),
+            swiftSettings: swift, linkerSettings: launch),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
