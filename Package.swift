@@ -221,8 +221,8 @@ let package = Package(
         tests(
             "latch",
             [
-                "BluetoothCore", "BluetoothHost", "CLinux", "CSQLite", "DaemonControl", "HCI", "HCITransport",
-                "StatePersistence", "TestSupport",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "DaemonControl", "HCI",
+                "HCITransport", "LockPeripheral", "SecurityManager", "StatePersistence", "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

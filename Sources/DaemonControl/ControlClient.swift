@@ -34,7 +34,7 @@ package enum ControlClientError: Error, Equatable, Sendable, CustomStringConvert
 package struct ControlClient: ~Copyable {
     private let descriptor: Int32
     private let path: String
-    private var framer = LineFramer()
+    private var framer = LineFramer(maximumLineOctets: ControlReply.maximumLineOctets)
     private var lines: [[UInt8]] = []
 
     /// Connects without waiting.
@@ -137,10 +137,17 @@ extension ControlClient {
         _ path: String, _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) -> Void
     ) throws -> JSONObject {
         var client = try ControlClient(connectingTo: path)
+        return try client.ask(request, deadline: deadline, event: event)
+    }
+
+    /// The same over a connection that may ask again.
+    package mutating func ask(
+        _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) -> Void = { _, _ in }
+    ) throws -> JSONObject {
         let sendDeadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: 5_000)
-        try client.send(request, deadline: min(sendDeadline, deadline ?? sendDeadline))
+        try send(request, deadline: min(sendDeadline, deadline ?? sendDeadline))
         while true {
-            switch try client.next(deadline: deadline) {
+            switch try next(deadline: deadline) {
             case .event(let name, let fields): event(name, fields)
             case .result(let result): return result
             case .error(let failure): throw failure

@@ -29,6 +29,8 @@ package struct ControlFailure: Error, Equatable, Sendable, CustomStringConvertib
         package static let notFound = Self(rawValue: "not_found")
         /// The radio is off, away or not answering.
         package static let noRadio = Self(rawValue: "no_radio")
+        /// The answer has more octets than a client takes.
+        package static let tooLong = Self(rawValue: "too_long")
         /// The daemon is about to end.
         package static let stopping = Self(rawValue: "stopping")
     }
@@ -45,8 +47,18 @@ package struct ControlFailure: Error, Equatable, Sendable, CustomStringConvertib
 }
 
 extension ControlReply {
-    /// As one line, its line feed included.
+    /// Octets of a reply's line, its line feed not counted.
+    package static let maximumLineOctets = 64 * 1024
+
+    /// As one line, its line feed included. One that no client takes says so instead.
     package var line: [UInt8] {
+        let line = unboundedLine
+        guard isFinal, line.count > Self.maximumLineOctets + 1 else { return line }
+        return Self.error(ControlFailure(.tooLong, "the answer is longer than \(Self.maximumLineOctets) octets"))
+            .unboundedLine
+    }
+
+    private var unboundedLine: [UInt8] {
         var object = JSONObject()
         switch self {
         case .event(let name, let fields):

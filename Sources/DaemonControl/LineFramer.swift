@@ -1,13 +1,14 @@
 /// Cuts a stream into lines, of bounded length.
 package struct LineFramer: Sendable {
-    /// Octets of a line, its line feed not counted.
+    /// Octets of a request's line, its line feed not counted.
     package static let maximumLineOctets = 4096
 
     package struct LineTooLong: Error, Equatable, Sendable {}
 
     private var partial: [UInt8] = []
+    private let bound: Int
 
-    package init() {}
+    package init(maximumLineOctets bound: Int = maximumLineOctets) { self.bound = bound }
 
     /// Octets of a line whose end has not come yet.
     package var pendingOctets: Int { partial.count }
@@ -23,7 +24,7 @@ package struct LineFramer: Sendable {
                 lines.append(partial)
                 partial.removeAll(keepingCapacity: true)
             } else {
-                guard partial.count < Self.maximumLineOctets else { throw LineTooLong() }
+                guard partial.count < bound else { throw LineTooLong() }
                 partial.append(octet)
             }
         }

@@ -1,6 +1,7 @@
 /// What an operator asks of the lock's daemon.
 package enum PeripheralRequest: ControlRequest, Equatable {
-    case status
+    /// What the daemon is doing, and a page of whom it knows.
+    case statusPage(StatusPage)
     /// Holds the enrolment window open for one credential. Events say what happens; the exchange ends with the window.
     case enroll(Enrolment)
     /// Disables, enables or removes a credential.
@@ -9,6 +10,24 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case events
     /// Ends the daemon cleanly.
     case stop
+
+    /// The first page.
+    package static let status = Self.statusPage(StatusPage())
+
+    package struct StatusPage: Equatable, Sendable {
+        /// Rows of a page, credentials and bonds that wait for their key together: with names of the greatest length, written in
+        /// escapes, and the greatest number of links it fits a line (``ControlReply/maximumLineOctets``).
+        package static let maximumRows: Int64 = 100
+
+        package var limit: Int64
+        /// Where the page before said that the next one begins; nil for the first.
+        package var after: String?
+
+        package init(limit: Int64 = maximumRows, after: String? = nil) {
+            self.limit = limit
+            self.after = after
+        }
+    }
 
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
@@ -53,7 +72,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     /// - Throws: ``ControlFailure`` when the name is unknown, or a member is missing or out of its bounds.
     package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
         switch name {
-        case "status": self = .status
+        case "status":
+            let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
+            self = .statusPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
         case "events": self = .events
         case "stop": self = .stop
         case "enroll":
@@ -74,7 +95,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
 
     package var encoded: (name: String, fields: JSONObject) {
         switch self {
-        case .status: ("status", [:])
+        case .statusPage(let page): ("status", page.fields)
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .administer(let administration):
@@ -88,5 +109,13 @@ package enum PeripheralRequest: ControlRequest, Equatable {
                 ]
             )
         }
+    }
+}
+
+extension PeripheralRequest.StatusPage {
+    fileprivate var fields: JSONObject {
+        var fields: JSONObject = ["limit": .number(limit)]
+        fields["after"] = after.map { .string($0) }
+        return fields
     }
 }

@@ -308,6 +308,32 @@ struct ControlServerTests {
         #expect(server.clientCount == 0)
     }
 
+    @Test("an answer of the greatest length is heard, and one octet more is said to be too long")
+    func longAnswer() throws {
+        let handler = Handler()
+        let server = try serve(handler)
+        defer { server.close() }
+        let frame = ControlReply.result(["text": ""]).line.count - 1
+        for excess in [0, 1] {
+            var client = try ControlClient(connectingTo: directory.socket)
+            let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: 10_000)
+            try client.send(PeripheralRequest.status, deadline: deadline)
+            loop.settle()
+            let text = String(repeating: "x", count: ControlReply.maximumLineOctets - frame + excess)
+            handler.kept.last?.finish(["text": .string(text)])
+            let reply = try client.next(deadline: deadline)
+            if excess == 0 {
+                #expect(reply == .result(["text": .string(text)]))
+            } else {
+                guard case .error(let failure) = reply else {
+                    Issue.record("\(reply)")
+                    return
+                }
+                #expect(failure.code == .tooLong)
+            }
+        }
+    }
+
     @Test("a client that goes away abandons its exchange, once")
     func abandoned() throws {
         let handler = Handler()

@@ -9,7 +9,9 @@ struct RequestTests {
 
     @Test(
         "requests to the lock are read back",
-        arguments: [PeripheralRequest.status, .events, .stop, .enroll(enrolment)]
+        arguments: [
+            PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")), .events, .stop, .enroll(enrolment),
+        ]
             + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) })
     func peripheral(request: PeripheralRequest) throws {
         #expect(try PeripheralRequest(line: request.line.dropLast().map { $0 }) == request)
@@ -97,6 +99,18 @@ struct RequestTests {
         #expect(throws: ControlFailure.self) { try enroll(PeripheralRequest.Enrolment.maximumWindowSeconds + 1) }
         _ = try unlock(CentralRequest.Command.maximumWaitSeconds)
         #expect(throws: ControlFailure.self) { try unlock(CentralRequest.Command.maximumWaitSeconds + 1) }
+    }
+
+    @Test("the greatest page of a status is taken, one row more is not, and none is no page")
+    func pageBound() throws {
+        func status(_ limit: Int64) throws -> PeripheralRequest {
+            try PeripheralRequest(line: Array(#"{"request":"status","limit":\#(limit)}"#.utf8))
+        }
+        let most = PeripheralRequest.StatusPage.maximumRows
+        #expect(try status(most) == .status)
+        #expect(try PeripheralRequest(line: Array(#"{"request":"status"}"#.utf8)) == .status)
+        #expect(throws: ControlFailure.self) { try status(most + 1) }
+        #expect(throws: ControlFailure.self) { try status(0) }
     }
 
     @Test(

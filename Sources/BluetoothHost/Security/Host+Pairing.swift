@@ -261,6 +261,9 @@ extension Host {
 extension Host {
     package var bonds: [Bond] { bondBook.bonds }
 
+    /// Those whose keys have yet to prove themselves, in no order.
+    package var unconfirmedBonds: [BondID] { bondBook.unconfirmed }
+
     /// With its CSRKs, from which the lock's receipts derive their keys.
     package func bond(_ id: BondID) -> Bond? { bondBook.bond(id) }
 

@@ -4,8 +4,45 @@ import CoreBluetoothEssentials
 import LockProtocol
 import SecurityManager
 
-/// What a lock's daemon says of itself.
+/// What a lock's daemon says of itself, with one page of whom it knows: however many have enrolled, the loop is not kept for
+/// long, and a client has room.
 package struct LockStatus: Sendable {
+    /// Where a page begins: behind this row, in the order of the rows' numbers. It means the same when the row is gone.
+    package enum Cursor: Equatable, Sendable, CustomStringConvertible {
+        case credential(CredentialID)
+        /// Of a bond that waits for its key. These come behind all credentials.
+        case unconfirmed(BondID)
+
+        package var description: String {
+            switch self {
+            case .credential(let id): "c\(String(id.rawValue, radix: 16))"
+            case .unconfirmed(let id): "b\(String(UInt64(bitPattern: id.rawValue), radix: 16))"
+            }
+        }
+
+        /// nil for what ``description`` never says.
+        package init?(_ text: String) {
+            guard let kind = text.first, let number = UInt64(text.dropFirst(), radix: 16) else { return nil }
+            switch kind {
+            case "c": self = .credential(CredentialID(rawValue: number))
+            case "b": self = .unconfirmed(BondID(Int64(bitPattern: number)))
+            default: return nil
+            }
+            guard description == text else { return nil }
+        }
+    }
+
+    package struct Page: Sendable {
+        /// Rows at most, from 1 on.
+        package var limit: Int
+        package var after: Cursor?
+
+        package init(limit: Int, after: Cursor? = nil) {
+            self.limit = limit
+            self.after = after
+        }
+    }
+
     package struct Enrolled: Sendable {
         package var name: String
         package var role: Role
@@ -30,6 +67,8 @@ package struct LockStatus: Sendable {
     package var links: [LinkInfo]
     package var credentials: [Enrolled]
     package var unconfirmed: [Unconfirmed]
+    /// Where the next page begins; nil when this is the last.
+    package var next: Cursor?
     /// Of the audit's records, the ones that are kept: from the first to the last they are one chain. nil while there is
     /// none, or when the file cannot be read.
     package var audit: ClosedRange<UInt64>?
@@ -38,17 +77,53 @@ package struct LockStatus: Sendable {
 }
 
 extension LockDaemon {
-    package var status: LockStatus {
+    package func statusPage(_ page: LockStatus.Page) -> LockStatus {
         let state = machine?.state ?? (.unknown, .unknown)
-        let credentials = (machine?.credentials.values).map(Array.init) ?? []
-        return LockStatus(
+        var status = LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) },
-            credentials: credentials.sorted { $0.name < $1.name }.map(enrolled),
-            unconfirmed: host.bonds.filter { $0.state == .unconfirmed }.map {
-                LockStatus.Unconfirmed(credential: $0.credential, bond: $0.id)
-            }, audit: keptAudit, enrolling: window?.request.credential)
+            links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) }, credentials: [],
+            unconfirmed: [], audit: keptAudit, enrolling: window?.request.credential)
+        list(page, in: &status)
+        return status
+    }
+
+    private func list(_ page: LockStatus.Page, in status: inout LockStatus) {
+        // One row more than there is room for says whether there is a next page.
+        var room = page.limit + 1
+        var last = page.after
+        func take(_ cursor: LockStatus.Cursor) -> Bool {
+            room -= 1
+            if room == 0 { status.next = last } else { last = cursor }
+            return room > 0
+        }
+        for credential in credentials(after: page.after, room) where take(.credential(credential.id)) {
+            status.credentials.append(enrolled(credential))
+        }
+        guard room > 0 else { return }
+        for bond in unconfirmed(after: page.after, room) where take(.unconfirmed(bond.id)) {
+            status.unconfirmed.append(LockStatus.Unconfirmed(credential: bond.credential, bond: bond.id))
+        }
+    }
+
+    private func credentials(after cursor: LockStatus.Cursor?, _ count: Int) -> [Credential] {
+        guard let machine else { return [] }
+        let ids = machine.credentials.keys.lazy.map(\.rawValue)
+        let page: [UInt64]
+        switch cursor {
+        case nil: page = ids.smallest(count)
+        case .credential(let last): page = ids.filter { $0 > last.rawValue }.smallest(count)
+        case .unconfirmed: page = []
+        }
+        return page.compactMap { machine.credentials[CredentialID(rawValue: $0)] }
+    }
+
+    private func unconfirmed(after cursor: LockStatus.Cursor?, _ count: Int) -> [Bond] {
+        let ids = host.unconfirmedBonds.lazy.map(\.rawValue)
+        guard case .unconfirmed(let last) = cursor else {
+            return ids.smallest(count).compactMap { host.bond(BondID($0)) }
+        }
+        return ids.filter { $0 > last.rawValue }.smallest(count).compactMap { host.bond(BondID($0)) }
     }
 
     private func enrolled(_ credential: Credential) -> LockStatus.Enrolled {

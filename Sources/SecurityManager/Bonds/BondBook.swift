@@ -46,6 +46,11 @@ package final class BondBook {
         entries.values.map(\.bond).filter { $0.state != .provisional }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
+    /// Those that have yet to prove themselves, in no order: for one who asks often, and does not want all of them sorted.
+    package var unconfirmed: [BondID] {
+        entries.filter { $0.value.bond.state == .unconfirmed }.map(\.key)
+    }
+
     /// Whether there is anybody whom this side knows.
     package var hasBonds: Bool { !byIdentity.isEmpty }
 

@@ -14,17 +14,36 @@ enum ControlCommand {
         waitMilliseconds: UInt64 = answerMilliseconds, event: (String, JSONObject) -> Void = { _, _ in },
         result: (JSONObject) -> Void
     ) throws -> ExitCode {
-        let socket = try StateDirectory(try arguments.required("state")).controlSocket(role)
-        let isJSON = arguments.has("json")
-        let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: waitMilliseconds)
-        do {
-            let answer = try ControlClient.ask(socket, request, deadline: deadline) { name, fields in
-                guard isJSON else { return event(name, fields) }
+        try run(role, arguments, waitMilliseconds, result) { (client, deadline) in
+            try client.ask(request, deadline: deadline) { name, fields in
+                guard arguments.has("json") else { return event(name, fields) }
                 var line: JSONObject = ["event": .string(name)]
                 for member in fields.members { line[member.name] = member.value }
                 Output.line(.object(line))
             }
-            if isJSON { Output.line(["result": .object(answer)]) } else { result(answer) }
+        }
+    }
+
+    /// One page of the lock's status, or all of them as one.
+    static func status(_ page: PeripheralRequest.StatusPage?, arguments: ParsedArguments) throws -> ExitCode {
+        try run(.peripheral, arguments, answerMilliseconds, { Output.fields($0) }) { (client, deadline) in
+            guard let page else {
+                return try StatusPages.all { try client.ask(PeripheralRequest.statusPage($0), deadline: deadline) }
+            }
+            return try client.ask(PeripheralRequest.statusPage(page), deadline: deadline)
+        }
+    }
+
+    private static func run(
+        _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ waitMilliseconds: UInt64,
+        _ result: (JSONObject) -> Void, asking: (inout ControlClient, Instant) throws -> JSONObject
+    ) throws -> ExitCode {
+        let socket = try StateDirectory(try arguments.required("state")).controlSocket(role)
+        let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: waitMilliseconds)
+        do {
+            var client = try ControlClient(connectingTo: socket)
+            let answer = try asking(&client, deadline)
+            if arguments.has("json") { Output.line(["result": .object(answer)]) } else { result(answer) }
             return .ok
         } catch let error as ControlClientError {
             throw Failure(error.exitCode, error.description)

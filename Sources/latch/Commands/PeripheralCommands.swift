@@ -76,9 +76,26 @@ enum PeripheralCommands {
 
     static let status = CommandSpec(
         path: ["peripheral", "status"], summary: "Say what a running lock is doing.",
-        options: [Commands.state, Commands.json], examples: ["latch peripheral status --state /var/lib/latch --json"]
+        details: [
+            "Says who has enrolled, in pages of which it asks for all. With --limit or --after it asks for one, in the order "
+                + "of the lock's own numbers; `next` says where another begins, and is missing from the last."
+        ],
+        options: [
+            Commands.state,
+            .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
+            .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
+        ],
+        examples: [
+            "latch peripheral status --state /var/lib/latch --json",
+            "latch peripheral status --state /var/lib/latch --limit 20",
+        ]
     ) { arguments in
-        try ControlCommand.run(PeripheralRequest.status, role: .peripheral, arguments: arguments) { Output.fields($0) }
+        let most = PeripheralRequest.StatusPage.maximumRows
+        let limit: Int64? = try arguments.integer("limit", in: 1...most)
+        let after = arguments["after"]
+        let isOnePage = limit != nil || after != nil
+        return try ControlCommand.status(
+            isOnePage ? PeripheralRequest.StatusPage(limit: limit ?? most, after: after) : nil, arguments: arguments)
     }
 
     static let stop = CommandSpec(

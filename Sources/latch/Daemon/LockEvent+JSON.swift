@@ -111,6 +111,7 @@ extension LockStatus {
                 object["credential"] = waiting.credential.map { .string($0) }
                 return .object(object)
             })
+        fields["next"] = next.map { .string("\($0)") }
         return fields
     }
 }

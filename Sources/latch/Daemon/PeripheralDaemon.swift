@@ -57,7 +57,7 @@ final class PeripheralDaemon {
 
     private func answer(_ request: PeripheralRequest, _ exchange: ControlExchange) throws(ControlFailure) {
         switch request {
-        case .status: exchange.finish(lock.status.json)
+        case .statusPage(let page): exchange.finish(try lock.statusPage(LockStatus.Page(page)).json)
         case .events: runtime.journal.stream(to: exchange)
         case .stop:
             exchange.finish(["stopping": true])
@@ -139,6 +139,18 @@ final class PeripheralDaemon {
                 ControlFailure(.refused, "\(LockDaemon.enrolmentFailuresMaximum) attempts failed: the window is closed")
             )
         case .ended(.cancelled): exchange.fail(ControlFailure(.stopping, "the window was closed"))
+        }
+    }
+}
+
+extension LockStatus.Page {
+    fileprivate init(_ page: PeripheralRequest.StatusPage) throws(ControlFailure) {
+        self.init(limit: Int(page.limit))
+        guard let text = page.after else { return }
+        after = LockStatus.Cursor(text)
+        guard after != nil else {
+            throw ControlFailure(
+                .unknownRequest, "member \"after\" of request \"status\" must be what a status gave as \"next\"")
         }
     }
 }

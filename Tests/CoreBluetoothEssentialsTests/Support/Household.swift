@@ -243,3 +243,8 @@ private final class ConnectableStranger: CBPeripheralManagerDelegate, @unchecked
         if peripheral.state == .poweredOn { peripheral.startAdvertising([:]) }
     }
 }
+
+extension LockDaemon {
+    /// A household's lock knows fewer than a page has room for.
+    var status: LockStatus { statusPage(LockStatus.Page(limit: 100)) }
+}
