@@ -131,8 +131,9 @@ let package = Package(
             name: "Benchmarks",
             dependencies: [
                 "ATT", "AllocationCounter", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux",
-                "CoreBluetoothEssentials", "GATT",
-                "HCI", "HCITransport", "HostComposition", "SecurityManager", "StatePersistence",
+                "CoreBluetoothEssentials", "DaemonControl", "GATT",
+                "HCI", "HCITransport", "HostComposition", "LockPeripheral", "LockPersistence", "LockProtocol",
+                "SecurityManager", "StatePersistence",
             ],
             path: "Benchmarks", exclude: ["AllocationCounter"], swiftSettings: swift),
         .target(

@@ -37,6 +37,16 @@ final class Child {
         _ = wait()
     }
 
+    /// What of it is in memory now.
+    func residentKilobytes() throws -> Int {
+        let status = String(decoding: try contents("/proc/\(pid)/status"), as: UTF8.self)
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmRSS:") }
+        guard let word = line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first,
+            let kilobytes = Int(word)
+        else { throw BenchmarkError("/proc does not say how much memory process \(pid) has") }
+        return kilobytes
+    }
+
     func end() {
         guard !isEnded else { return }
         kill(pid, SIGKILL)

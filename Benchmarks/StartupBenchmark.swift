@@ -1,21 +1,18 @@
 import BluetoothCore
-import BluetoothCrypto
-import BluetoothHost
 import CLinux
+import DaemonControl
 import Glibc
-import SecurityManager
-import StatePersistence
 
 /// How long an owner waits in the rain after a kill: from exec of the lock's daemon until its controller has answered
 /// LE Set Advertising Enable. A relay between daemon and radio reads the answer off the wire, so the figure has the relay's
 /// own cost in it.
 struct StartupBenchmark {
-    private let bonds: Int
+    private let enrolments: Enrolments
     private let runs: Int
     private let latch: String
 
     init(_ options: Options) throws {
-        bonds = try options.integer("bonds", default: 1000)
+        enrolments = Enrolments(count: try options.integer("enrolments", default: 1000))
         runs = try options.integer("runs", default: 41)
         latch = try options.text("latch") ?? Executable.directory() + "/latch"
         guard access(latch, X_OK) == 0 else {
@@ -34,25 +31,35 @@ struct StartupBenchmark {
         try UnixSocket.await(air)
 
         guard mkdir(state, 0o700) == 0 else { throw BenchmarkError(system: state) }
-        // The first launch makes the identity and the tables that the bonds belong to.
+        // The first launch makes the identity and the tables that the enrolments belong to.
         _ = try launch(air: air, directory: directory, state: state)
-        try fill(state)
+        try enrolments.fill(state)
         var floor: [Double] = []
         var times: [Double] = []
+        var pages: [Double] = []
+        var residentKilobytes = 0
         for _ in 0..<runs {
             let begin = Clock.milliseconds
             _ = try Child([latch, "--version"]).wait()
             floor.append(Clock.milliseconds - begin)
-            times.append(try launch(air: air, directory: directory, state: state))
+            times.append(
+                try launch(air: air, directory: directory, state: state) {
+                    residentKilobytes = try $0.residentKilobytes()
+                    pages = try Self.statusPages(state)
+                })
         }
         print("exec to exit of `latch --version`               \(Sample(floor).row)")
-        print("exec to advertising enabled, \(bonds) bonds         \(Sample(times).row)")
+        print("exec to advertising enabled, \(enrolments.count) enrolments    \(Sample(times).row)")
+        print("resident, when it advertises                    \(residentKilobytes) kB")
+        print("each of \(pages.count) pages of its status               \(Sample(pages).row)")
         let ratio = Sample(times).percentile(50) / Sample(floor).percentile(50)
         print("ratio of the medians                            \(Sample.text(ratio, digits: 2))")
     }
 
     /// Milliseconds from exec until the controller has answered that it advertises; the daemon is killed then.
-    private func launch(air: String, directory: String, state: String) throws -> Double {
+    private func launch(
+        air: String, directory: String, state: String, then look: (Child) throws -> Void = { _ in }
+    ) throws -> Double {
         let relay = directory + "/relay"
         let listener = try UnixSocket.listen(relay)
         defer { close(listener) }
@@ -72,7 +79,24 @@ struct StartupBenchmark {
             close(controller)
         }
         try relayUntilAdvertising(host, controller, directory)
-        return Clock.milliseconds - begin
+        let spent = Clock.milliseconds - begin
+        try look(daemon)
+        return spent
+    }
+
+    /// Milliseconds of each page, asked for one after the other.
+    private static func statusPages(_ state: String) throws -> [Double] {
+        var client = try ControlClient(connectingTo: state + "/peripheral.sock")
+        var times: [Double] = []
+        var page = PeripheralRequest.StatusPage()
+        repeat {
+            let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: 10_000)
+            let begin = Clock.milliseconds
+            let answer = try client.ask(PeripheralRequest.statusPage(page), deadline: deadline)
+            times.append(Clock.milliseconds - begin)
+            page.after = answer["next"]?.string
+        } while page.after != nil
+        return times
     }
 
     private static let patienceMilliseconds: Int32 = 10_000
@@ -106,26 +130,5 @@ struct StartupBenchmark {
             }
         }
         throw Self.silent(directory)
-    }
-
-    /// Writes bonds as pairings would have left them.
-    private func fill(_ state: String) throws {
-        let store = try StateStore(
-            path: state + "/latch.sqlite", machineKeyFile: state + "/machine.key", credentialsDirectory: nil,
-            components: [.host])
-        let host = SQLiteHostStore(store, name: "lock")
-        for index in 0..<bonds {
-            let address = DeviceAddress(kind: .random, bits: 0xC000_0000_0000 | UInt64(index))
-            host.append(
-                .bond(
-                    .upsert(
-                        Bond(
-                            id: BondID(Int64(index + 1)), identity: IdentityAddress(address),
-                            peerIRK: SystemRandom.secret(),
-                            ltk: SystemRandom.secret(), localCSRK: SystemRandom.secret(),
-                            remoteCSRK: SystemRandom.secret(), model: .outOfBand,
-                            state: .confirmed, credential: "user \(index)"))))
-        }
-        try store.database.commit([host])
     }
 }
