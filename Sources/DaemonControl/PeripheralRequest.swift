@@ -114,7 +114,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
 
 extension PeripheralRequest.StatusPage {
     fileprivate var fields: JSONObject {
-        var fields: JSONObject = ["limit": .number(limit)]
+        // A daemon of an earlier version, which knows no pages, is asked for what it knows.
+        var fields = JSONObject()
+        fields["limit"] = limit == Self.maximumRows ? nil : .number(limit)
         fields["after"] = after.map { .string($0) }
         return fields
     }

@@ -101,6 +101,15 @@ struct RequestTests {
         #expect(throws: ControlFailure.self) { try unlock(CentralRequest.Command.maximumWaitSeconds + 1) }
     }
 
+    @Test("a daemon that knows no pages is asked for its status as ever: the key's, and a lock's of an earlier version")
+    func statusWithoutPages() throws {
+        #expect(PeripheralRequest.status.line == Array("{\"request\":\"status\"}\n".utf8))
+        guard case .status = try CentralRequest(line: Array(PeripheralRequest.status.line.dropLast())) else {
+            Issue.record("no status")
+            return
+        }
+    }
+
     @Test("the greatest page of a status is taken, one row more is not, and none is no page")
     func pageBound() throws {
         func status(_ limit: Int64) throws -> PeripheralRequest {
