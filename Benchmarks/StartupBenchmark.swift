@@ -36,6 +36,7 @@ struct StartupBenchmark {
         try enrolments.fill(state)
         var floor: [Double] = []
         var times: [Double] = []
+        var processor: [Double] = []
         var pages: [Double] = []
         var residentKilobytes = 0
         for _ in 0..<runs {
@@ -44,12 +45,14 @@ struct StartupBenchmark {
             floor.append(Clock.milliseconds - begin)
             times.append(
                 try launch(air: air, directory: directory, state: state) {
+                    processor.append(try $0.processorMilliseconds())
                     residentKilobytes = try $0.residentKilobytes()
                     pages = try Self.statusPages(state)
                 })
         }
         print("exec to exit of `latch --version`               \(Sample(floor).row)")
         print("exec to advertising enabled, \(enrolments.count) enrolments    \(Sample(times).row)")
+        print("of that on a processor                          \(Sample(processor).row)")
         print("resident, when it advertises                    \(residentKilobytes) kB")
         print("each of \(pages.count) pages of its status               \(Sample(pages).row)")
         let ratio = Sample(times).percentile(50) / Sample(floor).percentile(50)
