@@ -163,6 +163,9 @@ let package = Package(
 
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
+        .target(
+            name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral"],
+            path: "Tests/MemoryStores", swiftSettings: swift),
 
         tests("BluetoothCore"),
         tests("BluetoothCrypto", ["BluetoothCore"]),
@@ -181,7 +184,7 @@ let package = Package(
             "CoreBluetoothEssentials",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockPeripheral", "LockProtocol", "SecurityManager",
+                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager",
                 "VirtualRadio",
             ]),
         tests(
@@ -192,8 +195,8 @@ let package = Package(
                 "StatePersistence", "TestSupport", "Visitor", "latch",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
-        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "TestSupport"]),
-        tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol"]),
+        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "TestSupport"]),
+        tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores"]),
         .executableTarget(
             name: "StoreHammer",
             dependencies: [
@@ -210,8 +213,8 @@ let package = Package(
         tests(
             "LockPersistence",
             [
-                "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "StatePersistence",
-                "TestSupport",
+                "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "MemoryStores",
+                "StatePersistence", "TestSupport",
             ]),
         tests(
             "HCITransport",

@@ -5,6 +5,7 @@ import FoundationEssentials
 import LockCentral
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import SecurityManager
 import Testing
 

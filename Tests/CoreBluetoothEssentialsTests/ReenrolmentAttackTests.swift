@@ -4,6 +4,7 @@ import CoreBluetoothEssentials
 import LockCentral
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import SecurityManager
 import Testing
 

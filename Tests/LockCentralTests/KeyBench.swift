@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import LockCentral
 import LockProtocol
+import MemoryStores
 import Testing
 
 let boot = BootID(bits: 1)

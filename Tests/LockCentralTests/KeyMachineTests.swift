@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockCentral
 import LockProtocol
+import MemoryStores
 import Testing
 
 @Suite("The key's exchange with a lock")

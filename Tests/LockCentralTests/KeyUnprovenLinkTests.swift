@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockCentral
 import LockProtocol
+import MemoryStores
 import Testing
 
 /// Whoever answers at the lock's address may say what he likes in clear: it costs the link that he says it on.

@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockCentral
 import LockProtocol
+import MemoryStores
 import Testing
 
 @Suite("A command that could not leave")

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import Testing
 
 @Suite("What the lock does with a command")

@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 
 /// SplitMix64: a schedule is its seed.
 struct Dice {

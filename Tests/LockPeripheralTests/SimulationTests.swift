@@ -2,6 +2,7 @@ import BluetoothCore
 import Foundation
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import Testing
 
 /// docs/RESTORATION.md, run: random schedules of commands, replays, time, kills before any output and power cuts.

@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import Testing
 
 /// A launch that finds no controller.

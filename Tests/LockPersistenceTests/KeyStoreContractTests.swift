@@ -2,6 +2,7 @@ import BluetoothCore
 import LockCentral
 import LockPeripheral
 import LockProtocol
+import MemoryStores
 import StatePersistence
 import TestSupport
 import Testing

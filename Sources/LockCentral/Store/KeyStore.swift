@@ -2,7 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import LockProtocol
 
-/// What the key needs kept. LockPersistence implements it on SQLite; ``MemoryKeyStore`` in memory.
+/// What the key needs kept. LockPersistence implements it on SQLite, and the tests in memory.
 package protocol KeyStore: CommitParticipant {
     func load() throws -> KeySnapshot
     /// Takes a fact for the commit at the end of this iteration.

@@ -2,7 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import LockProtocol
 
-/// What the lock needs kept. LockPersistence implements it on SQLite; ``MemoryLockStore`` in memory.
+/// What the lock needs kept. LockPersistence implements it on SQLite, and the tests in memory.
 ///
 /// Reads happen once, at launch, except the audit's; from then on the machine is the truth and the store follows it.
 package protocol LockStore: CommitParticipant {

@@ -1,6 +1,7 @@
 import BluetoothHost
+import LockPeripheral
 
-/// A lock's store for the simulator and for tests: what is committed survives `losePending()`, which is a kill.
+/// A lock's store for tests: what is committed survives `losePending()`, which is a kill.
 package final class MemoryLockStore: LockStore {
     package private(set) var committed: LockSnapshot
     package private(set) var audit: [AuditRecord] = []

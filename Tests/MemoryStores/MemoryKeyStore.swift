@@ -1,6 +1,7 @@
 import BluetoothHost
+import LockCentral
 
-/// A key's store for the simulator and for tests: what is committed survives `losePending()`, which is a kill.
+/// A key's store for tests: what is committed survives `losePending()`, which is a kill.
 package final class MemoryKeyStore: KeyStore {
     package private(set) var committed: KeySnapshot
     private var pending: [KeyMutation] = []
