@@ -42,11 +42,13 @@ let package = Package(
     products: [
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .executable(name: "latch", targets: ["latch"]),
+        .executable(name: "latch-lab", targets: ["LatchLab"]),
     ],
     targets: [
         // System libraries and the calls that Glibc's module does not export.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
+        .target(name: "CRadioCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .systemLibrary(name: "CBlueZ", pkgConfig: "bluez", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CLinux"),
 
@@ -114,18 +116,23 @@ let package = Package(
         room("DaemonControl", ["BluetoothCore", "CLinux"]),
 
         // A controller that shares nothing with the host.
-        room("VirtualRadio", ["CLinux", "COpenSSL"]),
+        room("VirtualRadio", ["CLinux", "CRadioCrypto"]),
 
         room("Drills", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl"]),
+
+        // The programs: what a door or a laptop installs, and what an engineer needs besides.
+        room("CommandInterface", ["DaemonControl"]),
         .executableTarget(
             name: "latch",
             dependencies: [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
-                "DaemonControl", "Drills", "GATT", "HCI", "HCITransport", "HostComposition", "LockCentral",
-                "LockPeripheral",
-                "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence", "VirtualRadio",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CommandInterface",
+                "CoreBluetoothEssentials", "DaemonControl", "GATT", "HCI", "HCITransport", "HostComposition",
+                "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
+                "StatePersistence",
             ],
             swiftSettings: swift, linkerSettings: launch),
+        .executableTarget(
+            name: "LatchLab", dependencies: ["CommandInterface", "Drills", "VirtualRadio"], swiftSettings: swift),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
@@ -191,8 +198,8 @@ let package = Package(
             "CoreBluetooth",
             [
                 "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "Doorbell", "HCITransport",
-                "HostComposition",
-                "StatePersistence", "TestSupport", "Visitor", "latch",
+                "HostComposition", "LatchLab",
+                "StatePersistence", "TestSupport", "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "TestSupport"]),
@@ -221,12 +228,13 @@ let package = Package(
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux"]),
         tests("VirtualRadio", ["TestSupport"]),
-        tests("Drills", ["CSQLite", "DaemonControl", "latch"]),
+        tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
         tests(
             "latch",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "DaemonControl", "HCI",
-                "HCITransport", "LockPeripheral", "SecurityManager", "StatePersistence", "TestSupport",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
+                "DaemonControl", "HCI", "HCITransport", "LatchLab", "LockPeripheral", "SecurityManager",
+                "StatePersistence", "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

@@ -6,9 +6,9 @@ import Glibc
 struct Benchmarks {
     static let usage = """
         usage: Benchmarks table   [--radio virtual|rootcanal|both] [--rounds N] [--format text|json]
-                                  [--radio-cpu N] [--host-cpu N] [--latch PATH] [--cache DIR]
-               Benchmarks allocations [--count N] [--latch PATH]
-               Benchmarks startup [--enrolments N] [--runs N] [--latch PATH]
+                                  [--radio-cpu N] [--host-cpu N] [--lab PATH] [--cache DIR]
+               Benchmarks allocations [--count N] [--lab PATH]
+               Benchmarks startup [--enrolments N] [--runs N] [--latch PATH] [--lab PATH]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
                Benchmarks bonds   [--bonds N] [--runs N]
@@ -25,7 +25,7 @@ struct Benchmarks {
         bonds     what N bonds (1000) cost when the host is made, at the first private address and the next, and at
                   the first signed command
 
-        The product is looked for beside this program; build both with
+        `latch` and `latch-lab` are looked for beside this program; build all of them with
         `swift build -c release --static-swift-stdlib`.
         """
 
@@ -40,12 +40,12 @@ struct Benchmarks {
             switch name {
             case "table":
                 try TableBenchmark(
-                    Options(words, among: "radio", "rounds", "format", "radio-cpu", "host-cpu", "latch", "cache")
+                    Options(words, among: "radio", "rounds", "format", "radio-cpu", "host-cpu", "lab", "cache")
                 ).run()
-            case "allocations": try AllocationBenchmark(Options(words, among: "count", "latch", "cache")).run()
+            case "allocations": try AllocationBenchmark(Options(words, among: "count", "lab", "cache")).run()
             // The processes of the table's exchanges.
             case "peer": try PeerProgram.run(words)
-            case "startup": try StartupBenchmark(Options(words, among: "enrolments", "runs", "latch")).run()
+            case "startup": try StartupBenchmark(Options(words, among: "enrolments", "runs", "latch", "lab")).run()
             case "resolve": try ResolveBenchmark(Options(words, among: "bonds", "runs")).run()
             case "commit": try CommitBenchmark(Options(words, among: "runs")).run()
             case "bonds": try BondBenchmark(Options(words, among: "bonds", "runs")).run()

@@ -10,13 +10,15 @@ struct StartupBenchmark {
     private let enrolments: Enrolments
     private let runs: Int
     private let latch: String
+    private let lab: String
 
     init(_ options: Options) throws {
         enrolments = Enrolments(count: try options.integer("enrolments", default: 1000))
         runs = try options.integer("runs", default: 41)
         latch = try options.text("latch") ?? Executable.directory() + "/latch"
-        guard access(latch, X_OK) == 0 else {
-            throw BenchmarkError(system: "\(latch) (build it, or name it by --latch)")
+        lab = try options.text("lab") ?? Executable.directory() + "/latch-lab"
+        for (option, program) in [("latch", latch), ("lab", lab)] where access(program, X_OK) != 0 {
+            throw BenchmarkError(system: "\(program) (build it, or name it by --\(option))")
         }
     }
 
@@ -26,7 +28,7 @@ struct StartupBenchmark {
 
         let state = directory + "/lock"
         let air = directory + "/air"
-        let radio = try Child([latch, "radio", "--socket", air, "--control", directory + "/control"])
+        let radio = try Child([lab, "radio", "--socket", air, "--control", directory + "/control"])
         defer { radio.end() }
         try UnixSocket.await(air)
 

@@ -18,7 +18,7 @@ struct AllocationBenchmark {
     init(_ options: Options) throws {
         count = try options.integer("count", default: 10_000)
         programs = try Programs(
-            latch: options.text("latch") ?? Executable.directory() + "/latch",
+            lab: options.text("lab") ?? Executable.directory() + "/latch-lab",
             cache: options.text("cache") ?? ".build/interop")
     }
 

@@ -14,7 +14,7 @@ final class Radio {
         let command =
             switch kind {
             case .virtual:
-                [programs.latch, "radio", "--socket", socket, "--control", control, "--air", "immediate"]
+                [programs.lab, "radio", "--socket", socket, "--control", control, "--air", "immediate"]
             case .rootcanal: programs.rootcanal(socket: socket, control: control)
             }
         let log = directory.path + "/log"
@@ -26,13 +26,13 @@ final class Radio {
 
 /// Where the programs of an exchange are.
 struct Programs {
-    let latch: String
+    let lab: String
     let benchmarks: String
     private let cache: String
 
     /// `cache`: where `scripts/interop/rootcanal` keeps what it has fetched.
-    init(latch: String, cache: String) throws {
-        self.latch = latch
+    init(lab: String, cache: String) throws {
+        self.lab = lab
         self.cache = cache
         benchmarks = try Executable.path()
     }

@@ -29,7 +29,7 @@ struct TableBenchmark {
             }
         let directory = try Executable.directory()
         programs = try Programs(
-            latch: options.text("latch") ?? directory + "/latch", cache: options.text("cache") ?? ".build/interop")
+            lab: options.text("lab") ?? directory + "/latch-lab", cache: options.text("cache") ?? ".build/interop")
     }
 
     func run() throws {

@@ -1,5 +1,5 @@
 #if LATCH_PLANTS
-/// A fault put into the product on purpose, so that `latch drill processes --plant` can show that the drill finds
+/// A fault put into the product on purpose, so that `latch-lab drill processes --plant` can show that the drill finds
 /// it. Compiled only with `-Xswiftc -DLATCH_PLANTS`: no program that anybody runs has these.
 package enum Plant: String, Sendable {
     /// The outcome of a command that a kill interrupted is not written at the next launch.

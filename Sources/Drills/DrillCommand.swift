@@ -1,7 +1,7 @@
 import CLinux
 import Glibc
 
-/// The way in from the command line: `latch drill ARGUMENTS…`.
+/// The way in from the command line: `latch-lab drill ARGUMENTS…`.
 package enum DrillCommand {
     private static let usage: Int32 = 2
 
@@ -9,7 +9,7 @@ package enum DrillCommand {
     package static func run(_ arguments: [String]) -> Int32 {
         guard arguments.first == "processes" else {
             let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
-            return fail("\(named): the drills are processes (see `latch drill processes --help`)")
+            return fail("\(named): the drills are processes (see `latch-lab drill processes --help`)")
         }
         do throws(DrillOptions.UsageError) {
             switch try DrillOptions.parse(Array(arguments.dropFirst())) {
@@ -19,7 +19,7 @@ package enum DrillCommand {
             case .run(let options): return run(options)
             }
         } catch {
-            return fail("\(error.message) (see `latch drill processes --help`)")
+            return fail("\(error.message) (see `latch-lab drill processes --help`)")
         }
     }
 
@@ -31,16 +31,11 @@ package enum DrillCommand {
                     + "-DLATCH_PLANTS --scratch-path .build/plants`")
         }
         #endif
-        guard let executable = realpath("/proc/self/exe", nil) else { return fail("/proc is not mounted") }
-        defer { free(executable) }
-        let drill = ProcessDrill(options: options, executable: String(cString: executable)) {
-            write($0, to: STDOUT_FILENO)
-        }
-        return drill.run()
+        return ProcessDrill(options: options) { write($0, to: STDOUT_FILENO) }.run()
     }
 
     private static func fail(_ message: String) -> Int32 {
-        write("latch: \(message)\n", to: STDERR_FILENO)
+        write("latch-lab: \(message)\n", to: STDERR_FILENO)
         return usage
     }
 

@@ -1,11 +1,9 @@
 import CLinux
 import Glibc
 
-/// `latch drill processes`, from its options to its exit status.
+/// `latch-lab drill processes`, from its options to its exit status.
 struct ProcessDrill {
     let options: DrillOptions
-    /// The program whose roles are run: this one.
-    let executable: String
     /// Where the summary or the JSON goes.
     let output: (String) -> Void
 
@@ -13,7 +11,7 @@ struct ProcessDrill {
         do {
             return try runOrThrow()
         } catch {
-            Progress().say("latch drill: \(error)")
+            Progress().say("latch-lab drill: \(error)")
             return (error as? DrillError)?.kind == .interrupted ? 1 : 4
         }
     }
@@ -23,6 +21,7 @@ struct ProcessDrill {
             throw DrillError(
                 .environment, "strace is not installed, and half of the kills are made by it: `apt install strace`")
         }
+        let programs = try Programs(latch: options.latch)
         let waiter = try Waiter()
         let schedule = Schedule(seed: options.seed, killsPerRole: options.kills)
         let progress = Progress(planned: schedule.plans.count)
@@ -30,7 +29,7 @@ struct ProcessDrill {
         for part in schedule.households {
             let directory = try DrillDirectory(isSeparate: options.isSeparate)
             do {
-                let run = try drill(part, directory, strace, waiter, progress)
+                let run = try drill(part, directory, programs, strace, waiter, progress)
                 progress.finished(run.history)
                 if Tally(run.history).isOK { directory.remove() }
                 runs.append(run)
@@ -52,10 +51,11 @@ struct ProcessDrill {
     }
 
     private func drill(
-        _ schedule: Schedule, _ directory: DrillDirectory, _ strace: String, _ waiter: Waiter, _ progress: Progress
+        _ schedule: Schedule, _ directory: DrillDirectory, _ programs: Programs, _ strace: String, _ waiter: Waiter,
+        _ progress: Progress
     ) throws -> Run {
         let household = try Household(
-            directory, executable: executable, strace: strace, seed: options.seed, plant: options.plant,
+            directory, programs: programs, strace: strace, seed: options.seed, plant: options.plant,
             waiter: waiter)
         defer { household.endAll() }
         let scenario = Scenario(household, schedule, progress: progress)

@@ -1,42 +1,29 @@
 import BluetoothCore
 import BluetoothCrypto
+import CommandInterface
 import Glibc
 
-/// Parses the words, runs the command they name, and says in one line and one number how it went.
+/// What is installed beside a door and on a laptop.
 @main
 struct Latch {
-    static let version = "0.1.0"
-
     static func main() {
         #if LATCH_PLANTS
         Plant.active = getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
         #endif
         let words = Array(CommandLine.arguments.dropFirst())
-        let isMachineReading = words.contains("--json")
-        do {
-            exit(try run(words).rawValue)
-        } catch {
-            let failure = error as? Failure ?? Failure(.refused, String(describing: error))
-            Output.failure(failure, json: isMachineReading)
-            exit(failure.code.rawValue)
-        }
+        program(Commands.candidates(for: words)).main(words)
     }
 
-    private static func run(_ words: [String]) throws -> ExitCode {
-        let parser = ArgumentParser(commands: Commands.candidates(for: words))
-        guard !words.isEmpty else {
-            throw Failure(.usage, "a command is needed: `latch --help` lists them")
-        }
-        switch try parser.parse(words) {
-        case .help(let text):
-            Output.write(text)
-            return .ok
-        case .version:
-            Output.write("latch \(version)\n")
-            return .ok
-        case .run(let command, let arguments):
-            OpenSSLConfiguration.ignore()
-            return try command.run(arguments)
-        }
+    static func program(_ commands: [CommandSpec] = Commands.all) -> CommandProgram {
+        CommandProgram(
+            name: "latch", summary: "Locks and keys over Bluetooth LE that survive SIGKILL at any instruction.",
+            commands: commands,
+            examples: [
+                "latch peripheral run --config /etc/latch/peripheral.conf",
+                "latch peripheral enroll --state /var/lib/latch --credential anna --role owner",
+                "latch central unlock --state /var/lib/latch-key --wait 10",
+            ],
+            exitStatuses: ExitCode.allCases.map { ($0, $0.meaning) },
+            elsewhere: ["radio": "latch-lab", "drill": "latch-lab"], prepare: OpenSSLConfiguration.ignore)
     }
 }

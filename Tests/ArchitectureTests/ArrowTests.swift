@@ -46,7 +46,15 @@ import Testing
             "StatePersistence", "Synchronization",
         ],
         "DaemonControl": ["BluetoothCore", "CLinux", "FoundationEssentials", "Glibc"],
-        "VirtualRadio": ["CLinux", "COpenSSL", "Glibc"],
+        "VirtualRadio": ["CLinux", "CRadioCrypto", "Glibc"],
+        "CommandInterface": ["DaemonControl", "Glibc"],
+        // What a door runs: neither the radio nor the drills.
+        "latch": [
+            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CommandInterface",
+            "CoreBluetoothEssentials",
+            "DaemonControl", "GATT", "Glibc", "HCI", "HCITransport", "HostComposition", "LockCentral", "LockPeripheral",
+            "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence",
+        ],
     ]
 
     @Test("A room imports only what its arrows allow", arguments: allowed.keys.sorted())
@@ -67,7 +75,7 @@ import Testing
 
     @Test("Every library room has its arrows written down")
     func complete() throws {
-        let composed: Set<String> = ["latch", "Drills"]
+        let composed: Set<String> = ["LatchLab", "Drills"]
         let written = Set(Self.allowed.keys).union(composed).union(SourceTree.systemModules)
         #expect(try Set(SourceTree.rooms().keys) == written)
     }
@@ -114,7 +122,7 @@ enum SourceTree {
         .appendingPathComponent("Sources")
 
     /// C, and no room of ours.
-    static let systemModules: Set<String> = ["CBlueZ", "CLinux", "COpenSSL", "CSQLite"]
+    static let systemModules: Set<String> = ["CBlueZ", "CLinux", "COpenSSL", "CRadioCrypto", "CSQLite"]
 
     private typealias Declaration = Regex<(Substring, name: Substring, rest: Substring)>.Match
 

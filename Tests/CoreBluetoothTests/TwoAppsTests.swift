@@ -16,7 +16,7 @@ struct TwoAppsTests {
         /// There are controllers.
         func plug() throws {
             radio = try App(
-                "latch",
+                "latch-lab",
                 [
                     "radio", "--socket", directory.path + "/air", "--control", directory.path + "/control", "--air",
                     "immediate",

@@ -5,15 +5,17 @@ import Testing
 @testable import Drills
 
 @Suite("Real processes", .serialized) struct ProcessDrillTests {
-    /// The built `latch`, next to the test bundle.
+    /// The built `latch-lab`, next to the test bundle.
     static var program: URL? {
         let runner = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        let file = URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent("latch")
+        let file = URL(fileURLWithPath: runner).deletingLastPathComponent().appendingPathComponent("latch-lab")
         return FileManager.default.isExecutableFile(atPath: file.path) ? file : nil
     }
 
-    static func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
-        let executable: URL = try #require(Self.program)
+    static func run(_ arguments: [String], of program: URL? = program) throws -> (
+        status: Int32, output: String, errors: String
+    ) {
+        let executable: URL = try #require(program)
         let process = Process()
         process.executableURL = executable
         process.arguments = ["drill"] + arguments
@@ -45,6 +47,26 @@ import Testing
         for file in ["index.html", "result.json", "air.btsnoop"] {
             #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"))
         }
+    }
+
+    @Test("A drill without a `latch` to start says where it looked and what to do, and starts nothing")
+    func missingLatch() throws {
+        let outcome = try Self.run(["processes", "--kills", "1", "--latch", "/nonexistent/latch"])
+        #expect(outcome.status == 4)
+        #expect(outcome.output.isEmpty)
+        #expect(
+            outcome.errors == "latch-lab drill: option `--latch`: /nonexistent/latch is no program that can be run\n")
+
+        // The program alone, in a directory where nothing is beside it.
+        let folder = URL(fileURLWithPath: NSTemporaryDirectory() + "latch-lab-\(UUID().uuidString.prefix(8))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let alone = folder.appendingPathComponent("latch-lab")
+        try FileManager.default.copyItem(at: try #require(Self.program), to: alone)
+        let bare = try Self.run(["processes", "--kills", "1"], of: alone)
+        #expect(bare.status == 4)
+        #expect(bare.errors.contains("there is no program \(folder.path)/latch:"), "\(bare.errors)")
+        #expect(bare.errors.contains("swift build --product latch") && bare.errors.contains("--latch PATH"))
     }
 
     @Test("A line that is wrong is refused with the status of usage")

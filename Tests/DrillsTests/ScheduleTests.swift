@@ -72,11 +72,13 @@ import Testing
     @Test("Everything at once")
     func all() throws {
         let parsed = try DrillOptions.parse([
-            "--kills", "25", "--seed=9", "--json", "--report", "out", "--separate", "--plant", "late",
+            "--kills", "25", "--seed=9", "--json", "--report", "out", "--separate", "--plant", "late", "--latch",
+            "./latch",
         ])
         var expected = DrillOptions()
         (expected.kills, expected.seed, expected.isJSON) = (25, 9, true)
         (expected.report, expected.isSeparate, expected.plant) = ("out", true, .late)
+        expected.latch = "./latch"
         #expect(parsed == .run(expected))
         #expect(try DrillOptions.parse(["--help"]) == .help)
     }
@@ -85,7 +87,7 @@ import Testing
         "What is wrong is refused",
         arguments: [
             ["--kills", "0"], ["--kills", "1001"], ["--kills"], ["--kills", "x"], ["--seed", "-1"],
-            ["--plant", "fire"],
+            ["--plant", "fire"], ["--latch"],
             ["--json", "--json"], ["--json=1"], ["--unknown"], ["out"],
         ])
     func wrong(words: [String]) {

@@ -1,13 +1,31 @@
+import CommandInterface
 import Testing
 
+@testable import LatchLab
 @testable import latch
+
+extension CommandProgram: CustomTestStringConvertible {
+    package var testDescription: String { name }
+}
 
 @Suite("Command line: parsing")
 struct ArgumentParserTests {
-    private static let parser = ArgumentParser(commands: Commands.all)
+    static let programs = [Latch.program(), LatchLab.program]
 
-    private static func arguments(_ words: String) throws -> ParsedArguments {
-        guard case .run(_, let arguments) = try parser.parse(words.split(separator: " ").map(String.init)) else {
+    /// A command of either program.
+    struct Entry: Sendable, CustomTestStringConvertible {
+        let program: CommandProgram
+        let spec: CommandSpec
+        var testDescription: String { program.name(of: spec.path) }
+    }
+
+    static let entries = programs.flatMap { program in program.commands.map { Entry(program: program, spec: $0) } }
+
+    private static func arguments(_ words: String, of program: CommandProgram = Latch.program()) throws
+        -> ParsedArguments
+    {
+        let parsed = try ArgumentParser(program).parse(words.split(separator: " ").map(String.init))
+        guard case .run(_, let arguments) = parsed else {
             throw Failure(.usage, "not a run")
         }
         return arguments
@@ -16,7 +34,7 @@ struct ArgumentParserTests {
     @Test("an option and its value, both ways of writing it")
     func values() throws {
         for words in ["radio --socket a --control b --seed 7", "radio --socket=a --control=b --seed=7"] {
-            let arguments = try Self.arguments(words)
+            let arguments = try Self.arguments(words, of: LatchLab.program)
             #expect(arguments["socket"] == "a")
             #expect(arguments["control"] == "b")
             #expect(try arguments.integer("seed", in: 0...UInt64.max) == 7)
@@ -31,40 +49,56 @@ struct ArgumentParserTests {
         #expect(Commands.candidates(for: path + ["--help"]).contains { $0.path == path })
     }
 
-    @Test("every command explains itself", arguments: Commands.all.map(\.path))
-    func help(path: [String]) throws {
-        let spec = try #require(Commands.all.first { $0.path == path })
+    @Test("every command explains itself", arguments: entries)
+    func help(entry: Entry) throws {
+        let (spec, path) = (entry.spec, entry.spec.path)
         for words in [path + ["--help"], path + ["-h"], ["help"] + path] {
-            guard case .help(let text) = try Self.parser.parse(words) else {
+            guard case .help(let text) = try ArgumentParser(entry.program).parse(words) else {
                 Issue.record("no help for \(words)")
                 continue
             }
-            #expect(text.contains("Usage: \(spec.name)"))
+            #expect(text.contains("Usage: \(entry.program.name(of: path))"))
             #expect(text.contains("Examples:"))
             for option in spec.options { #expect(text.contains("--\(option.name)")) }
             for line in text.split(separator: "\n") where !line.contains("--") { #expect(line.count <= Help.columns) }
         }
     }
 
-    @Test("the examples of the help are commands that parse", arguments: Commands.all.flatMap(\.examples))
-    func examples(example: String) throws {
-        let command = example.split(separator: "#")[0].replacing("\"Front door\"", with: "Front")
-        _ = try Self.parser.parse(command.split(separator: " ").dropFirst().map(String.init))
+    @Test("the examples of the help are commands that parse", arguments: programs)
+    func examples(program: CommandProgram) throws {
+        for example in program.examples + program.commands.flatMap(\.examples) {
+            let words = example.split(separator: "#")[0].replacing("\"Front door\"", with: "Front").split(
+                separator: " ")
+            #expect(words.first.map(String.init) == program.name)
+            _ = try ArgumentParser(program).parse(words.dropFirst().map(String.init))
+        }
     }
 
     @Test("no option is declared twice in one command")
     func unique() {
-        for spec in Commands.all { #expect(Set(spec.options.map(\.name)).count == spec.options.count, "\(spec.name)") }
+        for entry in Self.entries {
+            let names = entry.spec.options.map(\.name)
+            #expect(Set(names).count == names.count, "\(entry.testDescription)")
+        }
     }
 
-    @Test("the top help lists every command and every exit status")
-    func topHelp() throws {
-        guard case .help(let text) = try Self.parser.parse(["--help"]) else {
+    @Test("the top help lists every command and every exit status", arguments: programs)
+    func topHelp(program: CommandProgram) throws {
+        guard case .help(let text) = try ArgumentParser(program).parse(["--help"]) else {
             Issue.record("no help")
             return
         }
-        for spec in Commands.all { #expect(text.contains(spec.path.joined(separator: " "))) }
-        for code in ExitCode.allCases { #expect(text.contains("\(code.rawValue)  \(code.meaning)")) }
+        for spec in program.commands { #expect(text.contains(spec.path.joined(separator: " "))) }
+        for status in program.exitStatuses { #expect(text.contains("\(status.code.rawValue)  \(status.meaning)")) }
+        if program.name == "latch" { #expect(program.exitStatuses.map(\.code) == ExitCode.allCases) }
+    }
+
+    @Test("each program knows which commands are the other's")
+    func elsewhere() {
+        let (latch, lab) = (Latch.program(), LatchLab.program)
+        func first(_ program: CommandProgram) -> Set<String> { Set(program.commands.compactMap(\.path.first)) }
+        #expect(Set(latch.elsewhere.keys) == first(lab) && Set(latch.elsewhere.values) == [lab.name])
+        #expect(Set(lab.elsewhere.keys) == first(latch) && Set(lab.elsewhere.values) == [latch.name])
     }
 
     @Test(

@@ -1,3 +1,4 @@
+import CommandInterface
 import DaemonControl
 import Foundation
 import Testing
@@ -12,7 +13,8 @@ struct BadInputTests {
         var code: ExitCode
         /// What the line must name.
         var names: [String]
-        var testDescription: String { words }
+        var program = "latch"
+        var testDescription: String { "\(program) \(words)" }
     }
 
     static let cases: [Case] = [
@@ -49,17 +51,31 @@ struct BadInputTests {
         Case(words: "central status --state /nonexistent", code: .state, names: ["/nonexistent"]),
         Case(words: "central enroll --state x --code-file /nonexistent", code: .usage, names: ["`--code-file`"]),
         Case(words: "central enroll --state x --code-file y -", code: .usage, names: ["`-`", "`--code-file`"]),
-        Case(words: "radio --socket a", code: .usage, names: ["`--control`"]),
-        Case(words: "radio --socket a --control b --seed -1", code: .usage, names: ["`--seed`"]),
-        Case(words: "radio --socket a --control b --air thick", code: .usage, names: ["`--air`", "paced, immediate"]),
+        Case(words: "radio --socket a", code: .usage, names: ["`--control`"], program: "latch-lab"),
+        Case(words: "radio --socket a --control b --seed -1", code: .usage, names: ["`--seed`"], program: "latch-lab"),
+        Case(
+            words: "radio --socket a --control b --air thick", code: .usage, names: ["`--air`", "paced, immediate"],
+            program: "latch-lab"),
+        Case(words: "", code: .usage, names: ["latch-lab --help"], program: "latch-lab"),
+        Case(words: "raido", code: .usage, names: ["did you mean `latch-lab radio`"], program: "latch-lab"),
+        Case(words: "--jsn", code: .usage, names: ["`--jsn`", "latch-lab --help"], program: "latch-lab"),
+        // Each has commands that somebody looks for in the other.
+        Case(words: "radio --socket a --control b", code: .usage, names: ["`latch radio`", "use `latch-lab radio`"]),
+        Case(words: "radio --help", code: .usage, names: ["use `latch-lab radio`"]),
+        Case(words: "help drill", code: .usage, names: ["use `latch-lab drill`"]),
+        Case(words: "drill processes --kills 1", code: .usage, names: ["use `latch-lab drill`"]),
+        Case(
+            words: "central unlock --state x", code: .usage, names: ["`latch-lab central`", "use `latch central`"],
+            program: "latch-lab"),
     ]
 
     @Test("one line that names the mistake and the remedy, and a status that means it", arguments: cases)
     func badInput(input: Case) throws {
-        let outcome = try Program.run(input.words.split(separator: " ").map(String.init))
+        let path = input.program == "latch" ? Program.path : Program.lab
+        let outcome = try Program.run(input.words.split(separator: " ").map(String.init), of: path)
         #expect(outcome.status == input.code.rawValue)
         #expect(outcome.errorLines.count == 1, "\(outcome.errors)")
-        #expect(outcome.errors.hasPrefix("latch: "))
+        #expect(outcome.errors.hasPrefix("\(input.program): "))
         #expect(outcome.output.isEmpty)
         for name in input.names { #expect(outcome.errors.contains(name), "\(outcome.errors)") }
     }
@@ -144,6 +160,7 @@ struct BadInputTests {
             #expect(outcome.errors.isEmpty)
             #expect(outcome.output.contains("Usage: latch"))
         }
-        #expect(try Program.run(["--version"]).output == "latch \(Latch.version)\n")
+        #expect(try Program.run(["--version"]).output == "latch \(CommandProgram.version)\n")
+        #expect(try Program.run(["--version"], of: Program.lab).output == "latch-lab \(CommandProgram.version)\n")
     }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import CommandInterface
 import Foundation
 import Glibc
 import Testing

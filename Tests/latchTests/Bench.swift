@@ -64,9 +64,9 @@ final class Bench {
     /// There are controllers.
     func plug() throws {
         unlink(path("air"))
-        radio = try Daemon([
-            "radio", "--socket", path("air"), "--control", path("air.control"), "--air", "immediate",
-        ])
+        radio = try Daemon(
+            ["radio", "--socket", path("air"), "--control", path("air.control"), "--air", "immediate"],
+            of: Program.lab)
         #expect(waits { FileManager.default.fileExists(atPath: path("air")) })
     }
 

@@ -1,3 +1,4 @@
+import CommandInterface
 import DaemonControl
 import Foundation
 import Testing

@@ -1,5 +1,6 @@
 import BluetoothCore
 import CLinux
+import CommandInterface
 import DaemonControl
 import Foundation
 import Glibc

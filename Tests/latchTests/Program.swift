@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The built `latch`, next to the test bundle: what operators run.
+/// The built programs, next to the test bundle: `latch`, which operators run, and `latch-lab`.
 enum Program {
     struct Outcome: Sendable {
         var status: Int32
@@ -12,9 +12,12 @@ enum Program {
         var errorLines: [Substring] { errors.split(separator: "\n", omittingEmptySubsequences: true) }
     }
 
-    static var path: String {
+    static var path: String { built("latch") }
+    static var lab: String { built("latch-lab") }
+
+    private static func built(_ name: String) -> String {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent("latch").path
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
     }
 
     static func run(

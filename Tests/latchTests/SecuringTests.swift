@@ -1,5 +1,6 @@
 import CLinux
 import CSQLite
+import CommandInterface
 import Foundation
 import Glibc
 import TestSupport

@@ -1,3 +1,4 @@
+import CommandInterface
 import Foundation
 import HCITransport
 import StatePersistence
@@ -26,7 +27,7 @@ struct ServiceUnitTests {
     func command(role: String) throws {
         let words = try #require(Self.settings(role)["ExecStart"]?.first).split(separator: " ").map(String.init)
         #expect(words.first == "/usr/bin/latch")
-        let parsed = try ArgumentParser(commands: Commands.all).parse(Array(words.dropFirst()))
+        let parsed = try ArgumentParser(Latch.program()).parse(Array(words.dropFirst()))
         guard case .run(let command, let arguments) = parsed else {
             Issue.record("no command")
             return

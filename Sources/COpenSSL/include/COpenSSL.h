@@ -3,7 +3,6 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
-#include "radio_crypto.h"
 
 // From now on OpenSSL does not read openssl.cnf, in the whole process. Without effect once it has.
 int latch_openssl_ignore_configuration(void);

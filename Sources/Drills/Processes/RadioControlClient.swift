@@ -92,7 +92,7 @@ final class RadioControlClient {
 struct RadioAdapter {
     let number: Int
 
-    /// `latch radio --help` gives them.
+    /// `latch-lab radio --help` gives them.
     var address: UInt64 { 0x024C_4101_0000 + UInt64(number) }
     var name: RadioName { RadioName(address: address) }
 

@@ -88,7 +88,7 @@ final class Household {
     let directory: DrillDirectory
     let waiter: Waiter
     let observer: AirObserver
-    private let executable: String
+    private let programs: Programs
     private let strace: String
     private let plant: DrillOptions.Plant?
     private var radioProcess: ProcessHandle?
@@ -103,12 +103,12 @@ final class Household {
     private static let far = 100_000
 
     init(
-        _ directory: DrillDirectory, executable: String, strace: String, seed: UInt64, plant: DrillOptions.Plant?,
+        _ directory: DrillDirectory, programs: Programs, strace: String, seed: UInt64, plant: DrillOptions.Plant?,
         waiter: Waiter
     ) throws {
         self.directory = directory
         self.waiter = waiter
-        self.executable = executable
+        self.programs = programs
         self.strace = strace
         self.plant = plant
         observer = AirObserver(directory: directory.captures)
@@ -122,7 +122,8 @@ final class Household {
     private func startRadio(_ seed: UInt64) throws {
         let process = try ProcessHandle(
             [
-                executable, "radio", "--socket", directory.air, "--control", directory.airControl, "--seed", "\(seed)",
+                programs.lab, "radio", "--socket", directory.air, "--control", directory.airControl, "--seed",
+                "\(seed)",
                 "--adapters", "\(Role.allCases.count)", "--capture", directory.captures,
             ], log: directory.log("radio"))
         radioProcess = process
@@ -153,7 +154,7 @@ final class Household {
             arguments = [strace, "-D", "-f", "-y", "-o", trace, "-e", "trace=" + Calls.all.joined(separator: ",")]
         }
         arguments += [
-            executable, role.command, "run", "--config", directory.configuration(role), "--transport",
+            programs.latch, role.command, "run", "--config", directory.configuration(role), "--transport",
             "unix:\(role.adapter.socket(of: directory.air))", "--state", directory.state(role),
         ]
         if let plant { setenv("LATCH_PLANT", plant.rawValue, 1) }
@@ -194,7 +195,7 @@ final class Household {
     /// `latch central enroll -`, with the code on its standard input, where no other user sees it.
     func enrolmentCommand(code: String) throws -> ProcessHandle {
         try ProcessHandle(
-            [executable, "central", "enroll", "--state", directory.state(.key), "--seconds", "20", "-"],
+            [programs.latch, "central", "enroll", "--state", directory.state(.key), "--seconds", "20", "-"],
             log: directory.log("enrolment"), input: Array((code + "\n").utf8))
     }
 

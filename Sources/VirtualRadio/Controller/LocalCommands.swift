@@ -1,4 +1,4 @@
-import COpenSSL
+import CRadioCrypto
 
 /// The commands that concern nobody but the controller and its host.
 extension Controller {

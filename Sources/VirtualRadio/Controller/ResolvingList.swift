@@ -1,4 +1,4 @@
-import COpenSSL
+import CRadioCrypto
 
 /// An Identity Resolving Key.
 struct IdentityKey: Hashable, Sendable {

@@ -309,7 +309,7 @@ package struct RadioServer: ~Copyable {
 
     /// For the operator.
     private func report(_ line: String) {
-        Array("latch radio: \(line)\n".utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+        Array("latch-lab radio: \(line)\n".utf8).withUnsafeBytes { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
     // MARK: Control

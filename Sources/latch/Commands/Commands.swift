@@ -1,3 +1,5 @@
+import CommandInterface
+
 /// Every command of `latch`, in the order of its help.
 enum Commands {
     static let all: [CommandSpec] =
@@ -6,7 +8,7 @@ enum Commands {
             PeripheralCommands.remove, PeripheralCommands.status, PeripheralCommands.stop,
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
-        ] + StateCommands.all + [RadioCommand.radio, DrillCommands.drill]
+        ] + StateCommands.all
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.

@@ -1,4 +1,5 @@
 import CLinux
+import CommandInterface
 import DaemonControl
 import Glibc
 

@@ -1,3 +1,4 @@
+import CommandInterface
 import DaemonControl
 
 /// One key that a role's configuration file may have: where it stands, what it may be, what it sets.

@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothHost
+import CommandInterface
 import CoreBluetoothEssentials
 import DaemonControl
 import HCITransport

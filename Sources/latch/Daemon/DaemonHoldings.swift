@@ -1,3 +1,4 @@
+import CommandInterface
 import StatePersistence
 
 /// What a daemon's process holds once, for as long as it lives and beyond its daemon's end: the claim to the identity, and

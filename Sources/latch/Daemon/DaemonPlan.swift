@@ -1,4 +1,5 @@
 import CLinux
+import CommandInterface
 import Glibc
 import HCITransport
 import LockPersistence

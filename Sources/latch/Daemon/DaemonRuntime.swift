@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import CLinux
+import CommandInterface
 import CoreBluetoothEssentials
 import DaemonControl
 import Glibc

@@ -1,5 +1,6 @@
 import BluetoothHost
 import CLinux
+import CommandInterface
 import DaemonControl
 import Glibc
 import HCITransport

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
+import CommandInterface
 import CoreBluetoothEssentials
 import DaemonControl
 import Glibc

@@ -1,4 +1,5 @@
 import CLinux
+import CommandInterface
 import Glibc
 
 /// The directory where a daemon keeps everything: private to its user, and there before the daemon is.

@@ -76,10 +76,10 @@ async def run(program, peer, directory, radios, machine):
     suite.end()
 
 
-def main(program, peer, cache):
-    program, peer = os.path.abspath(program), os.path.abspath(peer)
+def main(program, lab, peer, cache):
+    program, lab, peer = (os.path.abspath(path) for path in (program, lab, peer))
     with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        with VirtualRadio(program, directory) as virtual, RootCanal(cache, directory) as rootcanal:
+        with VirtualRadio(lab, directory) as virtual, RootCanal(cache, directory) as rootcanal:
             radios = {"virtual": virtual, "rootcanal": rootcanal}
             with Machine(cache, directory, [radios[name].socket for name in RADIOS]) as machine:
                 asyncio.run(run(program, peer, directory, radios, machine))

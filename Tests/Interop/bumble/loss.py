@@ -212,11 +212,11 @@ async def run(suite, rig, part):
         rig.ours.__exit__(*sys.exc_info())
 
 
-def main(peer_program, latch, cache, kind):
+def main(peer_program, lab, cache, kind):
     suite = Suite(f"Bumble and links that are lost over {kind}")
     for part in (central, peripheral):
         with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(latch, directory)
+            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
             with radio:
                 asyncio.run(run(suite, Rig(peer_program, radio, directory), part))
                 radio.stop()

@@ -238,10 +238,10 @@ async def run(suite, peer_program, radio, directory):
         ours.stop()
 
 
-def main(peer_program, latch, cache, kind):
+def main(peer_program, lab, cache, kind):
     suite = Suite(f"Modes and advertising data with Bumble over {kind}")
     with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(latch, directory)
+        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
         with radio:
             asyncio.run(run(suite, peer_program, radio, directory))
             radio.stop()

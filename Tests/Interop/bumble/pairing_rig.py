@@ -225,11 +225,11 @@ async def _run(suite, peer_program, radio, directory, name, part, rules):
 
 def run_parts(title, parts):
     """Each part with a radio and a side of ours of its own, under its rules for pairing."""
-    peer_program, latch, cache, kind = sys.argv[1:]
+    peer_program, lab, cache, kind = sys.argv[1:]
     suite = Suite(f"{title} over {kind}")
     with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
         for part, rules in parts:
-            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(latch, directory)
+            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
             with radio:
                 asyncio.run(_run(suite, peer_program, radio, directory, part.__name__, part, rules))
                 radio.stop()

@@ -138,10 +138,10 @@ async def run(suite, program, radio, directory):
         lock.stop()
 
 
-def main(program, cache, kind):
+def main(program, lab, cache, kind):
     suite = Suite(f"Bumble as a stranger over {kind}")
     with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(program, directory)
+        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
         with radio:
             asyncio.run(run(suite, program, radio, directory))
             radio.stop()

@@ -254,12 +254,12 @@ def privacy(lock, key):
     return [(event[:2] + bytes([event[2] & 1]) + event[3:9] + event[21:]).hex() for event in events]
 
 
-def main(latch, cache):
+def main(lab, cache):
     suite = Suite("same octets")
     for scene in (answers, reports, fragments, terminations, links, privacy):
         with suite.step(f"{scene.__name__}: both radios say the same") as figure:
             said = []
-            for make in (lambda directory: RootCanal(cache, directory), lambda directory: VirtualRadio(latch, directory)):
+            for make in (lambda directory: RootCanal(cache, directory), lambda directory: VirtualRadio(lab, directory)):
                 with tempfile.TemporaryDirectory() as directory:
                     radio = make(directory)
                     try:

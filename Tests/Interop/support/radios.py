@@ -58,12 +58,12 @@ class RootCanal(Process):
 class VirtualRadio(Process):
     """The project's own radio: here so that a stranger's host meets our lock without a stranger's controller."""
 
-    def __init__(self, latch, directory):
+    def __init__(self, lab, directory):
         self.socket = os.path.join(directory, "virtual.sock")
         self._control = os.path.join(directory, "virtual.control")
         self._controllers = 0
         super().__init__(
-            "virtual radio", [latch, "radio", "--socket", self.socket, "--control", self._control, "--air", "paced"]
+            "virtual radio", [lab, "radio", "--socket", self.socket, "--control", self._control, "--air", "paced"]
         )
         self.transport = f"unix:{self.socket}"
         # It says nothing when it is ready, but its sockets are there.

@@ -1,4 +1,4 @@
-#include "radio_crypto.h"
+#include "CRadioCrypto.h"
 #include <openssl/evp.h>
 
 int latch_radio_aes128(const uint8_t key[16], const uint8_t plaintext[16], uint8_t ciphertext[16]) {

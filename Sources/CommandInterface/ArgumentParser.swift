@@ -1,14 +1,17 @@
 /// Turns words into a command and its arguments. Every refusal names the option and the remedy.
-struct ArgumentParser: Sendable {
-    enum Parsed {
+package struct ArgumentParser: Sendable {
+    package enum Parsed {
         case run(CommandSpec, ParsedArguments)
         case help(String)
         case version
     }
 
-    let commands: [CommandSpec]
+    package let program: CommandProgram
+    private var commands: [CommandSpec] { program.commands }
 
-    func parse(_ words: [String]) throws(Failure) -> Parsed {
+    package init(_ program: CommandProgram) { self.program = program }
+
+    package func parse(_ words: [String]) throws(Failure) -> Parsed {
         if words.first == "--version" || words.first == "version" { return .version }
         if words.first == "help" { return .help(try help(for: Array(words.dropFirst()))) }
         guard let command = command(for: words) else { return try parseGroup(words) }
@@ -27,12 +30,13 @@ struct ArgumentParser: Sendable {
         guard isGroup(path) else { throw unknownCommand(path) }
         guard let first = rest.first else {
             let next = nextWords(after: path).joined(separator: ", ")
-            let name = (["latch"] + path).joined(separator: " ")
+            let name = program.name(of: path)
             throw Failure(.usage, "`\(name)` needs a command: one of \(next) (see `\(name) --help`)")
         }
         guard first == "--help" || first == "-h" else {
             throw Failure(
-                .usage, "unknown option `\(Self.nameOnly(first))`: options follow a command (see `latch --help`)")
+                .usage,
+                "unknown option `\(Self.nameOnly(first))`: options follow a command (see `\(program.name) --help`)")
         }
         return .help(try help(for: path))
     }
@@ -49,6 +53,12 @@ struct ArgumentParser: Sendable {
     }
 
     private func unknownCommand(_ path: [String]) -> Failure {
+        if let first = path.first, let other = program.elsewhere[first] {
+            return Failure(
+                .usage,
+                "`\(program.name) \(first)` is a command of another program: use `\(other) \(first)` "
+                    + "(see `\(other) \(first) --help`)")
+        }
         var known: [String] = []
         for word in path {
             let next = nextWords(after: known)
@@ -56,23 +66,23 @@ struct ArgumentParser: Sendable {
                 known.append(word)
                 continue
             }
-            let name = (["latch"] + known).joined(separator: " ")
+            let name = program.name(of: known)
             let hint = NearestName.hint(for: word, among: next, prefix: name + " ")
             return Failure(.usage, "unknown command `\(name) \(word)`\(hint) (see `\(name) --help`)")
         }
-        return Failure(.usage, "unknown command (see `latch --help`)")
+        return Failure(.usage, "unknown command (see `\(program.name) --help`)")
     }
 
     private func help(for path: [String]) throws(Failure) -> String {
-        if let command = commands.first(where: { $0.path == path }) { return Help.text(for: command) }
+        if let command = commands.first(where: { $0.path == path }) { return Help.text(for: command, of: program) }
         guard isGroup(path) else { throw unknownCommand(path) }
-        return Help.text(forGroup: path, commands: commands)
+        return Help.text(forGroup: path, of: program)
     }
 
     private func parse(_ words: [String], for command: CommandSpec) throws(Failure) -> Parsed {
-        var arguments = ParsedArguments(command: command.name)
+        var arguments = ParsedArguments(command: program.name(of: command.path))
         if case .forwarded = command.operands {
-            if words.first == "--help" || words.first == "-h" { return .help(Help.text(for: command)) }
+            if words.first == "--help" || words.first == "-h" { return .help(Help.text(for: command, of: program)) }
             arguments.operands = words
             return .run(command, arguments)
         }
@@ -84,7 +94,7 @@ struct ArgumentParser: Sendable {
             } else if word == "--" {
                 optionsEnded = true
             } else if word == "--help" || word == "-h" {
-                return .help(Help.text(for: command))
+                return .help(Help.text(for: command, of: program))
             } else {
                 try takeOption(word, rest: &rest, into: &arguments, for: command)
             }
@@ -102,7 +112,8 @@ struct ArgumentParser: Sendable {
             guard word == "-", arguments.operands.isEmpty else { throw Failure(.usage, refusal) }
             arguments.operands.append(word)
         case .none, .forwarded:
-            throw Failure(.usage, "`\(command.name)` takes options only, not `\(word)` (see `\(command.name) --help`)")
+            throw Failure(
+                .usage, "`\(arguments.command)` takes options only, not `\(word)` (see `\(arguments.command) --help`)")
         }
     }
 
@@ -114,7 +125,8 @@ struct ArgumentParser: Sendable {
         guard word.hasPrefix("--"), let option = command.options.first(where: { $0.name == name }) else {
             let hint = NearestName.hint(for: name, among: command.options.map(\.name), prefix: "--")
             throw Failure(
-                .usage, "unknown option `\(shown)` for `\(command.name)`\(hint) (see `\(command.name) --help`)")
+                .usage,
+                "unknown option `\(shown)` for `\(arguments.command)`\(hint) (see `\(arguments.command) --help`)")
         }
         guard arguments.values[name] == nil, !arguments.flags.contains(name) else {
             throw Failure(.usage, "option `--\(name)` is given twice: keep one of them")
@@ -128,7 +140,8 @@ struct ArgumentParser: Sendable {
         let isNextAValue = rest.first.map { !$0.hasPrefix("--") } ?? false
         guard let value = attached ?? (isNextAValue ? rest.popFirst() : nil), !value.isEmpty else {
             throw Failure(
-                .usage, "option `--\(name)` needs a value: `--\(name) \(placeholder)` (see `\(command.name) --help`)")
+                .usage,
+                "option `--\(name)` needs a value: `--\(name) \(placeholder)` (see `\(arguments.command) --help`)")
         }
         guard option.choices.isEmpty || option.choices.contains(value) else {
             throw Failure(

@@ -1,7 +1,7 @@
 /// What somebody meant who wrote a name that does not exist.
-enum NearestName {
+package enum NearestName {
     /// The known name with the fewest edits, if they are few for a name of that length.
-    static func of(_ name: String, among known: [String]) -> String? {
+    package static func of(_ name: String, among known: [String]) -> String? {
         let candidates = known.map { (name: $0, edits: edits(from: name, to: $0)) }
         guard let nearest = candidates.min(by: { $0.edits < $1.edits }),
             nearest.edits <= max(1, min(name.count, nearest.name.count) / 3)
@@ -10,7 +10,7 @@ enum NearestName {
     }
 
     /// `: did you mean ...?`, or nothing.
-    static func hint(for name: String, among known: [String], prefix: String = "") -> String {
+    package static func hint(for name: String, among known: [String], prefix: String = "") -> String {
         of(name, among: known).map { ": did you mean `\(prefix)\($0)`?" } ?? ""
     }
 

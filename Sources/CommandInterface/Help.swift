@@ -1,9 +1,9 @@
 /// What `--help` says, made from the same table that the parser reads.
-enum Help {
-    static let columns = 100
+package enum Help {
+    package static let columns = 100
 
-    static func text(for command: CommandSpec) -> String {
-        var lines = [command.summary, "", "Usage: " + usage(of: command)]
+    static func text(for command: CommandSpec, of program: CommandProgram) -> String {
+        var lines = [command.summary, "", "Usage: " + usage(of: command, of: program)]
         for detail in command.details { lines += [""] + wrapped(detail, indent: 0) }
         lines += ["", "Options:"]
         let options = command.options + [.flag("help", "Say this.")]
@@ -15,32 +15,23 @@ enum Help {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    static func text(forGroup path: [String], commands: [CommandSpec]) -> String {
-        let name = (["latch"] + path).joined(separator: " ")
-        var lines =
-            path.isEmpty
-            ? ["Locks and keys over Bluetooth LE that survive SIGKILL at any instruction.", ""] : []
+    static func text(forGroup path: [String], of program: CommandProgram) -> String {
+        let name = program.name(of: path)
+        var lines = path.isEmpty ? [program.summary, ""] : []
         lines += ["Usage: \(name) COMMAND [OPTIONS]", "", "Commands:"]
-        for command in commands where command.path.starts(with: path) {
+        for command in program.commands where command.path.starts(with: path) {
             lines += entry(command.path.joined(separator: " "), command.summary)
         }
         lines += ["", "Every command explains itself: `\(name) COMMAND --help`."]
         if path.isEmpty {
-            lines += ["", "Examples:"] + examples.map { "  \($0)" }
-            lines += ["", "Exit status:"] + ExitCode.allCases.map { "  \($0.rawValue)  \($0.meaning)" }
+            lines += ["", "Examples:"] + program.examples.map { "  \($0)" }
+            lines += ["", "Exit status:"] + program.exitStatuses.map { "  \($0.code.rawValue)  \($0.meaning)" }
         }
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static let examples = [
-        "latch radio --socket /run/latch/air.sock --control /run/latch/air.control",
-        "latch peripheral run --config /etc/latch/peripheral.conf",
-        "latch peripheral enroll --state /var/lib/latch --credential anna --role owner",
-        "latch central unlock --state /var/lib/latch-key --wait 10",
-    ]
-
-    private static func usage(of command: CommandSpec) -> String {
-        var words = [command.name]
+    private static func usage(of command: CommandSpec, of program: CommandProgram) -> String {
+        var words = [program.name(of: command.path)]
         for option in command.options where option.isRequired {
             words.append("--\(option.name) " + (option.value ?? ""))
         }

@@ -2,27 +2,27 @@ import DaemonControl
 import Glibc
 
 /// Standard output for what was asked, standard error for why it failed.
-enum Output {
-    static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
+package enum Output {
+    package static func write(_ text: String) { write(text, to: STDOUT_FILENO) }
 
-    static func line(_ text: String) { write(text + "\n") }
+    package static func line(_ text: String) { write(text + "\n") }
 
-    static func line(_ value: JSONValue) { line(value.text) }
+    package static func line(_ value: JSONValue) { line(value.text) }
 
     /// For a person at a terminal; not part of what a program reads.
-    static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
+    package static func prompt(_ text: String) { write(text, to: STDERR_FILENO) }
 
     /// One line for people, and with `--json` one for programs too.
-    static func failure(_ failure: Failure, json: Bool) {
+    package static func failure(_ failure: Failure, of program: String, json: Bool) {
         let escaped = JSONValue.string(failure.message).text
         let message = escaped.contains("\\u") || escaped.contains("\\n") ? escaped : failure.message
-        write("latch: \(message)\n", to: STDERR_FILENO)
+        write("\(program): \(message)\n", to: STDERR_FILENO)
         guard json else { return }
         line(["error": ["code": .string(failure.code.name), "message": .string(failure.message)]])
     }
 
     /// What a daemon said of itself, a line for each fact.
-    static func fields(_ object: JSONObject, indent: String = "") {
+    package static func fields(_ object: JSONObject, indent: String = "") {
         for member in object.members {
             switch member.value {
             case .object(let inner):

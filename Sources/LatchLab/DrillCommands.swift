@@ -1,11 +1,12 @@
+import CommandInterface
 import Drills
 
-/// `latch drill …`: forwarded to the room that knows.
+/// `latch-lab drill …`: forwarded to the room that knows.
 enum DrillCommands {
     static let drill = CommandSpec(
         path: ["drill"], summary: "Kill, restart and check: the drills and their report.",
         options: [], operands: .forwarded("DRILL [OPTIONS]"),
-        examples: ["latch drill processes --kills 10 --seed 1 --report ./report"]
+        examples: ["latch-lab drill processes --kills 10 --seed 1 --report ./report"]
     ) { arguments in
         ExitCode(rawValue: DrillCommand.run(arguments.operands)) ?? .refused
     }

@@ -1,6 +1,7 @@
+import CommandInterface
 import VirtualRadio
 
-/// `latch radio`: controllers and the air between them, as a process.
+/// `latch-lab radio`: controllers and the air between them, as a process.
 enum RadioCommand {
     static let radio = CommandSpec(
         path: ["radio"], summary: "Run the virtual radio: simulated controllers on one air.",
@@ -28,8 +29,8 @@ enum RadioCommand {
             .value("capture", "DIR", "Write each controller's traffic there, as btsnoop."),
         ],
         examples: [
-            "latch radio --socket ./air.sock --control ./air.control",
-            "latch radio --socket ./air.sock --control ./air.control --air immediate --seed 7 --capture ./captures",
+            "latch-lab radio --socket ./air.sock --control ./air.control",
+            "latch-lab radio --socket ./air.sock --control ./air.control --air immediate --seed 7 --capture ./captures",
         ]
     ) { arguments in
         var air = AirConfiguration()

@@ -1,5 +1,5 @@
 /// What the exit status says to scripts and service managers. `latch --help` and docs/OPERATING.md list the same.
-enum ExitCode: Int32, CaseIterable, Sendable {
+package enum ExitCode: Int32, CaseIterable, Sendable {
     case ok = 0
     case refused = 1
     case usage = 2
@@ -8,7 +8,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     case transport = 5
     case unavailable = 6
 
-    var meaning: String {
+    package var meaning: String {
         switch self {
         case .ok: "done"
         case .refused: "failed, or refused by the peer or a policy"
@@ -21,7 +21,7 @@ enum ExitCode: Int32, CaseIterable, Sendable {
     }
 
     /// For programs that read `--json`.
-    var name: String {
+    package var name: String {
         switch self {
         case .ok: "ok"
         case .refused: "refused"
@@ -35,14 +35,14 @@ enum ExitCode: Int32, CaseIterable, Sendable {
 }
 
 /// Why a command ends without having done what it was asked: one line that says what is wrong and what to do.
-struct Failure: Error, Equatable, CustomStringConvertible {
-    var code: ExitCode
-    var message: String
+package struct Failure: Error, Equatable, CustomStringConvertible {
+    package var code: ExitCode
+    package var message: String
 
-    init(_ code: ExitCode, _ message: String) {
+    package init(_ code: ExitCode, _ message: String) {
         self.code = code
         self.message = message
     }
 
-    var description: String { message }
+    package var description: String { message }
 }

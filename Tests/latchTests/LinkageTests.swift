@@ -1,0 +1,28 @@
+import Foundation
+import Testing
+
+/// What a door's binary is made of. Octets of the file, so that neither a symbol table nor a tool to read one is needed.
+@Suite("Linkage")
+struct LinkageTests {
+    /// How mangled names and metadata write the modules that only `latch-lab` has, and a function of their C.
+    static let marks = ["12VirtualRadio", "6Drills", "latch_radio_aes128"]
+
+    private static func contents(_ program: String) throws -> Data {
+        try Data(contentsOf: URL(fileURLWithPath: program), options: .alwaysMapped)
+    }
+
+    @Test("a door's program has nothing of the radio and the drills, and the search would find them", arguments: marks)
+    func absent(mark: String) throws {
+        let sought = Data(mark.utf8)
+        #expect(try Self.contents(Program.lab).range(of: sought) != nil, "the search finds nothing at all")
+        #expect(try Self.contents(Program.path).range(of: sought) == nil)
+    }
+
+    /// A file in which nothing of the program can be read would pass the search above.
+    @Test("the search finds what a door's program has")
+    func present() throws {
+        for mark in ["14LockPeripheral", "13BluetoothHost"] {
+            #expect(try Self.contents(Program.path).range(of: Data(mark.utf8)) != nil, "\(mark)")
+        }
+    }
+}
