@@ -85,7 +85,7 @@ extension LockDaemon {
     ) {
         let lockLink = LockLink(link)
         links.remove(link.link)
-        pairedLinks.remove(lockLink)
+        feedEnrolment(.disconnected(lockLink))
         dropWaiting(for: lockLink)
         tell(.disconnected(link.link, link.peer))
         feed(.disconnected(lockLink))
@@ -180,8 +180,9 @@ extension LockDaemon {
     private func controlPoint(
         _ peripheral: CBPeripheralManager, _ request: CBATTRequest, _ link: LinkInfo, _ octets: [UInt8]
     ) {
-        guard link.isProven, let id = link.bond, let bond = host.bond(id), confirm(bond, on: LockLink(link), octets)
-        else { return peripheral.respond(to: request, withResult: .insufficientAuthorization) }
+        guard link.isProven, let bond = link.bond, isAdmitted(bond, on: LockLink(link), octets) else {
+            return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+        }
         peripheral.respond(to: request, withResult: .success)
         feed(.controlPoint(LockLink(link), octets))
     }

@@ -5,91 +5,51 @@ import CoreBluetoothEssentials
 import LockProtocol
 import SecurityManager
 
-/// The time in which one named credential may enrol, one attempt at a time. In memory only: it dies with the process,
-/// and its code with it.
-struct EnrolmentWindow {
-    let request: EnrolmentRequest
-    let timer: TimerToken
-    let report: (EnrolmentProgress) -> Void
-    var failures = 0
-    /// The bond that has yet to prove itself.
-    var paired: BondID?
-}
-
+/// The shell of ``LockEnrolment``: makes what a window needs made, and carries out.
 extension LockDaemon {
-    /// Opens the window. What it offers is on disk, as a credential without a bond, before anybody can pair for it. A
-    /// credential of that name that has a bond stays as it is until another bond has proved itself: opening a window
-    /// gives nobody a right, and takes none away.
+    /// Opens the window. `report` hears what becomes of it, each time behind the commit.
     package func openEnrolment(
         _ request: EnrolmentRequest, report: @escaping (EnrolmentProgress) -> Void
     ) throws(EnrolmentRefusal) {
-        if let window { throw .windowIsOpen(credential: window.request.credential) }
-        guard let manager, manager.state == .poweredOn, let machine else { throw .notPoweredOn }
-        guard !request.credential.isEmpty, request.credential.utf8.count <= Credential.nameOctetsMaximum else {
-            throw .badName
-        }
-        let named = machine.credentials.values.filter { $0.name == request.credential }
-        var offer =
-            named.first { $0.bond == nil }
-            ?? Credential(
-                id: CredentialID(rawValue: surroundings.random() >> 1), name: request.credential, role: request.role)
-        offer.role = request.role
-        offer.isEnabled = true
-        feed(.administration(.credential(offer)))
-        let timer = host.makeTimer()
-        window = EnrolmentWindow(request: request, timer: timer, report: report)
-        let end = host.now.advanced(byMilliseconds: request.seconds * 1_000)
-        host.setTimer(timer, at: end) { [weak self] _ in self?.closeWindow(.expired) }
-        let (method, code) = makeOffer(request.method)
-        manager.setPairingWindow(PairingWindow(method: method, credential: request.credential))
-        progress(.opened(code))
+        let opening = LockEnrolment.Opening(
+            credential: request.credential, role: request.role, seconds: request.seconds,
+            offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1))
+        let isReady = manager?.state == .poweredOn && machine != nil
+        var outputs: [LockEnrolment.Output] = []
+        enrolment.handle(.open(opening, isReady: isReady, register), now: host.now, into: &outputs)
+        if case .refuse(let refusal)? = outputs.first { throw refusal }
+        enrolmentReport = report
+        for output in outputs { carryOut(output) }
     }
 
     /// The key pair and the random value of an out-of-band offer are made for this window and kept nowhere.
-    private func makeOffer(_ method: EnrolmentRequest.Method) -> (PairingWindow.Method, SetupCode?) {
+    private func makeOffer(_ method: EnrolmentRequest.Method) -> LockEnrolment.Offer {
         switch method {
-        case .passkey: return (.passkeyDisplay, nil)
+        case .passkey: return .passkey
         case .outOfBand:
             let keyPair = P256KeyPair.generate()
             let random = SystemRandom.secret(SetupCode.randomOctets)
             let data = OutOfBandOffer(random: random).data(
                 address: host.identity.address.address, publicKey: keyPair.publicKey)
             let code = SetupCode(lock: host.identity.address, confirm: data.confirm.octets, random: random)
-            return (.outOfBand(keyPair: keyPair, random: random), code)
+            return .outOfBand(keyPair: keyPair, random: random, code: code)
         }
     }
 
-    package func cancelEnrolment() { closeWindow(.cancelled) }
+    package func cancelEnrolment() { feedEnrolment(.cancelled(register)) }
 
-    private func progress(_ progress: EnrolmentProgress) {
-        guard let report = window?.report else { return }
-        host.afterCommit { report(progress) }
-    }
-
-    private func closeWindow(_ end: EnrolmentEnd) {
-        guard let window else { return }
-        progress(.ended(end))
-        self.window = nil
-        host.setTimer(window.timer, at: nil) { _ in }
-        manager?.setPairingWindow(nil)
-        withdrawOffer(to: window.request.credential)
-    }
-
-    /// What nobody took up goes, unless the credential is nothing but that: its name and role are the operator's word. A
-    /// bond that has yet to prove itself still has its role from it.
-    private func withdrawOffer(to name: String) {
-        let named = (machine?.credentials.values).map { $0.filter { $0.name == name } } ?? []
-        guard named.contains(where: { $0.bond != nil }), let offer = named.first(where: { $0.bond == nil }),
-            !host.bonds.contains(where: { $0.state == .unconfirmed && $0.credential == name })
-        else { return }
-        feed(.administration(.credentialRemoved(offer.id)))
+    /// Whom this lock knows right now.
+    var register: LockEnrolment.Register {
+        LockEnrolment.Register(
+            credentials: (machine?.credentials.values).map(Array.init) ?? [],
+            bonds: host.bonds.map { .init(id: $0.id, credential: $0.credential, state: $0.state) })
     }
 
     package func peripheralManager(
         _ peripheral: CBPeripheralManager, displayPasskey passkey: UInt32, to central: CBCentral, link: LinkInfo
     ) {
         feed(.pairing(LockLink(link), isUnderWay: true))
-        progress(.passkey(passkey))
+        feedEnrolment(.passkey(passkey))
     }
 
     package func peripheralManager(
@@ -98,73 +58,57 @@ extension LockDaemon {
     ) {
         feed(.pairing(LockLink(link), isUnderWay: false))
         switch result {
-        case .success(let bond):
-            pairedLinks.insert(LockLink(link))
-            window?.paired = bond
-            progress(.paired(bond))
-            // One credential, one enrolment: nobody else gets in through what is left of the window.
-            peripheral.setPairingWindow(nil)
-        case .failure(let error): attemptFailed(error)
+        case .success(let bond): feedEnrolment(.paired(LockLink(link), bond))
+        case .failure(let error): feedEnrolment(.attemptFailed(reason: String(describing: error), register))
         }
     }
 
-    private func attemptFailed(_ error: HostError) {
-        guard window != nil, window?.paired == nil else { return }
-        progress(.attemptFailed(String(describing: error)))
-        window?.failures += 1
-        guard let window else { return }
-        if window.request.method == .outOfBand { return closeWindow(.burnt) }
-        if window.failures >= Self.enrolmentFailuresMaximum { closeWindow(.tooManyFailures) }
+    /// Whether this bond may use the control point. Its first Key Status enrols it.
+    func isAdmitted(_ bond: BondID, on link: LockLink, _ octets: [UInt8]) -> Bool {
+        feedEnrolment(.controlPoint(link, bond, octets, register)).contains(.admit)
     }
 
-    /// Whether this bond may use the control point. One that is new is confirmed here, by Key Status in a reconnection
-    /// that was encrypted with it: only now does the credential change hands, in one transaction.
-    func confirm(_ bond: Bond, on link: LockLink, _ octets: [UInt8]) -> Bool {
-        if bond.state == .confirmed { return true }
-        guard bond.state == .unconfirmed, !pairedLinks.contains(link),
-            let request = try? ControlPointRequest(exactly: octets), request.opcode == .keyStatus,
-            let named = (machine?.credentials.values).map({ $0.filter { $0.name == bond.credential } }),
-            let credential = Self.credential(of: named)
-        else { return false }
-        let former = named.first { $0.bond != nil }?.bond
-        host.promoteBond(bond.id)
-        var enrolled = credential
-        enrolled.bond = UInt64(bitPattern: bond.id.rawValue)
-        feed(.administration(.credential(enrolled)))
-        for offer in named where offer.bond == nil && offer.id != enrolled.id {
-            feed(.administration(.credentialRemoved(offer.id)))
-        }
-        if let former {
-            feed(.administration(.bondForgotten(former)))
-            // The device that had the credential until now is nobody's any more.
-            host.deleteBond(BondID(Int64(bitPattern: former)))
-        }
-        dropLatecomers(to: bond)
-        tell(.enrolled(credential: credential.name, bond.id))
-        if window?.paired == bond.id { closeWindow(.enrolled(bond.id)) }
-        return true
+    /// One event of the enrolment, and everything that it wants done.
+    @discardableResult
+    func feedEnrolment(_ event: LockEnrolment.Event) -> [LockEnrolment.Output] {
+        var outputs: [LockEnrolment.Output] = []
+        enrolment.handle(event, now: host.now, into: &outputs)
+        for output in outputs { carryOut(output) }
+        return outputs
     }
 
-    /// The credential is taken. Who paired for it in another window and never came back does not take it away again; only
-    /// whoever has paired in the window that is open may still come.
-    private func dropLatecomers(to confirmed: Bond) {
-        for other in host.bonds
-        where other.id != confirmed.id && other.state == .unconfirmed && other.credential == confirmed.credential
-            && other.id != window?.paired
-        {
-            host.deleteBond(other.id)
+    private func carryOut(_ output: LockEnrolment.Output) {
+        switch output {
+        case .administration(let change): feed(.administration(change))
+        case .setPairingWindow(let offer, let credential):
+            manager?.setPairingWindow(PairingWindow(method: offer.method, credential: credential))
+        case .closePairingWindow: manager?.setPairingWindow(nil)
+        case .promoteBond(let id): host.promoteBond(id)
+        case .deleteBond(let id): if host.bond(id) != nil { host.deleteBond(id) }
+        case .deadline(let instant):
+            host.setTimer(enrolmentTimer, at: instant) { [weak self] _ in
+                guard let self else { return }
+                feedEnrolment(.timerFired(register))
+            }
+        case .progress(let progress): tell(progress)
+        case .enrolled(let credential, let bond): tell(.enrolled(credential: credential, bond))
+        // Answers to whoever fed the event.
+        case .refuse, .admit: break
         }
     }
 
-    /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when
-    /// it is gone, or was disabled and not offered anew.
-    private static func credential(of named: [Credential]) -> Credential? {
-        let offer = named.first { $0.bond == nil }
-        guard var standing = named.first(where: { $0.bond != nil }) else { return offer }
-        if let offer {
-            standing.role = offer.role
-            standing.isEnabled = offer.isEnabled
+    private func tell(_ progress: EnrolmentProgress) {
+        guard let report = enrolmentReport else { return }
+        if case .ended = progress { enrolmentReport = nil }
+        host.afterCommit { report(progress) }
+    }
+}
+
+extension LockEnrolment.Offer {
+    fileprivate var method: PairingWindow.Method {
+        switch self {
+        case .passkey: .passkeyDisplay
+        case .outOfBand(let keyPair, let random, _): .outOfBand(keyPair: keyPair, random: random)
         }
-        return standing.isEnabled ? standing : nil
     }
 }

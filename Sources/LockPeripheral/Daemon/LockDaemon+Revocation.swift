@@ -31,7 +31,7 @@ extension LockDaemon {
         guard isChange else { return false }
         if act == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
         feed(.administration(.named(name, act)))
-        if act == .removed, window?.request.credential == name { cancelEnrolment() }
+        if act == .removed { feedEnrolment(.credentialRemoved(name, register)) }
         return true
     }
 

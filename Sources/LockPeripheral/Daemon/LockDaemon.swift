@@ -71,9 +71,10 @@ package final class LockDaemon {
     var advertisedName: String?
     /// nil until the service has its handles.
     private(set) var machine: LockMachine?
-    /// Links on which a pairing has completed: what they prove, they prove by the pairing and not by a reconnection.
-    var pairedLinks: Set<LockLink> = []
-    var window: EnrolmentWindow?
+    var enrolment = LockEnrolment(failuresMaximum: enrolmentFailuresMaximum)
+    /// Of the window that is open.
+    var enrolmentReport: ((EnrolmentProgress) -> Void)?
+    let enrolmentTimer: TimerToken
     var challengeRead: CBATTRequest?
     private var waitingUpdates = UpdateQueue<(CBMutableCharacteristic, [UInt8])>()
 
@@ -92,6 +93,7 @@ package final class LockDaemon {
         reading = try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime())
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
+        enrolmentTimer = host.makeTimer()
         host.join(store)
         manager = CBPeripheralManager(
             delegate: self, delivery: .inline,

@@ -83,7 +83,7 @@ extension LockDaemon {
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
             links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) }, credentials: [],
-            unconfirmed: [], audit: keptAudit, enrolling: window?.request.credential)
+            unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential)
         list(page, in: &status)
         return status
     }

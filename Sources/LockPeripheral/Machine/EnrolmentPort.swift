@@ -1,0 +1,152 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockProtocol
+import SecurityManager
+
+/// What becomes of an enrolment window. Exactly one `ended` comes last.
+package enum EnrolmentProgress: Equatable, Sendable {
+    /// With the code to show, if the method has one: it opens the door once it is used.
+    case opened(SetupCode?)
+    /// Six digits to show to whoever holds the other side.
+    case passkey(UInt32)
+    case attemptFailed(String)
+    /// The keys are exchanged; the new bond has yet to prove itself in a reconnection.
+    case paired(BondID)
+    case ended(EnrolmentEnd)
+}
+
+/// How a window closed.
+package enum EnrolmentEnd: Equatable, Sendable {
+    case enrolled(BondID)
+    /// Nobody came, or nobody came back.
+    case expired
+    /// The code was used, and in vain.
+    case burnt
+    case tooManyFailures
+    case cancelled
+}
+
+/// Why a window is not opened.
+package enum EnrolmentRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+    case windowIsOpen(credential: String)
+    case notPoweredOn
+    case badName
+
+    package var description: String {
+        switch self {
+        case .windowIsOpen(let credential): "the window is open for \(credential) already: wait until it has closed"
+        case .notPoweredOn: "the radio is not on yet: nobody could enrol"
+        case .badName: "a credential's name has 1 to \(Credential.nameOctetsMaximum) octets"
+        }
+    }
+}
+
+extension LockEnrolment {
+    /// What the lock says by which a stranger may pair. Made for one window and kept nowhere.
+    package enum Offer: Equatable, Sendable {
+        /// A fresh passkey for each attempt.
+        case passkey
+        /// `code` is what the operator shows: it commits to the key pair and contains `random`.
+        case outOfBand(keyPair: P256KeyPair, random: Secret, code: SetupCode?)
+
+        package static func == (a: Self, b: Self) -> Bool {
+            switch (a, b) {
+            case (.passkey, .passkey): true
+            case (.outOfBand(let key, let random, let code), .outOfBand(let otherKey, let otherRandom, let otherCode)):
+                key.publicKey == otherKey.publicKey && random == otherRandom && code == otherCode
+            case (.passkey, .outOfBand), (.outOfBand, .passkey): false
+            }
+        }
+    }
+
+    /// What an operator opens a window with.
+    package struct Opening: Equatable, Sendable {
+        package var credential: String
+        package var role: Role
+        package var seconds: UInt64
+        package var offer: Offer
+        /// Never used before: the credential's, unless one of this name waits for a bond already.
+        package var fresh: CredentialID
+
+        package init(credential: String, role: Role, seconds: UInt64, offer: Offer, fresh: CredentialID) {
+            self.credential = credential
+            self.role = role
+            self.seconds = seconds
+            self.offer = offer
+            self.fresh = fresh
+        }
+    }
+
+    /// What enrolment has to know of a bond.
+    package struct KnownBond: Equatable, Sendable {
+        package var id: BondID
+        /// Whom the window was open for in which it was made.
+        package var credential: String?
+        package var state: BondState
+
+        package init(id: BondID, credential: String?, state: BondState) {
+            self.id = id
+            self.credential = credential
+            self.state = state
+        }
+    }
+
+    /// The lock machine's credentials and the host's bonds at the moment of an event, all of them.
+    package struct Register: Equatable, Sendable {
+        /// By id, so that one history has one list of outputs.
+        package let credentials: [Credential]
+        package let bonds: [KnownBond]
+
+        package init(credentials: some Sequence<Credential>, bonds: [KnownBond]) {
+            self.credentials = credentials.sorted { $0.id.rawValue < $1.id.rawValue }
+            self.bonds = bonds
+        }
+
+        func credentials(named name: String?) -> [Credential] { credentials.filter { $0.name == name } }
+        func bond(_ id: BondID) -> KnownBond? { bonds.first { $0.id == id } }
+
+        /// Bonds that were made for this credential and have yet to prove themselves.
+        func unconfirmed(for name: String?) -> [KnownBond] {
+            bonds.filter { $0.state == .unconfirmed && $0.credential == name }
+        }
+    }
+
+    package enum Event: Equatable, Sendable {
+        /// The operator asks for a window. `isReady`: the radio is on, and the lock machine has begun.
+        case open(Opening, isReady: Bool, Register)
+        /// The operator lets go of the window.
+        case cancelled(Register)
+        /// The operator has removed everything of this name.
+        case credentialRemoved(String, Register)
+        /// An attempt has begun, and shows this.
+        case passkey(UInt32)
+        case paired(LockLink, BondID)
+        case attemptFailed(reason: String, Register)
+        /// A write to the control point, on a link that is encrypted with this bond.
+        case controlPoint(LockLink, BondID, [UInt8], Register)
+        case disconnected(LockLink)
+        case timerFired(Register)
+    }
+
+    /// To be carried out in this order, in the iteration of their event.
+    package enum Output: Equatable, Sendable {
+        /// The only one: no window is opened.
+        case refuse(EnrolmentRefusal)
+        /// For ``LockMachine``.
+        case administration(LockAdministration)
+        case setPairingWindow(Offer, credential: String)
+        case closePairingWindow
+        /// The bond is confirmed, and what it renews is gone.
+        case promoteBond(BondID)
+        /// Unless a promotion has deleted it.
+        case deleteBond(BondID)
+        /// When ``Event/timerFired(_:)`` is due; nil: not at all.
+        case deadline(Instant?)
+        /// For the window's operator.
+        case progress(EnrolmentProgress)
+        /// For those who watch the lock.
+        case enrolled(credential: String, BondID)
+        /// The last one: the control point answers this request. Without it the request is refused.
+        case admit
+    }
+}

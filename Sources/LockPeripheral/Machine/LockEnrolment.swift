@@ -1,0 +1,222 @@
+import BluetoothCore
+import LockProtocol
+import SecurityManager
+
+/// The lock's enrolment: decides who gets in.
+///
+/// - For: one window at a time, in which one named credential may enrol, one attempt at a time; and for the bond that came
+///   of a window, this one or an earlier one, to take its credential over once it has proved itself.
+/// - In: what the operator asks, what becomes of pairings, writes to the control point, time. Key pairs, random octets and
+///   a fresh credential id come with the event, and so does the ``Register``: this machine remembers neither credentials
+///   nor bonds.
+/// - Out: changes for ``LockMachine``, the host's pairing window, promotions and deletions of bonds, progress.
+/// - Owner: `LockDaemon`, which carries out and decides nothing. In memory only: a window dies with the process, and its
+///   code with it.
+///
+/// docs/PROTOCOL.md, Enrolment
+package struct LockEnrolment: Equatable, Sendable {
+    private enum State: Equatable {
+        case closed
+        case open(Window, failures: Int)
+        /// Nobody else pairs in this window; `bond` has yet to prove itself.
+        case paired(Window, bond: BondID)
+    }
+
+    private struct Window: Equatable {
+        let credential: String
+        let end: Instant
+        /// A code that was used in vain is burnt: there is no second attempt.
+        let isBurntByFailure: Bool
+    }
+
+    private let failuresMaximum: Int
+    private var state = State.closed
+    /// Links on which a pairing has completed, in whichever window: what they prove, they prove by the pairing and not by a
+    /// reconnection.
+    private var pairedLinks: Set<LockLink> = []
+
+    /// So many attempts in vain close a window; only the operator opens another.
+    package init(failuresMaximum: Int) { self.failuresMaximum = failuresMaximum }
+
+    /// Whom the window is open for.
+    package var credential: String? {
+        switch state {
+        case .closed: nil
+        case .open(let window, _), .paired(let window, _): window.credential
+        }
+    }
+
+    package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
+        switch (state, event) {
+        case (.closed, .open(let opening, let isReady, let register)):
+            open(opening, isReady, register, now, &outputs)
+        case (.open(let window, _), .open), (.paired(let window, _), .open):
+            outputs.append(.refuse(.windowIsOpen(credential: window.credential)))
+
+        case (.closed, .cancelled), (.closed, .credentialRemoved), (.closed, .timerFired): break
+        case (.open(let window, _), .cancelled(let register)), (.paired(let window, _), .cancelled(let register)):
+            close(window, .cancelled, register, &outputs)
+        case (.open(let window, _), .credentialRemoved(let name, let register)),
+            (.paired(let window, _), .credentialRemoved(let name, let register)):
+            if name == window.credential { close(window, .cancelled, register, &outputs) }
+        case (.open(let window, _), .timerFired(let register)), (.paired(let window, _), .timerFired(let register)):
+            if now >= window.end { close(window, .expired, register, &outputs) }
+
+        case (.closed, .passkey): break
+        case (.open, .passkey(let passkey)), (.paired, .passkey(let passkey)):
+            outputs.append(.progress(.passkey(passkey)))
+
+        case (.closed, .paired(let link, _)):
+            pairedLinks.insert(link)
+            outputs.append(.closePairingWindow)
+        case (.open(let window, _), .paired(let link, let bond)), (.paired(let window, _), .paired(let link, let bond)):
+            pairedLinks.insert(link)
+            state = .paired(window, bond: bond)
+            // One window, one enrolment: nobody else gets in through what is left of it.
+            outputs += [.progress(.paired(bond)), .closePairingWindow]
+
+        case (.closed, .attemptFailed), (.paired, .attemptFailed): break
+        case (.open(let window, let failures), .attemptFailed(let reason, let register)):
+            fail(window, failures + 1, reason, register, &outputs)
+
+        case (.closed, .controlPoint(let link, let id, let octets, let register)),
+            (.open, .controlPoint(let link, let id, let octets, let register)):
+            answer(id, on: link, octets, register, paired: nil, &outputs)
+        case (.paired(let window, let bond), .controlPoint(let link, let id, let octets, let register)):
+            answer(id, on: link, octets, register, paired: (window, bond), &outputs)
+
+        case (.closed, .disconnected(let link)), (.open, .disconnected(let link)), (.paired, .disconnected(let link)):
+            pairedLinks.remove(link)
+        }
+    }
+}
+
+// MARK: The window
+
+extension LockEnrolment {
+    /// What the window offers is kept before anybody can pair for it, as a credential without a bond. A credential of that
+    /// name that has a bond stays as it is until another bond has proved itself: opening a window gives nobody a right, and
+    /// takes none away.
+    private mutating func open(
+        _ opening: Opening, _ isReady: Bool, _ register: Register, _ now: Instant, _ outputs: inout [Output]
+    ) {
+        let name = opening.credential
+        guard isReady else { return outputs.append(.refuse(.notPoweredOn)) }
+        guard !name.isEmpty, name.utf8.count <= Credential.nameOctetsMaximum else {
+            return outputs.append(.refuse(.badName))
+        }
+        var offered =
+            register.credentials(named: name).first { $0.bond == nil }
+            ?? Credential(id: opening.fresh, name: name, role: opening.role)
+        offered.role = opening.role
+        offered.isEnabled = true
+        let (isBurntByFailure, code): (Bool, SetupCode?) =
+            switch opening.offer {
+            case .passkey: (false, nil)
+            case .outOfBand(_, _, let code): (true, code)
+            }
+        let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
+        let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
+        state = .open(Window(credential: name, end: end, isBurntByFailure: isBurntByFailure), failures: 0)
+        outputs += [
+            .administration(.credential(offered)), .deadline(end), .setPairingWindow(opening.offer, credential: name),
+            .progress(.opened(code)),
+        ]
+    }
+
+    private mutating func fail(
+        _ window: Window, _ failures: Int, _ reason: String, _ register: Register, _ outputs: inout [Output]
+    ) {
+        outputs.append(.progress(.attemptFailed(reason)))
+        if window.isBurntByFailure {
+            close(window, .burnt, register, &outputs)
+        } else if failures >= failuresMaximum {
+            close(window, .tooManyFailures, register, &outputs)
+        } else {
+            state = .open(window, failures: failures)
+        }
+    }
+
+    private mutating func close(
+        _ window: Window, _ end: EnrolmentEnd, _ register: Register, _ outputs: inout [Output]
+    ) {
+        state = .closed
+        outputs += [.progress(.ended(end)), .deadline(nil), .closePairingWindow]
+        withdrawOffer(to: window.credential, register, &outputs)
+    }
+
+    /// What nobody took up goes, unless the credential is nothing but that: its name and role are the operator's word. A
+    /// bond that has yet to prove itself still has its role from it; one that has just done so has taken the offer, and is
+    /// unconfirmed in the register yet.
+    private func withdrawOffer(to name: String, _ register: Register, _ outputs: inout [Output]) {
+        let named = register.credentials(named: name)
+        guard named.contains(where: { $0.bond != nil }), let offered = named.first(where: { $0.bond == nil }),
+            register.unconfirmed(for: name).isEmpty
+        else { return }
+        outputs.append(.administration(.credentialRemoved(offered.id)))
+    }
+}
+
+// MARK: The bond
+
+extension LockEnrolment {
+    /// Whether this bond may use the control point. One that is new is confirmed here, by Key Status in a reconnection that
+    /// was encrypted with it: only now does the credential change hands, in one transaction.
+    private mutating func answer(
+        _ id: BondID, on link: LockLink, _ octets: [UInt8], _ register: Register,
+        paired: (window: Window, bond: BondID)?,
+        _ outputs: inout [Output]
+    ) {
+        guard let bond = register.bond(id) else { return }
+        switch bond.state {
+        case .provisional: return
+        case .confirmed: break
+        case .unconfirmed:
+            let named = register.credentials(named: bond.credential)
+            guard !pairedLinks.contains(link),
+                let request = try? ControlPointRequest(exactly: octets), request.opcode == .keyStatus,
+                let credential = Self.credential(of: named)
+            else { return }
+            handOver(credential, among: named, to: bond, register, sparing: paired?.bond, &outputs)
+            if let paired, paired.bond == id { close(paired.window, .enrolled(id), register, &outputs) }
+        }
+        outputs.append(.admit)
+    }
+
+    /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when
+    /// it is gone, or was disabled and not offered anew.
+    private static func credential(of named: [Credential]) -> Credential? {
+        let offered = named.first { $0.bond == nil }
+        guard var standing = named.first(where: { $0.bond != nil }) else { return offered }
+        if let offered {
+            standing.role = offered.role
+            standing.isEnabled = offered.isEnabled
+        }
+        return standing.isEnabled ? standing : nil
+    }
+
+    private func handOver(
+        _ credential: Credential, among named: [Credential], to bond: KnownBond, _ register: Register,
+        sparing paired: BondID?, _ outputs: inout [Output]
+    ) {
+        var enrolled = credential
+        enrolled.bond = UInt64(bitPattern: bond.id.rawValue)
+        outputs += [.promoteBond(bond.id), .administration(.credential(enrolled))]
+        for offered in named where offered.bond == nil && offered.id != enrolled.id {
+            outputs.append(.administration(.credentialRemoved(offered.id)))
+        }
+        if let former = credential.bond {
+            // The device that had the credential until now is nobody's any more.
+            outputs += [
+                .administration(.bondForgotten(former)), .deleteBond(BondID(Int64(bitPattern: former))),
+            ]
+        }
+        // The credential is taken. Who paired for it in another window and never came back does not take it away again;
+        // only whoever has paired in the window that is open may still come.
+        for latecomer in register.unconfirmed(for: bond.credential)
+        where latecomer.id != bond.id && latecomer.id != paired {
+            outputs.append(.deleteBond(latecomer.id))
+        }
+        outputs.append(.enrolled(credential: credential.name, bond.id))
+    }
+}
