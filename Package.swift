@@ -202,7 +202,11 @@ let package = Package(
                 "StatePersistence", "TestSupport", "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
-        tests("LockPeripheral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "TestSupport"]),
+        tests(
+            "LockPeripheral",
+            [
+                "BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager", "TestSupport",
+            ]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores"]),
         .executableTarget(
             name: "StoreHammer",
