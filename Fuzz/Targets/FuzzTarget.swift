@@ -48,6 +48,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("pairing", fuzzPairing),
         FuzzTarget("pairing-negotiated", fuzzNegotiatedPairing),
         FuzzTarget("lock-machine", fuzzLockMachine),
+        FuzzTarget("lock-enrolment", fuzzLockEnrolment),
         FuzzTarget("key-machine", fuzzKeyMachine),
         FuzzTarget("host", fuzzHost),
     ]

@@ -1,0 +1,323 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockPeripheral
+import LockProtocol
+import SecurityManager
+
+/// A lock's enrolment with anything happening to it, beside a model of windows, credentials and bonds: who gets in has
+/// paired in a window and come back, a credential has one bond, three failures close, what nobody took up goes.
+@Sendable func fuzzLockEnrolment(_ octets: [UInt8]) {
+    var input = FuzzInput(octets)
+    var world = EnrolmentWorld()
+    while let event = input.nextEvent() { world.happen(event, &input) }
+}
+
+private struct EnrolmentWorld {
+    private static let failuresMaximum = 3
+    private static let names = ["alice", "bob"]
+    /// The fuzzer writes no names: the longest and one octet more are choices.
+    private static let strangeNames = [
+        "", String(repeating: "n", count: Credential.nameOctetsMaximum),
+        String(repeating: "n", count: Credential.nameOctetsMaximum + 1),
+    ]
+
+    private struct Window {
+        var name: String
+        var end: Instant
+        var isBurntByFailure: Bool
+        var failures = 0
+        var paired: BondID?
+    }
+
+    private struct Bond {
+        var peer: UInt8
+        var credential: String?
+        var state: BondState
+    }
+
+    private var machine = LockEnrolment(failuresMaximum: failuresMaximum)
+    private var now = Instant(nanoseconds: 1_000_000_000)
+    private var lastNumber: UInt64 = 0
+    private var credentials: [CredentialID: Credential] = [:]
+    private var bonds: [BondID: Bond] = [:]
+    private var window: Window?
+    private var pairedLinks: Set<LockLink> = []
+    /// Whom the host lets pair, and when the timer is set to.
+    private var radio: String?
+    private var deadline: Instant?
+    /// Of the event that is being carried out.
+    private var promoted: BondID?
+    private var ended: EnrolmentEnd?
+
+    private var register: LockEnrolment.Register {
+        // Like the host: nobody hears of a provisional bond.
+        let known = bonds.filter { $0.value.state != .provisional }.sorted { $0.key.rawValue < $1.key.rawValue }
+        return .init(
+            credentials: credentials.values,
+            bonds: known.map { .init(id: $0.key, credential: $0.value.credential, state: $0.value.state) })
+    }
+
+    private func named(_ name: String?) -> [Credential] { credentials.values.filter { $0.name == name } }
+    private func offers(to name: String) -> [Credential] { named(name).filter { $0.bond == nil } }
+    private func isAwaited(_ name: String) -> Bool {
+        bonds.values.contains { $0.state == .unconfirmed && $0.credential == name }
+    }
+
+    mutating func happen(_ event: UInt8, _ input: inout FuzzInput) {
+        let link = LockLink(rawValue: UInt64(event >> 4 & 3))
+        let name = Self.names[Int(event >> 6 & 1)]
+        switch event & 15 {
+        case 0, 1: open(name, &input)
+        case 2: end(.cancelled(register), as: .cancelled)
+        case 3: remove(name)
+        case 4: setEnabled(name, input.bool())
+        case 5: expectNothingButProgress(feed(.passkey(UInt32(input.uint16()))))
+        case 6, 7: pair(link, name, &input)
+        case 8: fail()
+        case 9, 10: ask(link, &input)
+        case 11:
+            expectNothingButProgress(feed(.disconnected(link)))
+            pairedLinks.remove(link)
+        case 12: if let id = chosen(&input) { bonds[id] = nil }
+        case 13:
+            // The process dies, and with it the window. What is on disk is not touched.
+            machine = LockEnrolment(failuresMaximum: Self.failuresMaximum)
+            (window, pairedLinks, radio, deadline) = (nil, [], nil, nil)
+        default: pass(&input)
+        }
+        check()
+    }
+
+    private func chosen(_ input: inout FuzzInput) -> BondID? {
+        let ids = bonds.keys.sorted { $0.rawValue < $1.rawValue }
+        return ids.isEmpty ? nil : ids[Int(input.octet()) % ids.count]
+    }
+
+    // MARK: What happens
+
+    private mutating func open(_ name: String, _ input: inout FuzzInput) {
+        let bits = input.octet()
+        let name = bits >> 4 < 3 ? Self.strangeNames[Int(bits >> 4)] : name
+        lastNumber += 1
+        let opening = LockEnrolment.Opening(
+            credential: name, role: Role(rawValue: bits & 3) ?? .owner, seconds: UInt64(input.octet()),
+            offer: bits & 4 == 0 ? .passkey : Self.code, fresh: CredentialID(rawValue: lastNumber))
+        let isReady = bits & 8 == 0
+        let isGood = (1...Credential.nameOctetsMaximum).contains(name.utf8.count)
+        let standing = named(name).filter { $0.bond != nil }
+        guard window == nil, isReady, isGood else {
+            let refusal: EnrolmentRefusal =
+                if let window { .windowIsOpen(credential: window.name) } else { isReady ? .badName : .notPoweredOn }
+            return require(
+                feed(.open(opening, isReady: isReady, register)) == [.refuse(refusal)], "a window opens: \(refusal)")
+        }
+        window = Window(
+            name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), isBurntByFailure: bits & 4 != 0)
+        feed(.open(opening, isReady: isReady, register))
+        require(named(name).filter { $0.bond != nil } == standing, "opening a window changes a right")
+        require(
+            offers(to: name).map(\.role) == [opening.role] && offers(to: name).allSatisfy(\.isEnabled),
+            "a window offers something else")
+    }
+
+    private static let code: LockEnrolment.Offer = {
+        guard let keyPair = P256KeyPair(scalar: Secret([UInt8](repeating: 1, count: 32))) else { return .passkey }
+        return .outOfBand(keyPair: keyPair, random: Secret([UInt8](repeating: 2, count: 16)), code: nil)
+    }()
+
+    /// An event that closes the window, if there is one.
+    private mutating func end(_ event: LockEnrolment.Event, as expected: EnrolmentEnd) {
+        let closing = window
+        let offered = closing.map { offers(to: $0.name) } ?? []
+        let mayBeTaken = closing.map { isAwaited($0.name) } ?? false
+        feed(event)
+        require(
+            ended == (closing == nil ? nil : expected), "a window that is \(expected) ends \(String(describing: ended))"
+        )
+        guard let closing else { return }
+        let isTaken = named(closing.name).contains { $0.bond != nil }
+        require(
+            offers(to: closing.name) == (isTaken && !mayBeTaken ? [] : offered),
+            "an offer goes that somebody may take up, or stays that nobody will")
+    }
+
+    /// As the shell does it: the bonds, the credentials, then the window.
+    private mutating func remove(_ name: String) {
+        let held = Set(named(name).compactMap(\.bond))
+        bonds = bonds.filter {
+            $0.value.credential != name && !held.contains(UInt64(bitPattern: $0.key.rawValue))
+        }
+        credentials = credentials.filter { $0.value.name != name }
+        if window?.name == name {
+            end(.credentialRemoved(name, register), as: .cancelled)
+        } else {
+            require(feed(.credentialRemoved(name, register)).isEmpty, "another credential's window closes")
+        }
+    }
+
+    private mutating func setEnabled(_ name: String, _ isEnabled: Bool) {
+        for credential in named(name) { credentials[credential.id]?.isEnabled = isEnabled }
+    }
+
+    /// With what the window offers; or, as no host should report it, without one.
+    private mutating func pair(_ link: LockLink, _ name: String, _ input: inout FuzzInput) {
+        let bits = input.octet()
+        lastNumber += 1
+        let id = BondID(Int64(lastNumber))
+        let bond = Bond(
+            peer: bits & 3, credential: radio ?? (bits & 4 == 0 ? nil : name),
+            state: BondState(rawValue: bits >> 4 & 3) ?? .unconfirmed)
+        // A peer that pairs anew may lose what it had.
+        if bits & 8 != 0 { bonds = bonds.filter { $0.value.peer != bond.peer } }
+        bonds[id] = bond
+        if bond.state == .confirmed {
+            // Of an earlier version, or of another database: no window made it.
+            bonds[id]?.credential = nil
+            return
+        }
+        pairedLinks.insert(link)
+        window?.paired = id
+        expectNothingButProgress(feed(.paired(link, id)))
+        require(radio == nil, "somebody else may pair in what is left of a window")
+    }
+
+    private mutating func fail() {
+        guard var failing = window, failing.paired == nil else {
+            return require(feed(.attemptFailed(reason: "", register)).isEmpty, "a failure counts without a window")
+        }
+        failing.failures += 1
+        window = failing
+        if failing.isBurntByFailure {
+            end(.attemptFailed(reason: "", register), as: .burnt)
+        } else if failing.failures >= Self.failuresMaximum {
+            end(.attemptFailed(reason: "", register), as: .tooManyFailures)
+        } else {
+            require(
+                feed(.attemptFailed(reason: "", register)) == [.progress(.attemptFailed(""))], "a failure does more")
+        }
+    }
+
+    private mutating func pass(_ input: inout FuzzInput) {
+        now = now.advanced(byMilliseconds: input.milliseconds())
+        if let deadline, now >= deadline {
+            end(.timerFired(register), as: .expired)
+        } else {
+            require(feed(.timerFired(register)).isEmpty, "a timer ends what is not over")
+        }
+    }
+
+    /// A write to the control point, by anybody whose link is encrypted.
+    private mutating func ask(_ link: LockLink, _ input: inout FuzzInput) {
+        let octets = input.bool() ? [ControlPointOpcode.keyStatus.rawValue] + input.chunk() : input.chunk()
+        guard let id = chosen(&input), let bond = bonds[id] else {
+            return require(
+                feed(.controlPoint(link, BondID(-1), octets, register)).isEmpty, "a bond gets in that there is not")
+        }
+        let (before, paired) = (credentials, window?.paired)
+        let candidates = named(bond.credential)
+        let offer = candidates.first { $0.bond == nil }
+        let standing = candidates.first { $0.bond != nil }
+        let mayEnrol =
+            bond.state == .unconfirmed && octets.first == ControlPointOpcode.keyStatus.rawValue
+            && !pairedLinks.contains(link) && (offer ?? standing) != nil
+            && (standing == nil || (offer ?? standing)?.isEnabled == true)
+        let outputs = feed(.controlPoint(link, id, octets, register))
+        require(
+            (outputs.last == .admit) == (mayEnrol || bond.state == .confirmed), "the wrong one is let in, or kept out")
+        guard mayEnrol else {
+            return require(promoted == nil && credentials == before, "a credential changes hands for nothing")
+        }
+        require(promoted == id, "a bond that has proved itself is not promoted")
+        let holders = named(bond.credential)
+        require(
+            holders.map(\.bond) == [UInt64(bitPattern: id.rawValue)], "a credential has two bonds, or an offer is left")
+        require(holders.first?.id == (standing ?? offer)?.id, "the audit loses the credential")
+        require(holders.first?.role == (offer ?? standing)?.role, "a role is not what was offered")
+        let former = standing?.bond.map { BondID(Int64(bitPattern: $0)) }
+        require(former.map { bonds[$0] == nil } ?? true, "a former device keeps its bond")
+        let waiting = bonds.filter { $0.value.state == .unconfirmed && $0.value.credential == bond.credential }
+        require(waiting.keys.allSatisfy { $0 == paired }, "a latecomer is left")
+        require((ended == .enrolled(id)) == (paired == id), "a window ends for somebody else, or does not end")
+    }
+
+    // MARK: What comes of it
+
+    @discardableResult
+    private mutating func feed(_ event: LockEnrolment.Event) -> [LockEnrolment.Output] {
+        (promoted, ended) = (nil, nil)
+        var outputs: [LockEnrolment.Output] = []
+        machine.handle(event, now: now, into: &outputs)
+        for (index, output) in outputs.enumerated() { carryOut(output, of: event, isLast: index == outputs.count - 1) }
+        return outputs
+    }
+
+    private mutating func carryOut(_ output: LockEnrolment.Output, of event: LockEnrolment.Event, isLast: Bool) {
+        switch output {
+        case .refuse: require(isLast, "a refusal does something")
+        case .administration(let change): administer(change)
+        case .setPairingWindow(_, let credential):
+            require(radio == nil && window?.name == credential, "the radio lets somebody in who is not asked for")
+            require(!offers(to: credential).isEmpty, "somebody may pair before the offer is kept")
+            radio = credential
+        case .closePairingWindow: radio = nil
+        case .promoteBond(let id):
+            guard case .controlPoint(let link, id, _, _) = event else { fatalError("broken: nobody proved this bond") }
+            require(bonds[id]?.state == .unconfirmed && !pairedLinks.contains(link), "a bond is promoted unproven")
+            require(!named(bonds[id]?.credential).isEmpty, "a bond is promoted that names no credential")
+            let peer = bonds[id]?.peer
+            bonds = bonds.filter { $0.key == id || $0.value.peer != peer }
+            bonds[id]?.state = .confirmed
+            promoted = id
+        case .deleteBond(let id):
+            require(promoted != nil && id != promoted && id != window?.paired, "a bond is lost")
+            bonds[id] = nil
+        case .deadline(let instant):
+            require(instant == (ended == nil ? window?.end : nil), "a window has no end, or an end has a window")
+            deadline = instant
+        case .progress(let progress):
+            require(window != nil && ended == nil, "somebody hears of a window that is closed")
+            if case .ended(let end) = progress { ended = end }
+        case .enrolled(_, let id): require(id == promoted, "another bond is said to be enrolled")
+        case .admit:
+            require(isLast, "somebody is let in before it is settled")
+            if case .controlPoint(_, let id, _, _) = event {
+                require(bonds[id]?.state == .confirmed, "an unconfirmed bond is let in")
+            }
+        }
+    }
+
+    private mutating func administer(_ change: LockAdministration) {
+        switch change {
+        case .credential(let credential):
+            require(credential.bond == promoted.map { UInt64(bitPattern: $0.rawValue) }, "a right without a proof")
+            credentials[credential.id] = credential
+        case .credentialRemoved(let id):
+            require(credentials[id] != nil && credentials[id]?.bond == nil, "a right is taken with an offer")
+            credentials[id] = nil
+        case .bondForgotten(let bond):
+            require(!credentials.values.contains { $0.bond == bond }, "a bond is forgotten that has a right")
+        case .named, .settings: fatalError("broken: enrolment administers what is not its own")
+        }
+    }
+
+    private func expectNothingButProgress(_ outputs: [LockEnrolment.Output]) {
+        for output in outputs {
+            switch output {
+            case .progress, .closePairingWindow: break
+            case .refuse, .administration, .setPairingWindow, .promoteBond, .deleteBond, .deadline, .enrolled, .admit:
+                fatalError("broken: \(output) for nothing")
+            }
+        }
+    }
+
+    private mutating func check() {
+        if ended != nil {
+            (window, ended) = (nil, nil)
+            require(deadline == nil, "a window that is closed has a timer")
+        }
+        require(machine.credential == window?.name, "a window is open for somebody else")
+        require(radio == (window?.paired == nil ? window?.name : nil), "the radio's window is not the lock's")
+        let held = credentials.values.compactMap(\.bond)
+        require(Set(held).count == held.count, "two credentials have one bond")
+    }
+}
