@@ -1,5 +1,6 @@
 import BluetoothCore
 import LockProtocol
+import MemoryStores
 import Testing
 
 @testable import LockCentral

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import LockCentral
 import LockPersistence
+import MemoryStores
 import StatePersistence
 import Testing
 

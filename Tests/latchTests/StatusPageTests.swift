@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
 import CSQLite
+import CommandInterface
 import DaemonControl
 import Foundation
 import LockPeripheral
