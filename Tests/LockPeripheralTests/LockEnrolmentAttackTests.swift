@@ -84,6 +84,10 @@ struct LockEnrolmentTranscriptTests {
         #expect(bench.named == [person(1, "Alice", .guest)])
         bench.open("Alice", .resident, fresh: 2)
         #expect(bench.named == [person(1, "Alice", .resident)])
+        bench.cancel()
+        bench.credentials[CredentialID(rawValue: 1)]?.isEnabled = false
+        bench.open("Alice", fresh: 3)
+        #expect(bench.named == [person(1, "Alice")], "it may be used again: the operator says so")
     }
 
     @Test("Who has paired and comes back behind the window's end still has what was offered")
@@ -304,9 +308,12 @@ struct LockEnrolmentAttackTests {
 
     @Test("A time past the end of the clock is the end of the clock")
     func endOfTime() {
-        var bench = EnrolmentBench()
-        bench.open(seconds: .max)
-        #expect(bench.deadline == Instant(nanoseconds: .max))
+        // In milliseconds, one more than there are numbers for.
+        for seconds in [UInt64.max / 1_000 + 1, .max] {
+            var bench = EnrolmentBench()
+            bench.open(seconds: seconds)
+            #expect(bench.deadline == Instant(nanoseconds: .max))
+        }
     }
 
     @Test("Links that come, pair and go without end leave nothing behind")
