@@ -83,7 +83,9 @@ package final class Host {
     /// Calls of apps that have not returned their token yet.
     var asking = 0
     /// Things a controller did that it should not have.
-    package var faults = 0
+    package internal(set) var faults = 0
+    /// Hears what an operator may want to see of links.
+    package var onNotice: ((HostNotice) -> Void)?
 
     /// Reads nothing by itself: `snapshot` is what ``HostStore/load()`` gave. The first launch ever makes the identity
     /// here; it is durable with the first iteration, before a controller hears of it.

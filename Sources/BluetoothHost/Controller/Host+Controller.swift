@@ -49,7 +49,7 @@ extension Host {
             }
         } catch {
             // Of an event that does not decode nothing can be believed; the flow goes on with the next.
-            faults += 1
+            noteFault()
         }
     }
 
@@ -65,7 +65,7 @@ extension Host {
             case .send(let packet): acts.append(packet: packet)
             case .completed(let completion): completed(completion)
             case .fault(.unresponsive(let opcode)): controllerFailed(.unresponsive(opcode))
-            case .fault(.unexpectedAnswer): faults += 1
+            case .fault(.unexpectedAnswer): noteFault()
             }
         }
     }
@@ -128,7 +128,7 @@ extension Host {
         case .hardwareError(let code): controllerFailed(.hardwareError(code: code))
         case .le(let event): received(event)
         case .readRemoteVersionInformationComplete(let event): learned(event)
-        case .dataBufferOverflow: faults += 1
+        case .dataBufferOverflow: noteFault()
         case .unknown: break
         }
     }
@@ -193,7 +193,7 @@ extension Host {
                 }
             // A queued update stays queued, for the central's return.
             case .dropped(_, let token): _ = controller.takeSendPurpose(of: token)
-            case .fault: faults += 1
+            case .fault: noteFault()
             }
         }
     }
@@ -267,7 +267,7 @@ extension Host {
     /// nothing a peer does can fill leaves the controller in a state that nobody knows.
     private func unanswered(_ outcome: HCICommandCompletion.Outcome, _ purpose: CommandPurpose) {
         guard outcome == .queueFull else { return }
-        faults += 1
+        noteFault()
         if case .ignored = purpose { return }
         controllerFailed(.commandQueueFull)
     }

@@ -17,6 +17,7 @@ extension Host {
             !link.isContestNoted, isProofWanted(on: link)
         else { return }
         link.isContestNoted = true
+        tell(.unproven(peer: identity.address, onAir: link.address))
         tellGAP(.unproven(peer: identity.address, at: link.address))
     }
 

@@ -28,6 +28,7 @@ extension Host {
     }
 
     private func mtuChanged(_ link: Link) {
+        tell(.mtu(link.id, link.endpoint.bearer.mtu))
         if link.role == .peripheral { for delegate in managers.peripherals { delegate.mtuChanged(link.info) } }
         for delegate in clientDelegates(of: link) { delegate.mtuChanged(link.info) }
     }

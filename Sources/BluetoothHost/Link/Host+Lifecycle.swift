@@ -27,7 +27,7 @@ extension Host {
         if wasRejected, !lifecycle.isRejected { tellGAP(.roomMade) }
         for output in outputs {
             switch output {
-            case .fault: faults += 1
+            case .fault: noteFault()
             case .close: if let link { closed(link, reason: reason) }
             case .disconnect:
                 let purpose: CommandPurpose =

@@ -27,7 +27,7 @@ extension Host {
         // Directed advertising, which ends with 0x3C, is nothing that this host does. The other parameters of a failure mean
         // nothing, the role among them.
         guard status == .success else { return tellGAP(.linkFailed(status)) }
-        guard let role = LinkRole(role) else { return faults += 1 }
+        guard let role = LinkRole(role) else { return noteFault() }
         let own = gap.ownAddress(of: role)
         tellGAP(.linkMade(role))
         // A link that the handle still stands for here is not there any more: it takes no slot.
@@ -36,6 +36,7 @@ extension Host {
             let lifecycle = happened(.connected, at: handle)
             opened(handle, role, address, own: own, lifecycle, facts)
         } else {
+            tell(.rejected(onAir: peerAddress))
             happened(.connectedWithoutSlot, at: handle, reason: .remoteDeviceTerminatedLowResources)
         }
     }
@@ -62,6 +63,7 @@ extension Host {
         linksInOrder.append(link)
         linksByHandle[handle] = link
         controller.acl?.addLink(handle)
+        defer { tell(.connected(id, isCentral: role == .central, onAir: address, link.bond)) }
         link.identity = identity
         if let identity,
             let bond = bondBook.confirmedBond(with: identity) ?? bondBook.bondForEncryption(with: identity)
@@ -110,6 +112,7 @@ extension Host {
         linksInOrder.removeAll { $0 === link }
         linksByHandle[link.handle] = nil
         link.lifecycle = LinkLifecycle()
+        tell(.disconnected(link.id, reason))
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
         perform(sends)

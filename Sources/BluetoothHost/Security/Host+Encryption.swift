@@ -31,6 +31,7 @@ extension Host {
         }
         link.encryptingWith = bond.id
         link.hasAskedForProof = true
+        tell(.encrypting(link.id, bond.id))
         submitEncryption(link, bond.ltk, rand: bond.rand, ediv: bond.ediv)
     }
 
@@ -51,11 +52,16 @@ extension Host {
     func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
         link.encryptingWith = nil
         if let ltk = link.pairing.longTermKey, event.randomNumber == 0, event.encryptedDiversifier == 0 {
+            tell(.keyRequested(link.id, isKnown: true))
             return replyLongTermKey(link, ltk)
         }
         guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity),
             bond.rand == event.randomNumber, bond.ediv == event.encryptedDiversifier
-        else { return submit(HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .ignored) }
+        else {
+            tell(.keyRequested(link.id, isKnown: false))
+            return submit(HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .ignored)
+        }
+        tell(.keyRequested(link.id, isKnown: true))
         link.encryptingWith = bond.id
         replyLongTermKey(link, bond.ltk)
     }
@@ -69,6 +75,7 @@ extension Host {
     func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
         let key = link.encryptingWith
         link.encryptingWith = nil
+        tell(.encryption(link.id, status, isPairing: key == nil && link.pairing.isPairing))
         guard status == .success, isOn else {
             // An encrypted link never goes back to being a signed one.
             if link.security.encrypted { return disconnect(link, reason: .authenticationFailure) }
@@ -95,7 +102,7 @@ extension Host {
             pairing(link, .encryptionChanged(enabled: true))
         } else if !link.security.encrypted {
             // Encrypted with a key that nobody here gave.
-            faults += 1
+            noteFault()
             disconnect(link, reason: .authenticationFailure)
         }
     }

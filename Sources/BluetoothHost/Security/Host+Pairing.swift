@@ -144,6 +144,7 @@ extension Host {
     func pairing(_ link: Link, _ event: PairingEvent) {
         let wasUnderWay = link.pairing.isPairing
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
+        if !wasUnderWay, link.pairing.isPairing { tell(.pairingBegan(link.id)) }
         if !wasUnderWay, link.role == .peripheral {
             link.pairingWindow = pairingWindowNumber
             if link.pairing.isPairing { attemptBegan(link) }
@@ -208,6 +209,7 @@ extension Host {
             link.identity = identity
         }
         attempts.succeeded(claimant(link))
+        tell(.paired(link.id, bond.id))
         proved(link, bond)
         if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .success(bond.id)) }
         switch link.role {
@@ -223,6 +225,7 @@ extension Host {
     }
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
+        tell(.pairingFailed(link.id, error))
         if error.countsAsAttempt { attempts.failed(claimant(link), at: now) }
         link.securityWait = nil
         if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .failure(.pairing(error))) }

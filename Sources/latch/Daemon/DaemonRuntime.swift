@@ -66,6 +66,7 @@ final class DaemonRuntime {
             loop: loop,
             misuse: { message in log.error(message) })
         driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
+        runtime.host.onNotice = { [journal] in journal.record($0) }
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
     }
 

@@ -39,6 +39,11 @@ final class EventJournal {
         write(name, fields)
     }
 
+    /// For the log alone: what passes, and changes no state that anybody keeps.
+    func trace(_ name: String, _ fields: @autoclosure () -> JSONObject) {
+        if log.level == .debug { log.debug(name, fields()) }
+    }
+
     /// The way to the controller, as the log and those who listen hear of it.
     func record(_ notice: TransportNotice, of address: TransportAddress) {
         var fields: JSONObject = ["transport": .string("\(address)")]
