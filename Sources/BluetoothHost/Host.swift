@@ -57,18 +57,13 @@ package final class Host {
     var ledger: RestorationLedger
     var managers = ManagerTable()
     var timers = TimerTable()
-    var pairingWindow: PairingWindow?
+    var pairingDoor = PairingDoor()
     weak var pairingAgent: (any PairingAgent)?
-    var attempts = RepeatedAttempts()
     var nextToken: UInt64 = 1
     let makeKeyPair: () -> P256KeyPair
     /// Published services by their declarations.
     var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
     var publishedChannels = PublishedChannels()
-    /// Counts windows: an attempt that began in an earlier one is no attempt in this.
-    var pairingWindowNumber = 0
-    /// Failed attempts in the window that stands.
-    var pairingFailures = 0
     /// When the first limited discoverable mode ends.
     var limitedDeadline: Instant?
     /// What the next PDU is sent for, where its completion matters.

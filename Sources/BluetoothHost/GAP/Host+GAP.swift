@@ -57,7 +57,7 @@ extension Host {
     private var wishes: GAP.Wishes {
         var wishes = GAP.Wishes()
         wishes.identity = identity.address.address
-        wishes.showsIdentity = !configuration.privacy || pairingWindow != nil || !bondBook.hasBonds
+        wishes.showsIdentity = !configuration.privacy || pairingDoor.isOpen || !bondBook.hasBonds
         wishes.advertisements = advertisements
         wishes.scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
         wishes.connections = wantedConnections

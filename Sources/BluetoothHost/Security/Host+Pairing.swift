@@ -11,34 +11,35 @@ extension Host {
     /// Opens the window in which a stranger may pair, or closes it (nil). An attempt ends with its window, so that nobody
     /// keeps the next one to himself. An out-of-band offer is burnt by the first attempt, whatever becomes of it.
     package func setPairingWindow(_ window: PairingWindow?) {
-        pairingWindow = nil
-        pairingWindowNumber += 1
+        pairingDoor.handle(.windowSet(window), now: now)
         for link in linksInOrder where link.role == .peripheral && link.isPairingPinned {
             pairing(link, .cancel(.unspecifiedReason))
         }
-        pairingWindow = window
-        pairingFailures = 0
         wishesChanged()
     }
 
-    /// Attempts that may fail in one window; then only the operator opens another.
-    package static let pairingFailuresMaximum = 3
+    /// Attempts that may fail in one window.
+    package static let pairingFailuresMaximum = PairingDoor.failuresMaximum
+
+    /// The attempt on a link, if a window named its method.
+    private func windowAttempt(on link: Link) -> PairingDoor.Attempt? {
+        link.role == .peripheral && link.isPairingPinned ? PairingDoor.Attempt(window: link.pairingWindow) : nil
+    }
 
     /// Lets the peer of a link pair if the window is open and nobody else is at it. Called when it asks, and not before: a key
     /// pair for each link that comes would cost every bonded return its making.
     private func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
-        link.isPairingPinned = pairingWindow != nil
-        let isFree = !links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
-        guard isFree, pairingWindow != nil || configuration.pairing.isAllowed else {
-            return pairing(link, .disarm(refusing: .pairingNotSupported))
+        link.isPairingPinned = pairingDoor.isOpen
+        let isBusy = links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
+        let parameters: PairingParameters?
+        switch pairingDoor.admission(
+            of: claimant(link), isBusy: isBusy, allowsOthers: configuration.pairing.isAllowed, now: now)
+        {
+        case .window(let window): parameters = responderParameters(window)
+        case .rules: parameters = negotiatedParameters(for: link, asksConsent: true)
+        case .refused(let reason): return pairing(link, .disarm(refusing: reason))
         }
-        // Core 5.4, Vol 3, Part H, 2.3.6 (Repeated attempts)
-        guard attempts.waits(claimant(link), at: now) == nil else {
-            return pairing(link, .disarm(refusing: .repeatedAttempts))
-        }
-        let parameters =
-            pairingWindow.map(responderParameters) ?? negotiatedParameters(for: link, asksConsent: true)
         pairing(link, parameters.map(PairingEvent.arm) ?? .disarm(refusing: .unspecifiedReason))
     }
 
@@ -101,7 +102,7 @@ extension Host {
         case .passkeyDisplay: method = .passkeyDisplay
         case .numericComparison: method = .numericComparison
         }
-        guard attempts.waits(claimant(link), at: now) == nil else {
+        guard pairingDoor.waits(claimant(link), at: now) == nil else {
             delegate?.paired(peer, result: .failure(.pairing(.cancelled(.repeatedAttempts))))
             return
         }
@@ -146,8 +147,11 @@ extension Host {
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
         if !wasUnderWay, link.pairing.isPairing { tell(.pairingBegan(link.id)) }
         if !wasUnderWay, link.role == .peripheral {
-            link.pairingWindow = pairingWindowNumber
-            if link.pairing.isPairing { attemptBegan(link) }
+            link.pairingWindow = pairingDoor.number
+            if link.pairing.isPairing, let attempt = windowAttempt(on: link) {
+                pairingDoor.handle(.began(attempt), now: now)
+                wishesChanged()
+            }
         }
         let record = recordToInherit(link, outputs)
         for output in outputs {
@@ -185,17 +189,6 @@ extension Host {
         }
     }
 
-    private func attemptBegan(_ link: Link) {
-        if link.isPairingPinned { burnOffer() }
-    }
-
-    /// What a setup code commits to serves one attempt.
-    private func burnOffer() {
-        guard case .outOfBand = pairingWindow?.method else { return }
-        pairingWindow = nil
-        wishesChanged()
-    }
-
     func persist(_ mutation: BondMutation) {
         persist(.bond(mutation))
         guard case .delete(let bond) = mutation else { return }
@@ -208,7 +201,7 @@ extension Host {
             link.peer = withPeers { $0.bonded(link.peer, identity: identity, &$1) }
             link.identity = identity
         }
-        attempts.succeeded(claimant(link))
+        pairingDoor.handle(.succeeded(windowAttempt(on: link), claimant: claimant(link)), now: now)
         tell(.paired(link.id, bond.id))
         proved(link, bond)
         if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .success(bond.id)) }
@@ -216,8 +209,6 @@ extension Host {
         case .central:
             for delegate in centralDelegates(of: link.peer) { delegate.paired(link.peer, result: .success(bond.id)) }
         case .peripheral:
-            // One window, one enrolment: nobody else gets in through what is left of it.
-            if link.isPairingPinned { pairingWindow = nil }
             for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
             for delegate in clientDelegates(of: link) { delegate.paired(link.peer, result: .success(bond.id)) }
         }
@@ -226,7 +217,8 @@ extension Host {
 
     private func pairingFailed(_ link: Link, _ error: PairingError) {
         tell(.pairingFailed(link.id, error))
-        if error.countsAsAttempt { attempts.failed(claimant(link), at: now) }
+        pairingDoor.handle(
+            .failed(windowAttempt(on: link), claimant: claimant(link), counts: error.countsAsAttempt), now: now)
         link.securityWait = nil
         if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .failure(.pairing(error))) }
         switch link.role {
@@ -235,7 +227,6 @@ extension Host {
                 delegate.paired(link.peer, result: .failure(.pairing(error)))
             }
         case .peripheral:
-            if link.isPairingPinned, link.pairingWindow == pairingWindowNumber { attemptFailed() }
             for delegate in managers.peripherals {
                 delegate.paired(link.info, result: .failure(.pairing(error)))
             }
@@ -245,13 +236,6 @@ extension Host {
             wishesChanged()
         }
         if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
-    }
-
-    /// A request that was refused at once was an attempt too.
-    private func attemptFailed() {
-        burnOffer()
-        pairingFailures += 1
-        if pairingFailures >= Self.pairingFailuresMaximum { pairingWindow = nil }
     }
 
     func makePairingMachine(_ role: LinkRole, own: DeviceAddress, peer: DeviceAddress) -> PairingMachine {

@@ -33,7 +33,7 @@ extension Host {
             delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
             return
         }
-        guard attempts.waits(claimant(link), at: now) == nil else {
+        guard pairingDoor.waits(claimant(link), at: now) == nil else {
             delegate?.paired(peer, result: .failure(.pairing(.cancelled(.repeatedAttempts))))
             return
         }
@@ -51,7 +51,7 @@ extension Host {
     /// False when the central may not be asked now.
     @discardableResult
     func requestSecurity(_ link: Link, level: UInt8) -> Bool {
-        guard attempts.waits(claimant(link), at: now) == nil, !link.pairing.isDead, !link.isDisconnecting else {
+        guard pairingDoor.waits(claimant(link), at: now) == nil, !link.pairing.isDead, !link.isDisconnecting else {
             return false
         }
         link.hasRequestedSecurity = true

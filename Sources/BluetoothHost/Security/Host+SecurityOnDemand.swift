@@ -28,7 +28,7 @@ extension Host {
     ) -> Bool {
         guard !link.pairing.isDead, !link.isDisconnecting else { return false }
         guard !link.pairing.isPairing else { return true }
-        guard attempts.waits(claimant(link), at: now) == nil, isPossible(need) else { return false }
+        guard pairingDoor.waits(claimant(link), at: now) == nil, isPossible(need) else { return false }
         guard link.role == .central else { return awaitCentral(link, level: need.level) }
         guard let parameters = negotiatedParameters(for: link, atLeast: need, renewable: renewable) else {
             return false
