@@ -74,7 +74,7 @@ private enum AEAD {
         _ kind: latch_aead, key: Secret, nonce: [UInt8], authenticating data: [UInt8], message: [UInt8], tagOctets: Int
     ) -> SealedMessage {
         var tag = [UInt8](repeating: 0, count: tagOctets)
-        let ciphertext = [UInt8](unsafeUninitializedCapacity: message.count) { buffer, count in
+        let ciphertext = [UInt8](unsafeUninitializedCapacity: capacity(for: message.count)) { buffer, count in
             let status = withOctets(nonce, data, message) { nonce, data, message in
                 key.withBase {
                     latch_aead_seal(kind, $0, nonce, data, message, buffer.baseAddress, &tag, tagOctets)
@@ -90,7 +90,7 @@ private enum AEAD {
         _ kind: latch_aead, key: Secret, nonce: [UInt8], authenticating data: [UInt8], sealed: SealedMessage
     ) -> [UInt8]? {
         var status: Int32 = 0
-        let opened = [UInt8](unsafeUninitializedCapacity: sealed.ciphertext.count) { buffer, count in
+        let opened = [UInt8](unsafeUninitializedCapacity: capacity(for: sealed.ciphertext.count)) { buffer, count in
             status = withOctets(nonce, data, sealed.ciphertext) { nonce, data, ciphertext in
                 key.withBase {
                     latch_aead_open(
@@ -101,6 +101,10 @@ private enum AEAD {
         }
         return status == 1 ? opened : nil
     }
+
+    /// An array without capacity is the one that all empty arrays of the process share: its count would be written here,
+    /// though with what it is, while other threads read it.
+    private static func capacity(for count: Int) -> Int { max(1, count) }
 
     private static func withOctets(
         _ a: [UInt8], _ b: [UInt8], _ c: [UInt8], _ body: (latch_octets, latch_octets, latch_octets) -> Int32
