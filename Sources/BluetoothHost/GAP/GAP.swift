@@ -88,6 +88,8 @@ struct GAP {
     private var isControllerReady = false
     /// Something has happened since the machines were last told what is wanted.
     private(set) var isUnsettled = false
+    /// When ``Event/timerFired`` is due. Kept and not computed each time, because the loop asks in every iteration.
+    private(set) var deadline: Instant?
 
     init(_ configuration: HostConfiguration, identity: LocalIdentity) {
         commands = GAPCommands(
@@ -99,6 +101,7 @@ struct GAP {
     }
 
     mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
+        defer { deadline = nextDeadline }
         switch event {
         case .controllerLost: controllerLost()
         case .controllerReady(let facts): controllerReady(facts)
@@ -137,8 +140,7 @@ struct GAP {
     /// Joins the pieces of a long advertisement; the whole, when nothing more of it is to come.
     mutating func assemble(_ report: LEExtendedAdvertisingReport) -> HeardAdvertisement? { assembler.receive(report) }
 
-    /// When ``Event/timerFired`` is due.
-    var deadline: Instant? {
+    private var nextDeadline: Instant? {
         let rotation = isControllerReady ? privateAddress.deadline : nil
         return [rotation, retryAt, initiator.deadline, contestedPeers.deadline].reduce(nil, Instant.earliest)
     }
@@ -299,6 +301,7 @@ extension GAP {
     mutating func settle(
         _ wishes: Wishes, now: Instant, random: inout any RandomSource, into outputs: inout [Output]
     ) {
+        defer { deadline = nextDeadline }
         isUnsettled = false
         guard isControllerReady else { return }
         self.wishes = wishes
