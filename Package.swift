@@ -207,7 +207,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager", "TestSupport",
             ]),
-        tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores"]),
+        tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager"]),
         .executableTarget(
             name: "StoreHammer",
             dependencies: [

@@ -35,7 +35,7 @@ struct ReenrolmentAttackTests {
         household.world.cut(household.door, household.pocket)
         let stranger = try household.addStranger(.silent, at: household.door.host?.identity.address.address)
         #expect(household.world.run(forMilliseconds: 15_000) { household.failure != nil })
-        #expect(stranger.connections == KeyDaemon.confirmationsLostMaximum)
+        #expect(stranger.connections == KeyEnrolmentMachine.confirmationsLostMaximum)
         household.world.remove(stranger)
         household.world.join(household.door, household.pocket)
         household.world.run(forMilliseconds: 90_000)
@@ -214,15 +214,15 @@ struct ReenrolmentAttackTests {
         guard case .notConfirmed = household.failure else {
             Issue.record("\(String(describing: household.failure))"); return
         }
-        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum)
+        #expect(household.links.count == before + KeyEnrolmentMachine.confirmationsLostMaximum)
         let waiting = try #require(household.key?.status.unconfirmed.first)
-        #expect(waiting.linksLost == KeyDaemon.confirmationsLostMaximum && waiting.isResting)
-        household.world.run(forMilliseconds: KeyDaemon.confirmationPauseMilliseconds - 1_000)
-        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum)
+        #expect(waiting.linksLost == KeyEnrolmentMachine.confirmationsLostMaximum && waiting.isResting)
+        household.world.run(forMilliseconds: KeyEnrolmentMachine.confirmationPauseMilliseconds - 1_000)
+        #expect(household.links.count == before + KeyEnrolmentMachine.confirmationsLostMaximum)
         household.world.run(forMilliseconds: 10_000)
-        #expect(household.links.count == before + KeyDaemon.confirmationsLostMaximum + 1)
+        #expect(household.links.count == before + KeyEnrolmentMachine.confirmationsLostMaximum + 1)
         household.endImpersonation()
-        household.world.run(forMilliseconds: KeyDaemon.confirmationPauseMilliseconds + 10_000)
+        household.world.run(forMilliseconds: KeyEnrolmentMachine.confirmationPauseMilliseconds + 10_000)
         #expect(household.key?.status.unconfirmed.isEmpty == true)
         #expect(household.isObeyed())
     }
@@ -238,7 +238,7 @@ struct ReenrolmentAttackTests {
         let asked = household.world.now
         #expect(household.key?.status.unconfirmed.first?.isResting == true)
         #expect(household.isObeyed())
-        #expect(household.world.now.milliseconds(since: asked) < KeyDaemon.confirmationPauseMilliseconds)
+        #expect(household.world.now.milliseconds(since: asked) < KeyEnrolmentMachine.confirmationPauseMilliseconds)
     }
 
     enum Fault: CaseIterable { case stranger, deadKey, deadLock, strangerAndDeadKey, closedWindow }

@@ -19,7 +19,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         tell(.radio(central.state))
         feed(.radio(isOn: central.state == .poweredOn))
         guard central.state == .poweredOn else { return }
-        resumeUnconfirmed()
+        feedEnrolment(.poweredOn(register))
         connectWanted()
         if configuration.unlocksWhenNear, !central.isScanning {
             central.scanForPeripherals(
@@ -46,8 +46,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
 
     package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
         let peer = peripheral.peer
-        if enrolmentConnected(peripheral) { return }
-        if unconfirmed.contains(peer) { return askForProof(peripheral) }
+        guard feedEnrolment(.connected(peer)) else { return }
         // What the connection was asked for is over, or went with the process that wanted it.
         guard machine.wantsLink(peer) else { return disconnect(peer) }
         if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
@@ -66,8 +65,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         _ central: CBCentralManager, didFailToConnect peripheral: CBPeripheral, error: (any Error)?
     ) {
         tell(.disconnected(peripheral.peer, reason: error.map { String(describing: $0) }))
-        if enrolmentDisconnected(peripheral.peer, error) { return }
-        feed(.disconnected(peripheral.peer))
+        if passesOnEnd(of: peripheral.peer, error) { feed(.disconnected(peripheral.peer)) }
     }
 
     package func centralManager(
@@ -75,10 +73,8 @@ extension KeyDaemon: CBCentralLinkDelegate {
     ) {
         let peer = peripheral.peer
         awaited[peer] = nil
-        forgetConfirmationTimer(of: peer)
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
-        if enrolmentDisconnected(peer, error) { return }
-        feed(.disconnected(peer))
+        if passesOnEnd(of: peer, error) { feed(.disconnected(peer)) }
     }
 }
 
@@ -88,16 +84,14 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     package func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {
         let peer = peripheral.peer
         if error != nil {
-            if confirmationRefused(peer) { return }
-            return feed(.encryptionFailed(peer))
+            if feedEnrolment(.encryptionFailed(peer)) { feed(.encryptionFailed(peer)) }
+            return
         }
         guard link.isProven, let bond = link.bond else { return }
         tell(.proven(peer, bond))
-        // While a pairing runs, its own end says so.
-        if enrolment?.peer == peer, enrolment?.phase != .returning { return }
-        if isConfirming(peer), !isToConfirm(peer, bond) { return }
+        let isConfirmed = host.bond(bond)?.state == .confirmed
+        guard feedEnrolment(.encrypted(peer, isConfirmed: isConfirmed, register)) else { return }
         feed(.proven(peer))
-        awaitPreparation(peer)
         prepare(peripheral)
     }
 
@@ -108,7 +102,12 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didPair result: Result<BondID, HostError>) {
-        enrolmentPaired(peripheral, result)
+        let peer = peripheral.peer
+        switch result {
+        case .success(let bond): feedEnrolment(.paired(peer, bond))
+        case .failure(let error):
+            feedEnrolment(.pairingFailed(peer, reason: String(describing: error), register))
+        }
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didNotWriteBecause reason: UnwrittenReason) {
@@ -123,23 +122,21 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
             return peripheral.discoverServices([CBUUID(LockUUID.lockService)])
         }
         // What a former bond had subscribed to, the lock keeps under that bond: a new one asks for everything.
-        let missing = isConfirming(peer) ? known.subscriptions : known.subscriptions.filter { !$0.isNotifying }
+        let missing =
+            enrolment.isConfirming(peer) ? known.subscriptions : known.subscriptions.filter { !$0.isNotifying }
         guard !missing.isEmpty else { return prepared(peer) }
         awaited[peer] = missing
         for characteristic in missing { peripheral.setNotifyValue(true, for: characteristic) }
     }
 
     private func prepared(_ peer: PeerIdentifier) {
-        if enrolmentPrepared(peer) { return }
-        feed(.encrypted(peer))
+        if feedEnrolment(.prepared(peer, isTreeKnown: handles[peer] != nil)) { feed(.encrypted(peer)) }
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {
         // That the link has ended says nothing of the lock, and is told by itself.
         guard manager?.link(of: peripheral) != nil else { return }
-        if enrolment?.peer == peripheral.peer { return endEnrolment(.failed(.notALock)) }
-        if confirmationRefused(peripheral.peer) { return }
-        feed(.encryptionFailed(peripheral.peer))
+        if feedEnrolment(.unprepared(peripheral.peer, register)) { feed(.encryptionFailed(peripheral.peer)) }
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {
@@ -191,8 +188,9 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         } else if characteristic === known.lockState {
             feed(.lockState(peer, octets))
         } else if characteristic === known.controlPoint {
-            if enrolmentAnswered(peer, octets) { return }
-            feed(.controlPoint(peer, octets))
+            if feedEnrolment(.answered(peer, octets, proof(peripheral), register)) {
+                feed(.controlPoint(peer, octets))
+            }
         }
     }
 }

@@ -38,15 +38,12 @@ package final class KeyDaemon {
     var awaited: [PeerIdentifier: [CBCharacteristic]] = [:]
     /// Connections to be asked for as soon as the radio is on.
     private var wanted: Set<PeerIdentifier> = []
-    var enrolment: KeyEnrolment?
-    /// Links in a row that were lost before a bond could prove itself on them.
-    var confirmationsLost: [PeerIdentifier: Int] = [:]
-    /// Locks on whose link, which is about to end, no bond can be confirmed.
-    var confirmationsRefused: Set<PeerIdentifier> = []
-    /// Of locks that were asked for Key Status and have not answered, and of those that are not asked for a while.
-    var confirmationTimers: [PeerIdentifier: TimerToken] = [:]
-    /// Locks whose bond has yet to be confirmed, without an operator who waits for it.
-    var unconfirmed: Set<PeerIdentifier> = []
+    let enrolmentTimer: TimerToken
+    var enrolment = KeyEnrolmentMachine()
+    /// The operator who waits, and behind them the one whose code takes their place.
+    var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
+    /// A link that the enrolment ends and does not want to hear of.
+    var released: PeerIdentifier?
     private var asking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
 
@@ -59,6 +56,7 @@ package final class KeyDaemon {
         self.store = store
         self.observe = observe
         machineTimer = host.makeTimer()
+        enrolmentTimer = host.makeTimer()
         var outputs: [KeyOutput] = []
         machine = KeyMachine(
             restoring: try store.load(), boot: configuration.boot, now: host.now, into: &outputs)
@@ -123,7 +121,7 @@ package final class KeyDaemon {
         peripheral.writeValue(Data(value), for: handles.command, isSigned: isSigned, until: until)
     }
 
-    private func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {
+    func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {
         if let peripheral = peripherals[peer], let handles = handles[peer] { body(peripheral, handles) }
     }
 
@@ -210,9 +208,7 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !isConfirming(peer),
-            enrolment?.peer != peer
-        {
+        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !enrolment.holds(peer) {
             disconnect(peer)
         }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }

@@ -20,43 +20,6 @@ package enum KeyEvent: Sendable {
     case enrolled(PeerIdentifier, name: String)
 }
 
-/// What becomes of an enrolment. Exactly one of `enrolled` and `failed` comes last.
-package enum KeyEnrolmentProgress: Sendable {
-    case connecting
-    case pairing
-    /// The keys are exchanged; the bond has yet to prove itself in a reconnection.
-    case paired
-    case enrolled(PeerIdentifier, name: String)
-    case failed(KeyEnrolmentFailure)
-}
-
-/// Why an enrolment did not come to its end.
-package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConvertible {
-    /// Another setup code has come since.
-    case superseded
-    case notPoweredOn
-    /// Nothing was heard of the lock, or not to the end. A bond that was made by then is confirmed when it comes back.
-    case expired(isPaired: Bool)
-    case pairing(String)
-    case linkLost
-    case notALock
-    /// The lock does not know the bond, or the credential has been taken back.
-    case notConfirmed(String)
-
-    package var description: String {
-        switch self {
-        case .superseded: "another enrolment has taken this one's place"
-        case .notPoweredOn: "the radio is not on yet: nothing can be enrolled"
-        case .expired(false): "the lock was not heard in time: go nearer, and open a new window at the lock"
-        case .expired(true): "paired, but the lock has not come back to confirm it: the key goes on trying"
-        case .pairing(let reason): "the pairing failed (\(reason)): open a new window at the lock, its code is burnt"
-        case .linkLost: "the link was lost: go nearer, and open a new window at the lock"
-        case .notALock: "what answered has no Lock service"
-        case .notConfirmed(let reason): "the lock did not confirm the enrolment: \(reason)"
-        }
-    }
-}
-
 /// What becomes of a command. Exactly one of the last three comes last.
 package enum KeyCommandProgress: Sendable {
     case took(KeyRequestID, PeerIdentifier)

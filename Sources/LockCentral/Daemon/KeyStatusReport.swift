@@ -59,10 +59,9 @@ extension KeyDaemon {
                     record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
                     request: slot.request, proximity: slot.nearness.proximity, nearness: nearness(slot),
                     link: host.link(of: slot.record.peer))
-            }, isEnrolling: enrolment != nil,
-            unconfirmed: unconfirmed.sorted { $0.bits < $1.bits }.map { peer in
-                KeyDaemonStatus.Unconfirmed(
-                    peer: peer, linksLost: confirmationsLost[peer] ?? 0, isResting: isResting(peer))
+            }, isEnrolling: enrolment.enrolling != nil,
+            unconfirmed: enrolment.unattended(register).map { lock in
+                KeyDaemonStatus.Unconfirmed(peer: lock.peer, linksLost: lock.linksLost, isResting: lock.isResting)
             })
     }
 
