@@ -50,6 +50,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("lock-machine", fuzzLockMachine),
         FuzzTarget("lock-enrolment", fuzzLockEnrolment),
         FuzzTarget("key-machine", fuzzKeyMachine),
+        FuzzTarget("key-enrolment", fuzzKeyEnrolment),
         FuzzTarget("host", fuzzHost),
     ]
 
