@@ -230,6 +230,9 @@ private struct KeyEnrolmentWorld {
             require(
                 lock.linksLost <= KeyEnrolmentMachine.confirmationsLostMaximum, "lost links are counted without end")
         }
+        for bond in bonds.values where !bond.isConfirmed {
+            require(machine.isConfirming(bond.peer) || operators.first?.peer == bond.peer, "a bond is forgotten")
+        }
         for peer in Self.peers where machine.holds(peer) {
             require(link(peer) != .none || deadline != nil, "a lock is waited for, and nothing comes of it")
             if case .up = link(peer) { require(deadline != nil, "a link is kept without end") }
