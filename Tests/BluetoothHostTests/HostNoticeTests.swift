@@ -60,6 +60,9 @@ import Testing
                 "connected as peripheral, bonded", "key known", "encryption 0", "disconnected 19",
             ])
         #expect(central.words.contains("mtu 247"))
+        #expect(
+            central.words.firstIndex(of: "connected as central, bonded") ?? 9 < central.words.firstIndex(
+                of: "encrypting") ?? 0)
 
         duo.lose(bondOf: .peripheral)
         (central.heard, peripheral.heard) = ([], [])

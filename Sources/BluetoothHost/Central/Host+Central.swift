@@ -196,9 +196,11 @@ extension Host {
     }
 
     func start(_ asked: SecuredOperation, on link: Link) {
-        // Before the first operation, or behind it when it needs no larger PDUs: its user does not wait for an exchange then.
-        let owesMTUExchange = link.inquiry?.takeMTUExchange() ?? false
+        // Before the first operation, or behind it when it needs no larger PDUs: its user does not wait for an exchange then. A
+        // command that is signed needs no second packet at all.
         let needsLargePDUs = !asked.operation.fits(mtu: Self.defaultMTU)
+        let isCommand = if case .signedWriteWithoutResponse = asked.operation { !needsLargePDUs } else { false }
+        let owesMTUExchange = isCommand ? false : link.inquiry?.takeMTUExchange() ?? false
         if owesMTUExchange, needsLargePDUs { exchangeMTU(link) }
         link.operations[asked.token.rawValue] = asked
         withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: now, outputs: &$1) }

@@ -63,7 +63,6 @@ extension Host {
         linksInOrder.append(link)
         linksByHandle[handle] = link
         controller.acl?.addLink(handle)
-        defer { tell(.connected(id, isCentral: role == .central, onAir: address, link.bond)) }
         link.identity = identity
         if let identity,
             let bond = bondBook.confirmedBond(with: identity) ?? bondBook.bondForEncryption(with: identity)
@@ -73,6 +72,7 @@ extension Host {
             controller.acl?.setStanding(.named, of: handle)
             identify(link, bond.id, proven: false)
         }
+        tell(.connected(id, isCentral: role == .central, onAir: address, link.bond))
         switch role {
         case .central:
             // Taken back, or come by itself, while this link was on its way.
