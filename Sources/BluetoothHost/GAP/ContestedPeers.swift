@@ -33,7 +33,7 @@ package struct ContestedPeers {
     /// which that was learned longest ago is forgotten.
     package static let knownPeersMaximum = 64
 
-    /// Whose turn an attempt is, in this order.
+    /// The kinds of addresses take turns, in this order.
     private enum Turn: CaseIterable {
         /// An address that was never tried: whichever is heard first.
         case untried
@@ -62,13 +62,13 @@ package struct ContestedPeers {
         let since: Instant
         var until: Instant
         var places: [Place] = []
-        /// Of the last attempt.
+        /// The turn of the last attempt.
         var turn = Turn.longestWaiting
-        /// Of the attempt that was named last, and may be made.
+        /// The turn of the attempt that was named last, and may be made.
         var named = Turn.longestWaiting
     }
 
-    /// What is known of a peer apart from any contest.
+    /// The host knows this of a peer whether it is contested or not.
     private struct Known {
         let peer: DeviceAddress
         /// Where it has encrypted a link last.
@@ -77,7 +77,7 @@ package struct ContestedPeers {
     }
 
     private var contests: [DeviceAddress: Contest] = [:]
-    /// Of whom something was learned last comes last.
+    /// The peer of which the host has learned something last comes last.
     private var known: [Known] = []
     /// The controller does not do what telling addresses apart takes.
     private var pausedUntil: Instant?

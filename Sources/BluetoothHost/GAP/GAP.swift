@@ -77,7 +77,7 @@ struct GAP {
     private(set) var initiator = Initiator(acceptListCapacity: 1)
     private(set) var contestedPeers = ContestedPeers()
     private var assembler = AdvertisementAssembler()
-    /// What was wanted when the machines were last told.
+    /// The wishes that the machines were told last.
     private var wishes = Wishes()
     /// Counts the scans that apps have begun.
     private var scanGeneration = 0

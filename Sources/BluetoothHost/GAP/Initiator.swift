@@ -52,7 +52,7 @@ package struct Initiator {
         let until: Instant
     }
 
-    /// Of a peer that could be connected to if it were its turn.
+    /// A peer that was heard, and could be connected to if it were its turn.
     private struct Turn {
         var heard: Instant
         /// Which attempt was its last: 0 for none.
@@ -83,7 +83,7 @@ package struct Initiator {
     /// (``ContestedPeers``): the accept list would find whoever advertises most. They are only ever connected when
     /// ``heard(_:at:now:)`` names them.
     package var contested: Set<DeviceAddress> = [] {
-        // What was learned of a peer by one way of finding it says nothing of the other.
+        // A contested peer is found in another way: an attempt in vain by one way says nothing of the other.
         didSet { for peer in contested.symmetricDifference(oldValue) { triedUntil[peer] = nil } }
     }
     package private(set) var failure: HCIErrorCode?
