@@ -27,9 +27,9 @@ extension KeyDaemon {
 
     /// What this key has yet to confirm, and what is wanted of its locks, right now.
     var register: KeyEnrolmentMachine.Register {
-        let unconfirmed = host.bonds.filter { $0.state == .unconfirmed }
+        let unconfirmed = host.unconfirmedBonds.sorted { $0.rawValue < $1.rawValue }
         return KeyEnrolmentMachine.Register(
-            bonds: unconfirmed.map { bond in
+            bonds: unconfirmed.compactMap { host.bond($0) }.map { bond in
                 .init(id: bond.id, peer: bond.identity.map { host.peer(at: $0.address) })
             },
             asked: Set(machine.locks.filter { $0.value.request != nil }.keys))

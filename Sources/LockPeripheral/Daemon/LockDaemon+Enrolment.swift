@@ -42,7 +42,14 @@ extension LockDaemon {
     var register: LockEnrolment.Register {
         LockEnrolment.Register(
             credentials: (machine?.credentials.values).map(Array.init) ?? [],
-            bonds: host.bonds.map { .init(id: $0.id, credential: $0.credential, state: $0.state) })
+            bonds: host.bonds.map { LockEnrolment.KnownBond($0) })
+    }
+
+    /// The same, as far as a request on this bond's link is about it. A confirmed bond hands nothing over, and is one of
+    /// perhaps thousands: its commands do not wait for a list of them all.
+    private func register(for id: BondID) -> LockEnrolment.Register {
+        guard let bond = host.bond(id), bond.state == .confirmed else { return register }
+        return LockEnrolment.Register(credentials: [], bonds: [LockEnrolment.KnownBond(bond)])
     }
 
     package func peripheralManager(
@@ -65,7 +72,7 @@ extension LockDaemon {
 
     /// Whether this bond may use the control point. Its first Key Status enrols it.
     func isAdmitted(_ bond: BondID, on link: LockLink, _ octets: [UInt8]) -> Bool {
-        feedEnrolment(.controlPoint(link, bond, octets, register)).contains(.admit)
+        feedEnrolment(.controlPoint(link, bond, octets, register(for: bond))).contains(.admit)
     }
 
     /// One event of the enrolment, and everything that it wants done.
@@ -102,6 +109,10 @@ extension LockDaemon {
         if case .ended = progress { enrolmentReport = nil }
         host.afterCommit { report(progress) }
     }
+}
+
+extension LockEnrolment.KnownBond {
+    fileprivate init(_ bond: Bond) { self.init(id: bond.id, credential: bond.credential, state: bond.state) }
 }
 
 extension LockEnrolment.Offer {

@@ -91,7 +91,8 @@ extension LockEnrolment {
         }
     }
 
-    /// The lock machine's credentials and the host's bonds at the moment of an event, all of them.
+    /// The lock machine's credentials and the host's bonds at the moment of an event: all of them, but for a request on a confirmed
+    /// bond's link, which is about that bond alone.
     package struct Register: Equatable, Sendable {
         /// By id, so that one history has one list of outputs.
         package let credentials: [Credential]
