@@ -63,15 +63,15 @@ final class BondingClient: CentralRoleDelegate {
         _ = host.perform(manager, link.peer, .read(readable))
     }
 
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         switch (stage, result) {
         case (_, .failure(let error)): fail("a procedure: \(error)")
-        case (.discovering, .success(.database(let database))):
+        case (.discovering, .success(.gatt(.database(let database)))):
             readable =
                 database.services.flatMap(\.characteristics).first { $0.uuid == Exchange.readable }?.value
             stage = .pairing
             host.cancelConnection(manager, peer)
-        case (.reconnecting, .success(.value)): end(peer)
+        case (.reconnecting, .success(.gatt(.value))): end(peer)
         case (_, .success): break
         }
     }

@@ -35,11 +35,11 @@ final class HostClient: CentralRoleDelegate {
 
     func connected(_ link: LinkInfo) { awaited = host.perform(manager, link.peer, .discoverDatabase) }
 
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         guard token == awaited else { return }
         switch result {
         case .failure(let error): fail("the workload: \(error)")
-        case .success(.database(let database)):
+        case .success(.gatt(.database(let database))):
             for characteristic in database.services.flatMap(\.characteristics) {
                 handles[characteristic.uuid] = characteristic.value
                 let found = characteristic.descriptors.first { $0.uuid == .clientCharacteristicConfiguration }

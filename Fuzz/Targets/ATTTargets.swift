@@ -160,7 +160,7 @@ private struct EndpointWorld {
     private static func operation(_ input: inout FuzzInput) -> GATTClientOperation {
         let choice = input.octet()
         let (a, b) = (AttributeHandle(input.uint16()), AttributeHandle(input.uint16()))
-        let range = min(a, b)...max(a, b)
+        let range = ATTHandleRange(start: a, end: b)
         switch choice % 18 {
         case 0: return .exchangeMTU
         case 1: return .discoverDatabase
@@ -171,7 +171,7 @@ private struct EndpointWorld {
         case 6: return .discoverCharacteristics(range, uuid: 0xFFF1)
         case 7: return .discoverDescriptors(range)
         case 8: return .read(a)
-        case 9: return .readLong(a, offset: Int(b.rawValue))
+        case 9: return .read(a, offset: Int(b.rawValue))
         case 10: return .readByUUID(service, range)
         case 11: return .readMultiple([a, b])
         case 12: return .readMultipleVariable([a, b])

@@ -108,12 +108,17 @@ private final class HostWorld {
                 self.app.asked(
                     host.setNotify(central, self.peer, value: handle, ccc: AttributeHandle(UInt16(choice)), kind: kind))
             default:
-                let procedures: [BluetoothHost.ClientProcedure] = [
-                    .discoverDatabase, .discoverServices, .read(handle), .write(handle, value + value),
-                    .writeWithoutResponse(handle, value), .signedWrite(handle, value), .readRSSI,
-                    .discoverDescriptors(first: .first, last: .last),
+                // nil: the controller is asked, not the peer.
+                let operations: [GATTClientOperation?] = [
+                    .discoverDatabase, .discoverPrimaryServices, .read(handle), .write(handle, value + value),
+                    .writeWithoutResponse(handle, value), .signedWriteWithoutResponse(handle, value), nil,
+                    .discoverDescriptors(ATTHandleRange()),
                 ]
-                self.app.asked(host.perform(central, self.peer, procedures[Int(choice & 7)]))
+                if let operation = operations[Int(choice & 7)] {
+                    self.app.asked(host.perform(central, self.peer, operation))
+                } else {
+                    self.app.asked(host.read(central, self.peer, .rssi))
+                }
             }
         }
     }
@@ -312,7 +317,7 @@ private final class FuzzApp: CentralRoleDelegate, PeripheralRoleDelegate {
     func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         require(open.remove(token) != nil, "an operation was answered twice")
     }
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}

@@ -25,26 +25,23 @@ enum ClientBound {
 }
 
 extension GATTClientOperation {
-    /// The machine for it; nil for those that have no response.
-    func procedure(mtu: Int) -> (any ClientProcedure)? {
+    /// The machine for it; nil for what cannot be run as it was asked, and for those that have no response.
+    var procedure: (any ClientProcedure)? {
         switch self {
         case .exchangeMTU: nil
         case .writeWithoutResponse, .signedWriteWithoutResponse: nil
         case .discoverDatabase: DatabaseDiscovery()
         case .discoverPrimaryServices: ServiceDiscovery(isPrimary: true)
         case .discoverPrimaryServicesByUUID(let uuid): ServiceDiscoveryByUUID(uuid: uuid)
-        case .findIncludedServices(let range): IncludedServiceDiscovery(range: range)
-        case .discoverCharacteristics(let range, let uuid): CharacteristicDiscovery(range: range, uuid: uuid)
-        case .discoverDescriptors(let range): DescriptorDiscovery(range: range)
-        case .read(let handle): ValueRead(handle: handle)
-        case .readLong(let handle, let offset): LongRead(handle: handle, offset: offset)
-        case .readByUUID(let uuid, let range): ReadByUUID(uuid: uuid, range: range)
+        case .findIncludedServices(let range): range.closed.map { IncludedServiceDiscovery(range: $0) }
+        case .discoverCharacteristics(let range, let uuid):
+            range.closed.map { CharacteristicDiscovery(range: $0, uuid: uuid) }
+        case .discoverDescriptors(let range): range.closed.map { DescriptorDiscovery(range: $0) }
+        case .read(let handle, let offset): ValueRead(handle: handle, offset: offset)
+        case .readByUUID(let uuid, let range): range.closed.map { ReadByUUID(uuid: uuid, range: $0) }
         case .readMultiple(let handles): MultipleRead(handles: handles, isVariable: false)
         case .readMultipleVariable(let handles): MultipleRead(handles: handles, isVariable: true)
-        case .write(let handle, let value):
-            value.count <= mtu - 3
-                ? ValueWrite(handle: handle, value: value) as any ClientProcedure
-                : QueuedWrite([AttributeWrite(handle: handle, value: value)])
+        case .write(let handle, let value): ValueWrite(handle: handle, value: value)
         case .writeLong(let handle, let offset, let value):
             QueuedWrite([AttributeWrite(handle: handle, offset: offset, value: value)])
         case .reliableWrites(let writes): QueuedWrite(writes)

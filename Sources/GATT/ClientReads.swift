@@ -1,23 +1,9 @@
 import ATT
 import BluetoothCore
 
-/// Core 5.4, Vol 3, Part G, 4.8.1 (Read Characteristic Value), 4.12.1 (Read Characteristic Descriptors)
+/// Core 5.4, Vol 3, Part G, 4.8.1 (Read Characteristic Value), 4.8.3 (Read Long Characteristic Values), 4.12.1 and 4.12.2
+/// (the same of descriptors): an answer shorter than the MTU allows is the last.
 struct ValueRead: ClientProcedure {
-    let handle: AttributeHandle
-
-    mutating func start(mtu: Int) -> ClientStep { .request(.read(.init(handle: handle))) }
-
-    mutating func receive(_ response: ATTResponse, mtu: Int) -> ClientStep {
-        switch response {
-        case .read(let answer): .finished(.success(.value(answer.value)))
-        case .error(let error): .refused(error)
-        default: .failed(.undecodable)
-        }
-    }
-}
-
-/// Core 5.4, Vol 3, Part G, 4.8.3 (Read Long Characteristic Values): an answer shorter than the MTU allows is the last.
-struct LongRead: ClientProcedure {
     private let handle: AttributeHandle
     private let offset: Int
     private var value: [UInt8] = []

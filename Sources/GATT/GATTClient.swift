@@ -5,7 +5,8 @@ import BluetoothCore
 struct GATTClient: Sendable {
     private struct Waiting: Sendable {
         let token: UInt64
-        let operation: GATTClientOperation
+        /// nil exchanges the MTU.
+        let procedure: (any ClientProcedure)?
     }
 
     private enum State: Sendable {
@@ -18,11 +19,13 @@ struct GATTClient: Sendable {
     private var waiting: [Waiting] = []
     private var pdus = RecycledOctets()
 
-    /// False when too many wait already.
-    mutating func enqueue(_ operation: GATTClientOperation, token: UInt64) -> Bool {
-        guard waiting.count < ClientBound.operationQueueCapacityCount else { return false }
-        waiting.append(Waiting(token: token, operation: operation))
-        return true
+    /// What is wrong when it is not taken.
+    mutating func enqueue(_ operation: GATTClientOperation, token: UInt64) -> GATTClientError? {
+        let procedure = operation.procedure
+        guard procedure != nil || operation == .exchangeMTU else { return .invalidOperation }
+        guard waiting.count < ClientBound.operationQueueCapacityCount else { return .queueFull }
+        waiting.append(Waiting(token: token, procedure: procedure))
+        return nil
     }
 
     /// Starts what waits, if nothing runs.
@@ -31,12 +34,12 @@ struct GATTClient: Sendable {
     ) {
         while case .idle = state, !waiting.isEmpty {
             let next = waiting.removeFirst()
-            if case .exchangeMTU = next.operation {
+            guard var procedure = next.procedure else {
                 startMTUExchange(next.token, &bearer, now, &outputs)
-            } else if var procedure = next.operation.procedure(mtu: bearer.mtu) {
-                let step = procedure.start(mtu: bearer.mtu)
-                take(step, next.token, procedure, &bearer, now, &outputs)
+                continue
             }
+            let step = procedure.start(mtu: bearer.mtu)
+            take(step, next.token, procedure, &bearer, now, &outputs)
         }
     }
 

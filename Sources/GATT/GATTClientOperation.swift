@@ -1,8 +1,10 @@
 import ATT
 import BluetoothCore
 
-/// One procedure that an app asks of the client. Procedures of one link run in the order in which they were asked, one
-/// at a time; the two that have no response go at once.
+/// What a client asks of a server: the one vocabulary for it from the apps' calls down to ATT. Operations of one link run
+/// in the order in which they were asked, one at a time; the two that have no response go at once.
+///
+/// Whether one can be run as it was asked, and in which PDUs, its ``ClientProcedure`` decides and nobody else.
 ///
 /// Core 5.4, Vol 3, Part G, 4.2 (Feature support and procedure mapping)
 package enum GATTClientOperation: Hashable, Sendable {
@@ -11,18 +13,22 @@ package enum GATTClientOperation: Hashable, Sendable {
     case discoverDatabase
     case discoverPrimaryServices
     case discoverPrimaryServicesByUUID(BluetoothUUID)
-    case findIncludedServices(ClosedRange<AttributeHandle>)
+    case findIncludedServices(ATTHandleRange)
     /// The range is a service's; `uuid` keeps only the characteristics of that type.
-    case discoverCharacteristics(ClosedRange<AttributeHandle>, uuid: BluetoothUUID?)
+    case discoverCharacteristics(ATTHandleRange, uuid: BluetoothUUID? = nil)
     /// From behind a characteristic's value to its end.
-    case discoverDescriptors(ClosedRange<AttributeHandle>)
-    case read(AttributeHandle)
-    case readLong(AttributeHandle, offset: Int)
-    case readByUUID(BluetoothUUID, ClosedRange<AttributeHandle>)
+    case discoverDescriptors(ATTHandleRange)
+    /// From the offset to the value's end, in as many parts as that takes.
+    case read(AttributeHandle, offset: Int = 0)
+    /// In the whole tree, unless a range is given.
+    case readByUUID(BluetoothUUID, ATTHandleRange = ATTHandleRange())
     case readMultiple([AttributeHandle])
     case readMultipleVariable([AttributeHandle])
+    /// By prepare and execute if the value is longer than a Write Request takes.
     case write(AttributeHandle, [UInt8])
+    /// By prepare and execute, whatever its length.
     case writeLong(AttributeHandle, offset: Int, [UInt8])
+    /// All of them or none, each checked on its way.
     case reliableWrites([AttributeWrite])
     case writeWithoutResponse(AttributeHandle, [UInt8])
     /// The host signs: see ``GATTOutput/sign(token:message:)``.

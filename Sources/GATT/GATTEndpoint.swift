@@ -101,8 +101,8 @@ extension GATTEndpoint {
             let octets = message.count + ATTSignedWriteCommand.authenticationSignatureOctets
             finish(token, octets <= bearer.mtu ? .sign(token: token, message: message) : nil, &outputs)
         default:
-            guard client.enqueue(operation, token: token) else {
-                outputs.append(.clientCompleted(token: token, .failure(.queueFull)))
+            if let error = client.enqueue(operation, token: token) {
+                outputs.append(.clientCompleted(token: token, .failure(error)))
                 return
             }
             client.advance(&bearer, now: now, &outputs)

@@ -88,7 +88,7 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var disconnectionErrors: [HostError?] = []
     /// How often each operation was answered.
     private(set) var answers: [OperationToken: Int] = [:]
-    private(set) var results: [OperationToken: Result<ClientValue, HostError>] = [:]
+    private(set) var results: [OperationToken: Result<OperationValue, HostError>] = [:]
     private(set) var updates: [(handle: AttributeHandle, value: [UInt8])] = []
     private(set) var secured: [Bool] = []
     private(set) var securityErrors: [HostError] = []
@@ -118,7 +118,7 @@ final class CentralApp: CentralRoleDelegate {
         disconnections += 1
         disconnectionErrors.append(error)
     }
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         results[token] = result
         answers[token, default: 0] += 1
     }

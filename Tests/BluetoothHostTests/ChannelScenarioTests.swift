@@ -226,7 +226,7 @@ struct ChannelScenarioTests {
             fill()
             let before = scene.world.now
             let sent = scene.key.sent.count
-            guard case .success(.value) = try scene.scene.perform(.read(readable)) else {
+            guard case .success(.gatt(.value)) = try scene.scene.perform(.read(readable)) else {
                 Issue.record("no value")
                 return
             }

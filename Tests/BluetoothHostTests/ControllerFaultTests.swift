@@ -34,7 +34,7 @@ import Testing
         case .hardwareError: scene.key.inject([Self.hardwareError])
         case .silence:
             scene.key.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
-            scene.key.call { _ = $0.perform(app.manager, door, .readRSSI) }
+            scene.key.call { _ = $0.read(app.manager, door, .rssi) }
             scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 10)
             scene.key.withholds = { _ in false }
         case .reopened:

@@ -120,7 +120,7 @@ final class Duo {
         return try #require(token)
     }
 
-    func answer(to token: OperationToken, of side: Side) -> Result<ClientValue, HostError>? {
+    func answer(to token: OperationToken, of side: Side) -> Result<OperationValue, HostError>? {
         run { self[side].client?.results[token] != nil }
         return self[side].client?.results[token]
     }

@@ -41,7 +41,9 @@ final class Fortress {
         scene.dropLink()
         try scene.connect()
         let writable = try #require(scene.published).characteristics[1].value
-        guard case .success(.signed) = try scene.perform(.signedWrite(writable, [1, 2, 3, 4, 5, 6, 7, 8])) else {
+        guard
+            case .success(.signed) = try scene.perform(.signedWriteWithoutResponse(writable, [1, 2, 3, 4, 5, 6, 7, 8]))
+        else {
             throw Failure.notSigned
         }
         let peripheral = try #require(scene.peripheral)

@@ -58,11 +58,24 @@ import VirtualRadio
             #expect(world.run(forMilliseconds: 3_000) { app.link != nil && peripheral?.links.isEmpty == false })
         }
 
-        func perform(_ procedure: ClientProcedure) throws -> Result<ClientValue, HostError> {
+        func perform(_ operation: GATTClientOperation) throws -> Result<OperationValue, HostError> {
             let app = try #require(central)
             let door = try #require(door)
             var token: OperationToken?
-            key.call { token = $0.perform(app.manager, door, procedure) }
+            key.call { token = $0.perform(app.manager, door, operation) }
+            return try result(of: token)
+        }
+
+        func read(_ reading: LinkReading) throws -> Result<OperationValue, HostError> {
+            let app = try #require(central)
+            let door = try #require(door)
+            var token: OperationToken?
+            key.call { token = $0.read(app.manager, door, reading) }
+            return try result(of: token)
+        }
+
+        private func result(of token: OperationToken?) throws -> Result<OperationValue, HostError> {
+            let app = try #require(central)
             let asked = try #require(token)
             world.run(forMilliseconds: 5_000) { app.results[asked] != nil }
             return try #require(app.results[asked])
@@ -119,7 +132,7 @@ import VirtualRadio
         let scene = Scene()
         scene.start()
         try scene.connect()
-        guard case .success(.database(let tree)) = try scene.perform(.discoverDatabase) else {
+        guard case .success(.gatt(.database(let tree))) = try scene.perform(.discoverDatabase) else {
             Issue.record("no tree")
             return
         }
@@ -128,7 +141,8 @@ import VirtualRadio
             service.characteristics.map(\.uuid) == [
                 PeripheralApp.readable, PeripheralApp.writable, PeripheralApp.notifying,
             ])
-        guard case .success(.value(let value)) = try scene.perform(.read(service.characteristics[0].value)) else {
+        guard case .success(.gatt(.value(let value))) = try scene.perform(.read(service.characteristics[0].value))
+        else {
             Issue.record("no value")
             return
         }
@@ -204,7 +218,9 @@ import VirtualRadio
             #expect(central.record?.pendingConnections.count == 1)
             #expect(scene.world.run(forMilliseconds: 8_000) { central.link != nil && !peripheral.links.isEmpty })
             #expect(scene.published?.declaration == published.declaration)
-            guard case .success(.signed(let counter)) = try scene.perform(.signedWrite(writable, [9, UInt8(round)]))
+            guard
+                case .success(.signed(let counter)) = try scene.perform(
+                    .signedWriteWithoutResponse(writable, [9, UInt8(round)]))
             else {
                 Issue.record("not signed")
                 return

@@ -24,16 +24,17 @@ import Testing
         let handle = AttributeHandle(3)
         scene.key.call { host in
             for _ in 0..<2 {
-                for procedure: ClientProcedure in [
-                    .discoverDatabase, .discoverServices, .discoverIncludedServices(first: .first, last: .last),
-                    .discoverCharacteristics(first: .first, last: .last),
-                    .discoverServicesByUUID(0x1800), .discoverDescriptors(first: .first, last: .last), .read(handle),
+                for operation: GATTClientOperation in [
+                    .discoverDatabase, .discoverPrimaryServices, .findIncludedServices(ATTHandleRange()),
+                    .discoverCharacteristics(ATTHandleRange()),
+                    .discoverPrimaryServicesByUUID(0x1800), .discoverDescriptors(ATTHandleRange()), .read(handle),
                     .readByUUID(0x2A00), .readMultiple([handle, handle]), .readMultipleVariable([handle, handle]),
                     .write(handle, [1]), .reliableWrites([.init(handle: handle, value: [1])]),
-                    .writeWithoutResponse(handle, [1]), .signedWrite(handle, [1]), .readRSSI,
+                    .writeWithoutResponse(handle, [1]), .signedWriteWithoutResponse(handle, [1]),
                 ] {
-                    tokens.append(host.perform(app.manager, door, procedure))
+                    tokens.append(host.perform(app.manager, door, operation))
                 }
+                tokens.append(host.read(app.manager, door, .rssi))
                 tokens.append(host.setNotify(app.manager, door, value: handle, ccc: handle, kind: .notify))
                 tokens.append(host.setNotify(app.manager, door, value: handle, ccc: handle, kind: nil))
             }
@@ -115,12 +116,12 @@ import Testing
     func impossibleRange() throws {
         let (scene, app, door) = try ready()
         var tokens: [OperationToken] = []
-        let (first, last) = (AttributeHandle(9), AttributeHandle(8))
+        let range = ATTHandleRange(start: AttributeHandle(9), end: AttributeHandle(8))
         scene.key.call { host in
             tokens = [
-                host.perform(app.manager, door, .discoverCharacteristics(first: first, last: last)),
-                host.perform(app.manager, door, .discoverDescriptors(first: first, last: last)),
-                host.perform(app.manager, door, .discoverIncludedServices(first: first, last: last)),
+                host.perform(app.manager, door, .discoverCharacteristics(range)),
+                host.perform(app.manager, door, .discoverDescriptors(range)),
+                host.perform(app.manager, door, .findIncludedServices(range)),
             ]
         }
         for token in tokens {
@@ -137,7 +138,7 @@ import Testing
         let (scene, app, door) = try ready()
         var tokens: [OperationToken] = []
         scene.key.call { host in
-            tokens = (0...Host.readingWaitingMaximum).map { _ in host.perform(app.manager, door, .readRSSI) }
+            tokens = (0...Host.readingWaitingMaximum).map { _ in host.read(app.manager, door, .rssi) }
         }
         guard case .failure(.noResources) = app.results[try #require(tokens.last)] else {
             Issue.record("\(app.results)")
@@ -218,13 +219,13 @@ import Testing
         var service: PublishedService?
         scene.lock.call { service = try? $0.publish(app.manager, ServiceDefinition(uuid: 0xFFD0, characteristics: [])) }
         let declaration = try #require(service).declaration
-        guard case .success(.services(let before)) = try scene.perform(.discoverServices) else {
+        guard case .success(.gatt(.services(let before))) = try scene.perform(.discoverPrimaryServices) else {
             Issue.record("no services")
             return
         }
         #expect(before.contains { $0.declaration == declaration })
         scene.lock.call { $0.unregister(app.manager) }
-        guard case .success(.services(let after)) = try scene.perform(.discoverServices) else {
+        guard case .success(.gatt(.services(let after))) = try scene.perform(.discoverPrimaryServices) else {
             Issue.record("no services")
             return
         }

@@ -228,7 +228,7 @@ private final class Story {
                     let handle = service?.characteristics[1].value
                 else { return false }
                 let before = peripheral?.writes.count ?? 0
-                key.call { _ = $0.perform(app.manager, peer, .signedWrite(handle, [number])) }
+                key.call { _ = $0.perform(app.manager, peer, .signedWriteWithoutResponse(handle, [number])) }
                 world.run(forMilliseconds: 1_000) { (peripheral?.writes.count ?? 0) > before || isAnyoneDead }
                 return (peripheral?.writes.count ?? 0) > before && lock.host != nil
             }

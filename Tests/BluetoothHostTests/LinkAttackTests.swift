@@ -267,7 +267,7 @@ import VirtualRadio
         #expect(scene.world.run(forMilliseconds: 2_000) { peripheral.secured.last?.isProven == true })
         #expect(deaf.handle != nil)
         let value = try #require(scene.published).characteristics[0].value
-        guard case .success(.value(let read)) = try scene.perform(.read(value)) else {
+        guard case .success(.gatt(.value(let read))) = try scene.perform(.read(value)) else {
             Issue.record("the owner got no answer")
             return
         }

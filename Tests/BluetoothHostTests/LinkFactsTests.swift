@@ -137,7 +137,7 @@ struct LinkFactsTests {
         let scene = try connected()
         let supports = scene.key.opcodes.contains(HCILEReadChannelMap.opcode.rawValue)
         #expect(!supports, "never by itself")
-        switch try scene.perform(.readChannelMap) {
+        switch try scene.read(.channelMap) {
         case .success(.channelMap(let map)):
             #expect(map.count >= 2)
             #expect(try link(scene).facts.channelMap == map)

@@ -86,7 +86,7 @@ import Testing
             return try #require(token)
         }
 
-        func answer(to token: OperationToken) -> Result<ClientValue, HostError>? {
+        func answer(to token: OperationToken) -> Result<OperationValue, HostError>? {
             scene.world.run(forMilliseconds: 5_000) { scene.central?.results[token] != nil }
             return scene.central?.results[token]
         }
@@ -94,15 +94,15 @@ import Testing
         func run(until condition: () -> Bool) { scene.world.run(forMilliseconds: 5_000, until: condition) }
     }
 
-    private func expectValue(_ result: Result<ClientValue, HostError>?) {
-        guard case .success(.value(let value)) = result else {
+    private func expectValue(_ result: Result<OperationValue, HostError>?) {
+        guard case .success(.gatt(.value(let value))) = result else {
             Issue.record("\(String(describing: result))")
             return
         }
         #expect(value == [1, 2, 3])
     }
 
-    private func expectRefused(_ result: Result<ClientValue, HostError>?, _ code: ATTErrorCode) {
+    private func expectRefused(_ result: Result<OperationValue, HostError>?, _ code: ATTErrorCode) {
         guard case .failure(.gatt(.refused(code, _))) = result else {
             Issue.record("\(String(describing: result))")
             return

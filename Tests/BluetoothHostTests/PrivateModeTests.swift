@@ -115,13 +115,13 @@ struct NameDiscoveryTests {
         scene.lock.configuration.deviceName = "The lock of the front door, whose name is longer than one PDU"
         scene.start()
         try scene.connect()
-        guard case .success(.values(let values)) = try scene.perform(.readByUUID(0x2A00)) else {
+        guard case .success(.gatt(.values(let values))) = try scene.perform(.readByUUID(0x2A00)) else {
             Issue.record("no name")
             return
         }
         #expect(values.count == 1)
         let handle = try #require(values.first).handle
-        guard case .success(.value(let name)) = try scene.perform(.read(handle)) else {
+        guard case .success(.gatt(.value(let name))) = try scene.perform(.read(handle)) else {
             Issue.record("no name at its handle")
             return
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Core 5.4, Vol 3, Part G, 2.5.2.1 (Robust Caching): the client")
 struct RobustCachingClientTests {
     private static func discovered(_ scene: HostScenarioTests.Scene) throws -> RemoteDatabase {
-        guard case .success(.database(let database)) = try scene.perform(.discoverDatabase) else {
+        guard case .success(.gatt(.database(let database))) = try scene.perform(.discoverDatabase) else {
             throw Surprise()
         }
         let door = try #require(scene.door)
@@ -74,7 +74,7 @@ struct RobustCachingClientTests {
         #expect(scene.central?.invalidations == 1)
         scene.key.call { #expect($0.remoteDatabase(door) == nil) }
         _ = try Self.discovered(scene)
-        guard case .success(.value) = try scene.perform(.read(handle)) else { throw Surprise() }
+        guard case .success(.gatt(.value)) = try scene.perform(.read(handle)) else { throw Surprise() }
         #expect(scene.central?.invalidations == 1)
     }
 

@@ -21,8 +21,8 @@ import Testing
         return duo
     }
 
-    private func isValue(_ result: Result<ClientValue, HostError>?) -> Bool {
-        if case .success(.value([1, 2, 3])) = result { true } else { false }
+    private func isValue(_ result: Result<OperationValue, HostError>?) -> Bool {
+        if case .success(.gatt(.value([1, 2, 3]))) = result { true } else { false }
     }
 
     @Test("A pairing that the app begins while its user is still asked about a lost bond gets the user's answers")

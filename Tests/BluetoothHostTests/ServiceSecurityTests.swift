@@ -10,14 +10,14 @@ import Testing
 /// What becomes of a request that the link is not secure enough for, at either end and in either role.
 @Suite("Core 5.4, Vol 3, Part C, 10.3: service requests and the security that they want")
 struct ServiceSecurityTests {
-    private func expectValue(_ result: Result<ClientValue, HostError>?) {
-        guard case .success(.value([1, 2, 3])) = result else {
+    private func expectValue(_ result: Result<OperationValue, HostError>?) {
+        guard case .success(.gatt(.value([1, 2, 3]))) = result else {
             Issue.record("\(String(describing: result))")
             return
         }
     }
 
-    private func expectRefused(_ result: Result<ClientValue, HostError>?, _ code: ATTErrorCode) {
+    private func expectRefused(_ result: Result<OperationValue, HostError>?, _ code: ATTErrorCode) {
         guard case .failure(.gatt(.refused(code, _))) = result else {
             Issue.record("\(String(describing: result))")
             return

@@ -165,7 +165,8 @@ import Testing
         for (index, isTaken) in [(1, false), (0, true)] {
             let before = server.writes.count
             duo[.central].node.call {
-                _ = $0.perform(client.manager, peer, .signedWrite(published.characteristics[index].value, [7]))
+                _ = $0.perform(
+                    client.manager, peer, .signedWriteWithoutResponse(published.characteristics[index].value, [7]))
             }
             duo.world.run(forMilliseconds: 1_000)
             #expect(server.writes.count == before + (isTaken ? 1 : 0))

@@ -60,7 +60,8 @@ struct ClientCaseTests {
     @Test("GATT/CL/GPA/BV-11-C: the descriptors of a characteristic are found and read, an aggregate format among them")
     func aggregateFormat() {
         var bench = Bench()
-        _ = bench.perform(.discoverDescriptors(Exchange.handle(0x22)...Exchange.handle(0x24)))
+        _ = bench.perform(
+            .discoverDescriptors(ATTHandleRange(start: Exchange.handle(0x22), end: Exchange.handle(0x24))))
         #expect(
             bench.reply("0501" + "22000429" + "23000429" + "24000529")
                 == "completed 1 2904@0x22 2904@0x23 2905@0x24")

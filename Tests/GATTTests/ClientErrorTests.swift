@@ -32,8 +32,8 @@ struct ClientErrorTests {
     private static let reads = [
         RefusedOperation("4.8.1, 4.12.1", .read(Exchange.attribute), "0A1200"),
         RefusedOperation("4.8.2", .readByUUID(.databaseHash, Exchange.service), "0810001B002A2B"),
-        RefusedOperation("4.8.3, 4.12.2: the first part", .readLong(Exchange.attribute, offset: 0), "0A1200"),
-        RefusedOperation("4.8.3, 4.12.2: a later part", .readLong(Exchange.attribute, offset: 5), "0C12000500"),
+        RefusedOperation("4.8.3, 4.12.2: the first part", .read(Exchange.attribute), "0A1200"),
+        RefusedOperation("4.8.3, 4.12.2: a later part", .read(Exchange.attribute, offset: 5), "0C12000500"),
         RefusedOperation("4.8.4", .readMultiple([Exchange.attribute, Exchange.handle(0x1B)]), "0E12001B00"),
         RefusedOperation("4.8.5", .readMultipleVariable([Exchange.attribute, Exchange.handle(0x1B)]), "2012001B00"),
     ]
@@ -72,7 +72,7 @@ struct ClientErrorTests {
     @Test("4.8.3: an offset that the server does not have ends with its error")
     func invalidOffset() {
         expectRefused(
-            RefusedOperation("offset", .readLong(Exchange.attribute, offset: 5), "0C12000500"), .invalidOffset)
+            RefusedOperation("offset", .read(Exchange.attribute, offset: 5), "0C12000500"), .invalidOffset)
     }
 
     @Test("4.8.2: a UUID that nobody has")

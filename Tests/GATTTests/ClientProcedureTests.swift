@@ -26,7 +26,8 @@ struct Exchange: CustomTestStringConvertible, Sendable {
     }
 
     static func handle(_ value: UInt16) -> AttributeHandle { AttributeHandle(value) }
-    static let service = handle(0x10)...handle(0x1B)
+    static let service = ATTHandleRange(start: handle(0x10), end: handle(0x1B))
+    static let backwards = ATTHandleRange(start: handle(9), end: handle(8))
     static let attribute = handle(0x12)
     static let full = HexText.encode(0..<22)
 }
@@ -82,7 +83,8 @@ struct ClientProcedureTests {
             ]),
         Exchange(
             "4.7.1 Discover All Characteristic Descriptors",
-            .discoverDescriptors(Exchange.handle(0x13)...Exchange.handle(0x15)), "0413001500",
+            .discoverDescriptors(ATTHandleRange(start: Exchange.handle(0x13), end: Exchange.handle(0x15))),
+            "0413001500",
             [("0501" + "13000229" + "14000129", "0415001500"), ("010415000A", "completed 1 2902@0x13 2901@0x14")]),
         Exchange(
             "4.8.1 Read Characteristic Value", .read(Exchange.attribute), "0A1200",
@@ -91,20 +93,20 @@ struct ClientProcedureTests {
             "4.8.1: refused", .read(Exchange.attribute), "0A1200",
             [("010A120005", "completed 1 refused Insufficient Authentication 0x12")]),
         Exchange(
-            "4.8.2 Read Using Characteristic UUID", .readByUUID(.databaseHash, .first ... .last), "080100FFFF2A2B",
+            "4.8.2 Read Using Characteristic UUID", .readByUUID(.databaseHash), "080100FFFF2A2B",
             [("09040F00ABCD", "completed 1 0xf=ABCD")]),
         Exchange(
-            "4.8.3 Read Long Characteristic Values", .readLong(Exchange.attribute, offset: 0), "0A1200",
+            "4.8.3 Read Long Characteristic Values", .read(Exchange.attribute), "0A1200",
             [
                 ("0B" + Exchange.full, "0C12001600"), ("0D" + Exchange.full, "0C12002C00"),
                 ("0DAA", "completed 1 value " + Exchange.full + Exchange.full + "AA"),
             ]),
         Exchange(
             "4.8.3: a server that says Attribute Not Long at the end",
-            .readLong(Exchange.attribute, offset: 0), "0A1200",
+            .read(Exchange.attribute), "0A1200",
             [("0B" + Exchange.full, "0C12001600"), ("010C12000B", "completed 1 value " + Exchange.full)]),
         Exchange(
-            "4.8.3: from an offset", .readLong(Exchange.attribute, offset: 5), "0C12000500",
+            "4.8.3: from an offset", .read(Exchange.attribute, offset: 5), "0C12000500",
             [("0DAA", "completed 1 value AA")]),
         Exchange(
             "4.8.4 Read Multiple Characteristic Values",
@@ -235,7 +237,7 @@ struct ClientProcedureTests {
     @Test("attack: a long value that never ends stops at 512 octets")
     func endlessValue() {
         var bench = Bench()
-        _ = bench.perform(.readLong(Exchange.attribute, offset: 0))
+        _ = bench.perform(.read(Exchange.attribute))
         var outputs = bench.receive("0B" + Exchange.full)
         var rounds = 1
         while case .send = outputs.first, rounds < 100 {
@@ -314,7 +316,10 @@ struct ClientProcedureTests {
             .write(Exchange.attribute, Array(repeating: 0, count: 513)),
             .writeLong(Exchange.attribute, offset: .max, [1]), .reliableWrites([]),
             .readMultiple([Exchange.attribute]), .readMultiple(Array(repeating: Exchange.attribute, count: 12)),
-            .readLong(Exchange.attribute, offset: 513), .readLong(Exchange.attribute, offset: -1),
+            .read(Exchange.attribute, offset: 513), .read(Exchange.attribute, offset: -1),
+            .findIncludedServices(Exchange.backwards), .discoverCharacteristics(Exchange.backwards),
+            .discoverDescriptors(Exchange.backwards), .readByUUID(.databaseHash, Exchange.backwards),
+            .discoverDescriptors(ATTHandleRange(start: Exchange.handle(0), end: .last)),
         ])
     func invalid(_ operation: GATTClientOperation) {
         var bench = Bench()

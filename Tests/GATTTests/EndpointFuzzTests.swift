@@ -28,9 +28,9 @@ struct EndpointFuzzTests {
     }
 
     private static let operations: [GATTClientOperation] = [
-        .discoverDatabase, .discoverPrimaryServices, .exchangeMTU, .read(.first), .readLong(.first, offset: 3),
-        .writeLong(.first, offset: 0, Array(0..<100)), .write(.first, [1]), .discoverDescriptors(.first ... .last),
-        .discoverCharacteristics(.first ... .last, uuid: nil), .findIncludedServices(.first ... .last),
+        .discoverDatabase, .discoverPrimaryServices, .exchangeMTU, .read(.first), .read(.first, offset: 3),
+        .writeLong(.first, offset: 0, Array(0..<100)), .write(.first, [1]), .discoverDescriptors(ATTHandleRange()),
+        .discoverCharacteristics(ATTHandleRange(), uuid: nil), .findIncludedServices(ATTHandleRange()),
         .readMultipleVariable([.first, .last]), .writeWithoutResponse(.first, [1]),
     ]
 

@@ -120,7 +120,7 @@ struct RandomTreeTests {
             let parts = zip(service.definition.characteristics, service.characteristics)
             for (definition, published) in parts where !Self.isBuiltIn(definition.uuid) {
                 guard case .static(let value) = definition.value else { continue }
-                let read = try pair.run(.readLong(published.value, offset: 0))
+                let read = try pair.run(.read(published.value))
                 #expect(read == .success(.value(value)), "\(seed) \(published.value)")
             }
         }

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
+import GATT
 import Glibc
 import HCI
 import SecurityManager
@@ -62,7 +63,7 @@ private final class LateWriter: CentralRoleDelegate {
     func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {}
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {}
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
     func securityChanged(_ link: LinkInfo, error: HostError?) {}

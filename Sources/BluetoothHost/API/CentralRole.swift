@@ -13,7 +13,7 @@ package protocol CentralRoleDelegate: AnyObject {
     /// `error` is nil when this side asked for it.
     func disconnected(_ peer: PeerIdentifier, error: HostError?)
     /// Exactly once for each operation that was accepted.
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>)
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>)
     /// A write with a time, of which ``completed(_:peer:result:)`` said that it was on its way, was not released in time:
     /// nothing of it has left, and nothing will.
     func writeLapsed(_ token: OperationToken, peer: PeerIdentifier)
@@ -38,48 +38,22 @@ extension CentralRoleDelegate {
     package func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {}
 }
 
-/// A GATT procedure that a central runs at a connected peer.
-package enum ClientProcedure: Sendable {
-    /// The whole tree, descriptors and all.
-    case discoverDatabase
-    case discoverServices
-    case discoverServicesByUUID(BluetoothUUID)
-    case discoverIncludedServices(first: AttributeHandle, last: AttributeHandle)
-    case discoverCharacteristics(first: AttributeHandle, last: AttributeHandle)
-    case discoverDescriptors(first: AttributeHandle, last: AttributeHandle)
-    /// Long values are read whole.
-    case read(AttributeHandle)
-    /// In the whole tree.
-    case readByUUID(BluetoothUUID)
-    case readMultiple([AttributeHandle])
-    case readMultipleVariable([AttributeHandle])
-    /// Long values are written by prepare and execute.
-    case write(AttributeHandle, [UInt8])
-    /// All of them or none, each checked on its way.
-    case reliableWrites([AttributeWrite])
-    case writeWithoutResponse(AttributeHandle, [UInt8])
-    /// Signed with the bond's CSRK and its next counter; only on an unencrypted link.
-    case signedWrite(AttributeHandle, [UInt8])
-    case readRSSI
-    /// Which of the 37 data channels the link uses now.
-    case readChannelMap
-}
-
-/// What a procedure brought back.
-package enum ClientValue: Sendable {
-    case database(RemoteDatabase)
-    case services([RemoteService])
-    case includedServices([RemoteIncludedService])
-    case characteristics([RemoteCharacteristic])
-    case descriptors([RemoteDescriptor])
-    case value([UInt8])
-    /// By Read Using Characteristic UUID and Read Multiple Variable Length.
-    case values([RemoteValue])
-    case written
-    /// The counter that the write was signed with: part of what a receipt answers.
+/// What an operation of a central brought back.
+package enum OperationValue: Sendable {
+    /// What the peer was asked: ``Host/perform(_:_:_:until:)``, ``Host/setNotify(_:_:value:ccc:kind:)``.
+    case gatt(GATTClientResult)
+    /// Of a signed write, the counter that it was signed with: part of what a receipt answers.
     case signed(counter: UInt32)
+    /// What the controller was asked: ``Host/read(_:_:_:)``.
     case rssi(Int8)
     case channelMap(LEChannelMap)
+}
+
+/// What the controller can be asked about a link at any time.
+package enum LinkReading: CaseIterable, Sendable {
+    case rssi
+    /// Which of the 37 data channels the link uses now.
+    case channelMap
 }
 
 /// How a central pairs. The method is pinned: another one is a failure, never a fallback.

@@ -126,12 +126,13 @@ extension Host {
         (clientLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
     }
 
-    /// Runs a procedure at a connected peer; `completed` comes exactly once with the token.
+    /// Asks a connected peer; `completed` comes exactly once with the token. A signed write takes the bond's CSRK and its
+    /// next counter, and goes only on a link that is not encrypted.
     ///
     /// A write without response, signed or not, may have a time, `until`: it is looked at again when the packet leaves, after
     /// the commit and whatever it waited for. ``CentralRoleDelegate/writeLapsed(_:peer:)`` says that it came too late.
     package func perform(
-        _ manager: ManagerID, _ peer: PeerIdentifier, _ procedure: ClientProcedure, until: Instant? = nil
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant? = nil
     ) -> OperationToken {
         let token = makeToken()
         asking += 1
@@ -140,29 +141,21 @@ extension Host {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
-        if let reading = LinkReading(procedure) {
-            ask(reading, of: link, manager, token)
-            return token
-        }
-        guard let operation = GATTClientOperation(procedure) else {
-            finish(manager, token, peer, .failure(.gatt(.invalidOperation)))
-            return token
-        }
-        let kind: LinkOperation
+        let origin: OperationOrigin
         if case .signedWriteWithoutResponse = operation {
             guard !link.security.encrypted, link.bond != nil else {
                 finish(manager, token, peer, .failure(.cannotSign))
                 return token
             }
-            kind = .signedWrite(manager, token)
+            origin = .signedWrite(manager, token)
         } else {
-            kind = .procedure(manager, token)
+            origin = .procedure(manager, token)
         }
         if let until {
             sendUntil = until
             sendPurpose = .datedWrite(manager, token, peer)
         }
-        start(operation, kind, token, on: link)
+        start(operation, origin, token, on: link)
         (sendPurpose, sendUntil) = (nil, nil)
         return token
     }
@@ -180,19 +173,19 @@ extension Host {
             return token
         }
         let configuration = ClientCharacteristicConfiguration(rawValue: kind?.rawValue ?? 0)
-        let operation: LinkOperation
+        let origin: OperationOrigin
         if let kind {
             let record = SubscriptionRecord(peer: peer, valueHandle: value, cccHandle: ccc, kind: kind)
-            operation = .subscribe(manager, token, record)
+            origin = .subscribe(manager, token, record)
         } else {
-            operation = .unsubscribe(manager, token, value)
+            origin = .unsubscribe(manager, token, value)
         }
-        start(.configure(ccc, configuration), operation, token, on: link)
+        start(.configure(ccc, configuration), origin, token, on: link)
         return token
     }
 
-    func start(_ operation: GATTClientOperation, _ kind: LinkOperation, _ token: OperationToken, on link: Link) {
-        start(SecuredOperation(operation: operation, kind: kind, token: token), on: link)
+    func start(_ operation: GATTClientOperation, _ origin: OperationOrigin, _ token: OperationToken, on link: Link) {
+        start(SecuredOperation(operation: operation, origin: origin, token: token), on: link)
     }
 
     func start(_ asked: SecuredOperation, on link: Link) {
@@ -216,8 +209,8 @@ extension Host {
     func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let asked = link.operations.removeValue(forKey: token) else { return }
         if case .failure(let error) = result, secure(link, for: error, asked) { return }
-        let outcome = result.mapError(HostError.gatt).map(ClientValue.init)
-        switch asked.kind {
+        let outcome = result.mapError(HostError.gatt).map(OperationValue.gatt)
+        switch asked.origin {
         case .procedure(let manager, let token), .signedWrite(let manager, let token):
             finish(manager, token, link.peer, outcome)
         case .subscribe(let manager, let token, let record):
@@ -240,7 +233,7 @@ extension Host {
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
     func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
-        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token)?.kind else {
+        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token)?.origin else {
             return
         }
         guard let bond = link.bond, !link.security.encrypted,
@@ -272,13 +265,14 @@ struct OperationAnswer {
     let manager: ManagerID
     let token: OperationToken
     let peer: PeerIdentifier
-    let result: Result<ClientValue, HostError>
+    let result: Result<OperationValue, HostError>
 }
 
 extension Host {
     /// An operation's one answer. Never inside the call that asked: the caller does not know its token yet.
     func finish(
-        _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier, _ result: Result<ClientValue, HostError>
+        _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier,
+        _ result: Result<OperationValue, HostError>
     ) {
         answers.append(OperationAnswer(manager: manager, token: token, peer: peer, result: result))
         if asking == 0 { deliverAnswers() }
@@ -304,7 +298,7 @@ extension GATTClientOperation {
     /// to be; it is read on then.
     fileprivate func fits(mtu: Int) -> Bool {
         switch self {
-        case .read, .readLong, .configure, .exchangeMTU: true
+        case .read, .configure, .exchangeMTU: true
         case .write(_, let value), .writeWithoutResponse(_, let value):
             value.count <= mtu - Host.valueHeaderOctets
         case .signedWriteWithoutResponse(_, let value):
@@ -314,48 +308,6 @@ extension GATTClientOperation {
             .discoverCharacteristics, .discoverDescriptors, .readByUUID, .readMultiple, .readMultipleVariable,
             .writeLong, .reliableWrites:
             false
-        }
-    }
-
-    /// nil for what is no GATT procedure.
-    fileprivate init?(_ procedure: ClientProcedure) {
-        switch procedure {
-        case .discoverDatabase: self = .discoverDatabase
-        case .discoverServices: self = .discoverPrimaryServices
-        case .discoverServicesByUUID(let uuid): self = .discoverPrimaryServicesByUUID(uuid)
-        case .discoverIncludedServices(let first, let last):
-            guard first <= last else { return nil }
-            self = .findIncludedServices(first...last)
-        case .discoverCharacteristics(let first, let last):
-            guard first <= last else { return nil }
-            self = .discoverCharacteristics(first...last, uuid: nil)
-        case .discoverDescriptors(let first, let last):
-            guard first <= last else { return nil }
-            self = .discoverDescriptors(first...last)
-        case .read(let handle): self = .readLong(handle, offset: 0)
-        case .readByUUID(let uuid): self = .readByUUID(uuid, AttributeHandle.first...AttributeHandle.last)
-        case .readMultiple(let handles): self = .readMultiple(handles)
-        case .readMultipleVariable(let handles): self = .readMultipleVariable(handles)
-        case .write(let handle, let value): self = .write(handle, value)
-        case .reliableWrites(let writes): self = .reliableWrites(writes)
-        case .writeWithoutResponse(let handle, let value): self = .writeWithoutResponse(handle, value)
-        case .signedWrite(let handle, let value): self = .signedWriteWithoutResponse(handle, value)
-        case .readRSSI, .readChannelMap: return nil
-        }
-    }
-}
-
-extension ClientValue {
-    fileprivate init(_ result: GATTClientResult) {
-        switch result {
-        case .done, .mtu: self = .written
-        case .database(let database): self = .database(database)
-        case .services(let services): self = .services(services)
-        case .includedServices(let services): self = .includedServices(services)
-        case .characteristics(let characteristics): self = .characteristics(characteristics)
-        case .descriptors(let descriptors): self = .descriptors(descriptors)
-        case .value(let value): self = .value(value)
-        case .values(let values): self = .values(values)
         }
     }
 }

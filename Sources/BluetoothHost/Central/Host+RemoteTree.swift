@@ -27,9 +27,7 @@ extension Host {
     /// A bonded peer has proved itself: is the tree still the one that was kept?
     func checkDatabaseHash(_ link: Link) {
         guard link.isClient, peers[link.peer]?.databaseHash != nil else { return }
-        start(
-            .readByUUID(.databaseHash, AttributeHandle.first...AttributeHandle.last), .readDatabaseHash, makeToken(),
-            on: link)
+        start(.readByUUID(.databaseHash), .readDatabaseHash, makeToken(), on: link)
     }
 
     func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {

@@ -89,15 +89,6 @@ extension Host {
 // MARK: What apps ask the controller
 
 extension LinkReading {
-    /// nil for what the peer is asked.
-    init?(_ procedure: ClientProcedure) {
-        switch procedure {
-        case .readRSSI: self = .rssi
-        case .readChannelMap: self = .channelMap
-        default: return nil
-        }
-    }
-
     fileprivate var command: SupportedCommands.Position {
         switch self {
         case .rssi: .readRSSI
@@ -110,7 +101,20 @@ extension Host {
     /// How many may wait for one reading of one link.
     static let readingWaitingMaximum = 64
 
-    func ask(_ reading: LinkReading, of link: Link, _ manager: ManagerID, _ token: OperationToken) {
+    /// Asks the controller about a connected peer's link; `completed` comes exactly once with the token.
+    package func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
+        let token = makeToken()
+        asking += 1
+        defer { asking -= 1 }
+        guard let link = clientLink(peer), !link.isDisconnecting else {
+            finish(manager, token, peer, .failure(.notConnected))
+            return token
+        }
+        ask(reading, of: link, manager, token)
+        return token
+    }
+
+    private func ask(_ reading: LinkReading, of link: Link, _ manager: ManagerID, _ token: OperationToken) {
         let waiting = link.readingsWaiting[reading, default: []].count
         guard controller.facts.supports(reading.command) else {
             return finish(manager, token, link.peer, .failure(.unsupportedByController))
@@ -129,7 +133,7 @@ extension Host {
     }
 
     func read(_ reading: LinkReading, _ completion: HCICommandCompletion, _ link: Link) {
-        let result: Result<ClientValue, HostError>
+        let result: Result<OperationValue, HostError>
         do throws(HCICommandFailure) {
             switch reading {
             case .rssi: result = .success(.rssi(try completion.returnParameters(of: HCIReadRSSI.self).rssi))
@@ -144,7 +148,7 @@ extension Host {
         finish(reading, of: link, result)
     }
 
-    func finish(_ reading: LinkReading, of link: Link, _ result: Result<ClientValue, HostError>) {
+    func finish(_ reading: LinkReading, of link: Link, _ result: Result<OperationValue, HostError>) {
         let waiting = link.readingsWaiting.removeValue(forKey: reading) ?? []
         for (manager, token) in waiting { finish(manager, token, link.peer, result) }
     }

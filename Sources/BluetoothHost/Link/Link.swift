@@ -121,9 +121,6 @@ final class Link {
     }
 }
 
-/// What the controller can be asked about a link at any time.
-enum LinkReading: CaseIterable { case rssi, channelMap }
-
 enum ServerRequestKind { case read, write }
 
 /// Who has to answer before a link can become more secure.
@@ -137,13 +134,13 @@ enum SecurityWait {
 /// An operation at the peer, with all that is needed to ask once more when it was refused for want of security.
 struct SecuredOperation {
     var operation: GATTClientOperation
-    var kind: LinkOperation
+    var origin: OperationOrigin
     var token: OperationToken
     var isRetry = false
 }
 
-/// What an operation on a link belongs to.
-enum LinkOperation {
+/// Who asked for an operation, and what is to be done with its result.
+enum OperationOrigin {
     case procedure(ManagerID, OperationToken)
     case signedWrite(ManagerID, OperationToken)
     /// A CCC write of ours: what to keep once the peer took it.

@@ -84,7 +84,7 @@ extension CentralCore: CentralRoleDelegate {
         }
     }
 
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         guard let operation = takeOperation(token) else { return }
         let peripheral = peripheral(peer)
         finish(operation, peripheral, result)

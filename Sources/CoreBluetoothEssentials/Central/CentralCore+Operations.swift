@@ -20,8 +20,10 @@ extension CentralCore {
         operations[token] = operation
     }
 
-    private func perform(_ operation: CentralOperation, _ peripheral: CBPeripheral, _ procedure: ClientProcedure) {
-        start(operation, at: peripheral) { host, id in host.perform(id, peripheral.peer, procedure) }
+    private func perform(
+        _ operation: CentralOperation, _ peripheral: CBPeripheral, _ asked: GATTClientOperation
+    ) {
+        start(operation, at: peripheral) { host, id in host.perform(id, peripheral.peer, asked) }
     }
 
     func discoverServices(_ peripheral: CBPeripheral, _ filter: Set<BluetoothUUID>?) {
@@ -134,7 +136,7 @@ extension CentralCore {
         guard let handle = known(characteristic, of: peripheral)?.value else {
             return finish(.signedWrite(characteristic), peripheral, nil)
         }
-        perform(.signedWrite(characteristic), peripheral, .signedWrite(handle, value))
+        perform(.signedWrite(characteristic), peripheral, .signedWriteWithoutResponse(handle, value))
     }
 
     func datedWrite(
@@ -143,9 +145,10 @@ extension CentralCore {
         guard let handle = known(characteristic, of: peripheral)?.value else {
             return finish(.datedWrite(characteristic), peripheral, nil)
         }
-        let procedure = isSigned ? ClientProcedure.signedWrite(handle, value) : .writeWithoutResponse(handle, value)
+        let asked: GATTClientOperation =
+            isSigned ? .signedWriteWithoutResponse(handle, value) : .writeWithoutResponse(handle, value)
         start(.datedWrite(characteristic), at: peripheral) { host, id in
-            host.perform(id, peripheral.peer, procedure, until: until)
+            host.perform(id, peripheral.peer, asked, until: until)
         }
     }
 
@@ -168,7 +171,9 @@ extension CentralCore {
         }
     }
 
-    func readRSSI(_ peripheral: CBPeripheral) { perform(.readRSSI, peripheral, .readRSSI) }
+    func readRSSI(_ peripheral: CBPeripheral) {
+        start(.readRSSI, at: peripheral) { host, id in host.read(id, peripheral.peer, .rssi) }
+    }
 
     // MARK: What is known of the peer
 
@@ -209,7 +214,7 @@ extension CentralCore {
 
     /// nil: the attribute is not, or no longer, part of the peer's tree.
     func finish(
-        _ operation: CentralOperation, _ peripheral: CBPeripheral, _ result: Result<ClientValue, HostError>?
+        _ operation: CentralOperation, _ peripheral: CBPeripheral, _ result: Result<OperationValue, HostError>?
     ) {
         let error: (any Error)? =
             switch result {
@@ -217,18 +222,18 @@ extension CentralCore {
             case .success: nil
             case .failure(let failure): appleError(failure)
             }
-        let value: ClientValue? = if case .success(let value) = result { value } else { nil }
+        let value: OperationValue? = if case .success(let value) = result { value } else { nil }
         switch operation {
         case .discoverServices(let filter): finishDiscovery(peripheral, filter, value, error)
         case .checkDatabaseHash(let kept, let filter):
-            if case .values(let hashes) = value, hashes.first?.value == kept.hash {
+            if case .gatt(.values(let hashes)) = value, hashes.first?.value == kept.hash {
                 adopt(kept, peripheral, filter)
             } else {
                 perform(.discoverServices(filter), peripheral, .discoverDatabase)
             }
         case .read(let characteristic):
             var octets: [UInt8]?
-            if case .value(let read) = value { octets = read }
+            if case .gatt(.value(let read)) = value { octets = read }
             tell(peripheral, .read(characteristic, octets, error))
         case .readDescriptor(let descriptor): finishRead(peripheral, descriptor, value, error)
         case .write(let characteristic):
@@ -258,9 +263,9 @@ extension CentralCore {
     }
 
     private func finishDiscovery(
-        _ peripheral: CBPeripheral, _ filter: Set<BluetoothUUID>?, _ value: ClientValue?, _ error: (any Error)?
+        _ peripheral: CBPeripheral, _ filter: Set<BluetoothUUID>?, _ value: OperationValue?, _ error: (any Error)?
     ) {
-        guard case .database(let database) = value else {
+        guard case .gatt(.database(let database)) = value else {
             let error = error ?? CBError(.unknown)
             return tell(peripheral) { $0.peripheral(peripheral, didDiscoverServices: error) }
         }
@@ -303,10 +308,10 @@ extension CentralCore {
     }
 
     private func finishRead(
-        _ peripheral: CBPeripheral, _ descriptor: CBDescriptor, _ value: ClientValue?, _ error: (any Error)?
+        _ peripheral: CBPeripheral, _ descriptor: CBDescriptor, _ value: OperationValue?, _ error: (any Error)?
     ) {
         tell(peripheral) {
-            if case .value(let octets) = value {
+            if case .gatt(.value(let octets)) = value {
                 let read = CBDescriptor.Value(octets, type: descriptor.uuid.bluetoothUUID)
                 descriptor.state.withLock { $0.value = read }
             }

@@ -108,7 +108,7 @@ extension ModeSide: CentralRoleDelegate {
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func mtuChanged(_ link: LinkInfo) {}
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {}
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {}
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
     func securityChanged(_ link: LinkInfo, error: HostError?) {}

@@ -20,7 +20,7 @@ final class ProcedureSide: Side {
         [
             "procedure": { [unowned self] (arguments, reply) throws(Refusal) in
                 let peer = try arguments.peer("peripheral")
-                let token = host.perform(registered(), peer, try ClientProcedure(arguments))
+                let token = host.perform(registered(), peer, try GATTClientOperation(arguments))
                 running[token] = reply
             }
         ]
@@ -36,7 +36,7 @@ final class ProcedureSide: Side {
 }
 
 extension ProcedureSide: CentralRoleDelegate {
-    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<ClientValue, HostError>) {
+    func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         guard let reply = running.removeValue(forKey: token) else { return }
         switch result {
         case .success(let value): reply.done(JSONObject(value))
@@ -61,18 +61,18 @@ extension ProcedureSide: CentralRoleDelegate {
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {}
 }
 
-extension ClientProcedure {
+extension GATTClientOperation {
     fileprivate init(_ arguments: Arguments) throws(Refusal) {
         switch try arguments.text("procedure") {
         case "discoverDatabase": self = .discoverDatabase
-        case "discoverServices": self = .discoverServices
-        case "discoverServicesByUUID": self = .discoverServicesByUUID(try arguments.uuid("uuid"))
+        case "discoverServices": self = .discoverPrimaryServices
+        case "discoverServicesByUUID": self = .discoverPrimaryServicesByUUID(try arguments.uuid("uuid"))
         case "discoverIncludedServices":
-            self = .discoverIncludedServices(first: try arguments.handle("first"), last: try arguments.handle("last"))
+            self = .findIncludedServices(try arguments.range)
         case "discoverCharacteristics":
-            self = .discoverCharacteristics(first: try arguments.handle("first"), last: try arguments.handle("last"))
+            self = .discoverCharacteristics(try arguments.range)
         case "discoverDescriptors":
-            self = .discoverDescriptors(first: try arguments.handle("first"), last: try arguments.handle("last"))
+            self = .discoverDescriptors(try arguments.range)
         case "read": self = .read(try arguments.handle("handle"))
         case "readByUUID": self = .readByUUID(try arguments.uuid("uuid"))
         case "readMultiple": self = .readMultiple(try arguments.handles("handles"))
@@ -92,9 +92,24 @@ extension ClientProcedure {
     }
 }
 
+extension Arguments {
+    fileprivate var range: ATTHandleRange {
+        get throws(Refusal) { ATTHandleRange(start: try handle("first"), end: try handle("last")) }
+    }
+}
+
 extension JSONObject {
-    fileprivate init(_ value: ClientValue) {
+    fileprivate init(_ value: OperationValue) {
         switch value {
+        case .gatt(let result): self.init(result)
+        case .signed(let counter): self = ["counter": JSONValue(counter)]
+        case .rssi(let rssi): self = ["rssi": JSONValue(rssi)]
+        case .channelMap(let map): self = ["channels": JSONValue(map.count)]
+        }
+    }
+
+    private init(_ result: GATTClientResult) {
+        switch result {
         case .database(let database):
             self = ["hash": database.hash.map { JSONValue($0) } ?? .null, "services": Self.list(database.services)]
         case .services(let services): self = ["services": Self.list(services)]
@@ -105,10 +120,7 @@ extension JSONObject {
         case .value(let octets): self = ["value": JSONValue(octets)]
         case .values(let values):
             self = ["values": .array(values.map { ["handle": JSONValue($0.handle), "value": JSONValue($0.value)] })]
-        case .written: self = [:]
-        case .signed(let counter): self = ["counter": JSONValue(counter)]
-        case .rssi(let rssi): self = ["rssi": JSONValue(rssi)]
-        case .channelMap(let map): self = ["channels": JSONValue(map.count)]
+        case .done, .mtu: self = [:]
         }
     }
 
