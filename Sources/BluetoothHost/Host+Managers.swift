@@ -87,7 +87,7 @@ extension Host {
     func setState(_ new: HostState) {
         guard state != new else { return }
         state = new
-        for delegate in managers.centrals { delegate.hostStateChanged(new) }
-        for delegate in managers.peripherals { delegate.hostStateChanged(new) }
+        managers.forEachCentral { announce(CentralNews.state(new), to: $0) }
+        announce(PeripheralNews.state(new))
     }
 }

@@ -70,13 +70,12 @@ package final class Host {
     var sendPurpose: SendPurpose?
     /// Later than this the next PDU must not leave.
     var sendUntil: Instant?
-    var answers: [OperationAnswer] = []
+    /// What apps are to hear at the iteration's end.
+    var tellings: [Telling] = []
     /// Empty lists whose storage is used again, since one is needed for every PDU.
-    var spareAnswers: [OperationAnswer] = []
+    var spareTellings: [Telling] = []
     var spareEndpointOutputs: [[GATTOutput]] = []
     var spareSendOutputs: [ACLSendOutput] = []
-    /// Calls of apps that have not returned their token yet.
-    var asking = 0
     /// Things a controller did that it should not have.
     package internal(set) var faults = 0
     /// Hears what an operator may want to see of links.
@@ -190,14 +189,14 @@ extension Host {
         try due.forEach(clock: clock, late: { tooLate($0) }, perform)
     }
 
-    /// Delivers deferred completions, and tells GAP what this iteration has changed. Call it before the commit.
+    /// Tells the apps what this iteration has brought, and GAP what it has changed. Call it before the commit.
     package func endIteration() {
-        deliverAnswers()
+        tellApps()
         settleGAP()
     }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
-    package var hasWork: Bool { !acts.isEmpty || !answers.isEmpty || gap.isUnsettled || hasFacts }
+    package var hasWork: Bool { !acts.isEmpty || !tellings.isEmpty || gap.isUnsettled || hasFacts }
 
     /// Whether anything waits for a commit.
     package var hasFacts: Bool { participants.contains { $0.hasPending } }

@@ -103,6 +103,7 @@ import Testing
         host.transportOpened()
         let event: [UInt8] = [0x0E, 3, 1, 0x03, 0x0C]
         host.received(.event, event.span.bytes)
+        host.endIteration()
         #expect(app.states == [.resetting, .unsupported])
     }
 

@@ -33,18 +33,21 @@ struct ManagerTable {
 
     subscript(id: ManagerID) -> Slot? { slots[id] }
 
-    func slot(of owner: RestorationLedger.Owner) -> Slot? { byOwner[owner].flatMap { slots[$0] } }
+    /// The manager that an owner has registered, if somebody hears what it is told.
+    func central(of owner: RestorationLedger.Owner) -> ManagerID? {
+        byOwner[owner].flatMap { slots[$0]?.central == nil ? nil : $0 }
+    }
 
-    /// In the order of registration.
-    var centrals: [any CentralRoleDelegate] { inOrder.compactMap(\.central) }
-    var peripherals: [any PeripheralRoleDelegate] { inOrder.compactMap(\.peripheral) }
+    func peripheral(of owner: RestorationLedger.Owner) -> ManagerID? {
+        byOwner[owner].flatMap { slots[$0]?.peripheral == nil ? nil : $0 }
+    }
 
-    private var inOrder: [Slot] { ids.compactMap { slots[$0] } }
+    /// In the order of registration. No list is made of them for what comes with every packet.
+    func forEachCentral(_ body: (ManagerID) -> Void) {
+        for id in ids where slots[id]?.central != nil { body(id) }
+    }
 
-    /// For what comes with every packet: no list is made of them.
-    func forEachPeripheral(_ body: (any PeripheralRoleDelegate) -> Void) {
-        for id in ids {
-            if let delegate = slots[id]?.peripheral { body(delegate) }
-        }
+    func forEachPeripheral(_ body: (ManagerID) -> Void) {
+        for id in ids where slots[id]?.peripheral != nil { body(id) }
     }
 }

@@ -27,7 +27,7 @@ extension Host {
     package func connect(_ manager: ManagerID, _ peer: PeerIdentifier, options: UInt32, askedAtSeconds: Int64) {
         guard let slot = managers[manager] else { return }
         guard peers[peer] != nil else {
-            slot.central?.connectionFailed(peer, error: .unknownPeer)
+            announce(.connectionFailed(peer, .unknownPeer), to: manager)
             return
         }
         withPeers { $0.keep(peer, &$1) }
@@ -35,7 +35,7 @@ extension Host {
         withLedger { $0.connect(slot.owner, pending, &$1) }
         if let link = serviceableLink(peer) {
             link.users.insert(slot.owner)
-            slot.central?.connected(link.info)
+            announce(.connected(link.info), to: manager)
         } else {
             wishesChanged()
             for link in linksInOrder where link.peer == peer { serveWaiting(link) }
@@ -53,7 +53,7 @@ extension Host {
             link.users.remove(slot.owner)
             endUnwanted(link)
         }
-        slot.central?.disconnected(peer, error: nil)
+        announce(.disconnected(peer, nil), to: manager)
         wishesChanged()
     }
 
@@ -111,9 +111,9 @@ extension Host {
         // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,
         // what was asked for stands too, and is made anew: an app then hears `disconnected`, and `connected` again.
         for owner in wanting(link.peer) where link.users.contains(owner) {
-            guard let delegate = managers.slot(of: owner)?.central else { continue }
+            guard let manager = managers.central(of: owner) else { continue }
             if state == .poweredOn { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
-            delegate.disconnected(link.peer, error: error)
+            announce(.disconnected(link.peer, error), to: manager)
         }
     }
 }
@@ -135,8 +135,6 @@ extension Host {
         _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant? = nil
     ) -> OperationToken {
         let token = makeToken()
-        asking += 1
-        defer { asking -= 1 }
         guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
@@ -166,8 +164,6 @@ extension Host {
         kind: SubscriptionRecord.Kind?
     ) -> OperationToken {
         let token = makeToken()
-        asking += 1
-        defer { asking -= 1 }
         guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
@@ -252,44 +248,17 @@ extension Host {
 
     func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
         guard link.isClient else { return }
-        forEachCentralDelegate(of: link.peer) {
-            $0.valueUpdated(link.peer, handle: handle, value: value, isIndication: isIndication)
-        }
+        announce(.valueUpdated(link.peer, handle, value, isIndication: isIndication), toThoseWanting: link.peer)
     }
 }
 
-// MARK: What is said after the call has returned
-
-/// How an operation ended, for the manager that asked for it.
-struct OperationAnswer {
-    let manager: ManagerID
-    let token: OperationToken
-    let peer: PeerIdentifier
-    let result: Result<OperationValue, HostError>
-}
-
 extension Host {
-    /// An operation's one answer. Never inside the call that asked: the caller does not know its token yet.
+    /// An operation's one answer. Apps hear it at the iteration's end, when they know its token.
     func finish(
         _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier,
         _ result: Result<OperationValue, HostError>
     ) {
-        answers.append(OperationAnswer(manager: manager, token: token, peer: peer, result: result))
-        if asking == 0 { deliverAnswers() }
-    }
-
-    /// Delivers what was held back while an app was asking.
-    func deliverAnswers() {
-        while !answers.isEmpty {
-            var due: [OperationAnswer] = []
-            swap(&due, &answers)
-            swap(&answers, &spareAnswers)
-            for answer in due {
-                managers[answer.manager]?.central?.completed(answer.token, peer: answer.peer, result: answer.result)
-            }
-            due.removeAll(keepingCapacity: true)
-            swap(&due, &spareAnswers)
-        }
+        announce(.completed(token, peer, result), to: manager)
     }
 }
 

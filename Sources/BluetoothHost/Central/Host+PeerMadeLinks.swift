@@ -27,7 +27,7 @@ extension Host {
 
     func tellConnected(_ link: Link) {
         for owner in wanting(link.peer) where link.users.contains(owner) {
-            managers.slot(of: owner)?.central?.connected(link.info)
+            if let manager = managers.central(of: owner) { announce(.connected(link.info), to: manager) }
         }
     }
 

@@ -46,9 +46,8 @@ extension Host {
                 $0.databaseHash = nil
             }
         }
-        for delegate in centralDelegates(of: link.peer) {
-            delegate.servicesInvalidated(link.peer, first: .first, last: .last)
-        }
+        announce(
+            .servicesInvalidated(link.peer, AttributeHandle.first...AttributeHandle.last), toThoseWanting: link.peer)
     }
 
     /// Says what this client can take. With robust caching the server keeps us from acting on a tree that has changed

@@ -29,8 +29,9 @@ extension Host {
         // Whatever managers were told last may be among what is dropped: it is news again.
         setState(.resetting)
         acts.removeAll()
-        answers.removeAll()
+        tellings.removeAll()
         setState(.unsupported)
+        tellApps()
     }
 
     /// The transport cannot tell any more where a packet starts, and drops octets until a Reset is answered. `indicator`:
@@ -180,7 +181,7 @@ extension Host {
             controller.linksInTheWay.remove(link)
             isNews = true
         }
-        if isNews { managers.forEachPeripheral { $0.readyToUpdate() } }
+        if isNews { announce(.readyToUpdate) }
     }
 
     func perform(_ outputs: [ACLSendOutput]) {
@@ -203,7 +204,7 @@ extension Host {
     func tooLate(_ packet: ACLPacket) {
         controller.acl?.recall(packet)
         if case .datedWrite(let manager, let token, let peer) = controller.takeSendPurpose(of: packet.token) {
-            managers[manager]?.central?.writeLapsed(token, peer: peer)
+            announce(.writeLapsed(token, peer), to: manager)
         }
         flushACL()
     }

@@ -10,7 +10,7 @@ extension Host {
     package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
         guard let slot = managers[manager] else { return }
         guard record.isWellFormed else {
-            slot.peripheral?.advertisingStarted(error: .invalidAdvertisement)
+            announce(.advertisingStarted(.invalidAdvertisement), to: manager)
             return
         }
         var record = record

@@ -37,7 +37,7 @@ extension Host {
             guard let scan = ledger.record(owner).scan, scan.procedure.lists(announced.mode),
                 scan.services.isEmpty || !Set(scan.services).isDisjoint(with: services)
             else { continue }
-            managers.slot(of: owner)?.central?.discovered(seen)
+            if let manager = managers.central(of: owner) { announce(.discovered(seen), to: manager) }
         }
     }
 

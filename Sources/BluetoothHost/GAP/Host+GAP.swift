@@ -31,7 +31,7 @@ extension Host {
             case .command(let command, let machine): submit(command, for: .gap(machine))
             case .advertisingAnswered(let status): connectionRefused(status)
             case .advertisingStarted(let manager, let times, let error):
-                for _ in 0..<times { managers[manager]?.peripheral?.advertisingStarted(error: error) }
+                for _ in 0..<times { announce(.advertisingStarted(error), to: manager) }
             }
         }
     }

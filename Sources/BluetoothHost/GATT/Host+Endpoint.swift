@@ -10,7 +10,7 @@ import SecurityManager
 extension Host {
     /// Runs `body` on a link's endpoint, then everything that it wants.
     func withEndpoint<R>(_ link: Link, _ body: (inout GATTEndpoint, inout [GATTOutput]) -> R) -> R {
-        // An output's delegate may reach for an endpoint in turn: each call under way has a list of its own.
+        // An output may reach for an endpoint in turn: each call under way has a list of its own.
         var outputs = spareEndpointOutputs.popLast() ?? []
         let result = body(&link.endpoint, &outputs)
         perform(outputs, on: link)
@@ -29,8 +29,8 @@ extension Host {
 
     private func mtuChanged(_ link: Link) {
         tell(.mtu(link.id, link.endpoint.bearer.mtu))
-        if link.role == .peripheral { for delegate in managers.peripherals { delegate.mtuChanged(link.info) } }
-        for delegate in clientDelegates(of: link) { delegate.mtuChanged(link.info) }
+        if link.role == .peripheral { announce(.mtuChanged(link.info)) }
+        announce(.mtuChanged(link.info), toClientsOf: link)
     }
 
     private func perform(_ outputs: [GATTOutput], on link: Link) {
@@ -44,9 +44,9 @@ extension Host {
             case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
                 signedWrite(link, handle, value, pdu, needsAuthentication)
             case .subscriptionChanged(let handle, let configuration):
-                peripheralDelegate(of: handle)?.subscriptionChanged(
-                    link.info, handle: handle, notify: configuration.contains(.notification),
-                    indicate: configuration.contains(.indication))
+                if let manager = publisher(of: handle) {
+                    announce(.subscriptionChanged(link.info, handle, configuration), to: manager)
+                }
             case .indicationEnded(let token, let confirmed): indicationEnded(link, token, confirmed)
             case .clientCompleted(let token, let result): clientCompleted(link, token, result)
             case .sign(let token, let message): sign(link, token, message)
@@ -65,10 +65,7 @@ extension Host {
         link.requests[id.rawValue] = .read
         let request = ServerReadRequest(
             id: ServerRequestID(link: link.id, number: id.rawValue), link: link.info, handle: handle, offset: offset)
-        guard let delegate = peripheralDelegate(of: handle) else {
-            return refuse(request.id, error: .unlikelyError)
-        }
-        delegate.readRequested(request)
+        tellings.append(.read(publisher(of: handle), request))
     }
 
     private func serverWrite(_ link: Link, _ id: GATTRequestID, _ writes: [AttributeWrite]) {
@@ -81,13 +78,8 @@ extension Host {
             id: id, link: link.info, path: path,
             writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
         // A write of several values is one app's to accept as a whole, or nobody's.
-        guard let first = writes.first, let delegate = peripheralDelegate(of: first.handle),
-            writes.allSatisfy({ peripheralDelegate(of: $0.handle) === delegate })
-        else {
-            if let id { refuse(id, error: .unlikelyError) }
-            return
-        }
-        delegate.writesRequested(request)
+        let publishers = Set(writes.map { publisher(of: $0.handle) })
+        tellings.append(.write(publishers.count == 1 ? publishers.first ?? nil : nil, request))
     }
 
     /// MAC first, in constant time, and then the counter: a forged write moves nothing, and ends the link that it came on.

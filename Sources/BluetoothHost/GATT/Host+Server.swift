@@ -72,9 +72,10 @@ extension Host {
         }
     }
 
-    func peripheralDelegate(of handle: AttributeHandle) -> (any PeripheralRoleDelegate)? {
+    /// Whose service a handle lies in, if somebody answers for it.
+    func publisher(of handle: AttributeHandle) -> ManagerID? {
         guard let entry = publishedServices.values.first(where: { $0.service.contains(handle) }) else { return nil }
-        return managers.slot(of: entry.owner)?.peripheral
+        return managers.peripheral(of: entry.owner)
     }
 }
 

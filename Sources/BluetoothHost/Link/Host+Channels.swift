@@ -142,22 +142,17 @@ extension Host {
             case .updateFinished: negotiate(link) { $0.l2capFinished(now: now) }
             case .opened(let number): opened(number, link)
             case .received(let number, let sdu):
-                let id = HostChannelID(link: link.id, number: number.rawValue)
-                if let delegate = link.channelOwners[number]?.delegate {
-                    delegate.received(sdu, on: id)
-                } else {
-                    closeChannel(id)
-                }
-            case .hasRoom(let number):
-                link.channelOwners[number]?.delegate?.channelHasRoom(
-                    HostChannelID(link: link.id, number: number.rawValue))
+                announce(.received(sdu), link.channelOwners[number], link, number)
+            case .hasRoom(let number): announce(.hasRoom, link.channelOwners[number], link, number)
             case .closed(let number, let reason):
                 let owner = link.channelOwners.removeValue(forKey: number)
-                owner?.delegate?.channelClosed(
-                    HostChannelID(link: link.id, number: number.rawValue),
-                    reason: ChannelEnd(reason, linkLost: linkLost))
+                announce(.closed(ChannelEnd(reason, linkLost: linkLost)), owner, link, number)
             }
         }
+    }
+
+    private func announce(_ news: ChannelNews, _ owner: ChannelOwner?, _ link: Link, _ number: ChannelNumber) {
+        tellings.append(.channel(HostChannelID(link: link.id, number: number.rawValue), news, owner))
     }
 
     /// A channel that this side asked for has its owner; one that the peer asked for gets the service's.
@@ -167,9 +162,8 @@ extension Host {
         if link.channelOwners[number] == nil, let service = publishedChannels[channel.spsm] {
             link.channelOwners[number] = ChannelOwner(manager: service.manager, delegate: service.delegate)
         }
-        guard let delegate = link.channelOwners[number]?.delegate else { return closeChannel(id) }
-        delegate.channelOpened(
-            ChannelInfo(id: id, psm: channel.spsm.rawValue, link: link.info, sduOctetsMaximum: channel.peerMTU))
+        let info = ChannelInfo(id: id, psm: channel.spsm.rawValue, link: link.info, sduOctetsMaximum: channel.peerMTU)
+        announce(.opened(info), link.channelOwners[number], link, number)
     }
 }
 

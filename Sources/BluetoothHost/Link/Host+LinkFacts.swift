@@ -104,8 +104,6 @@ extension Host {
     /// Asks the controller about a connected peer's link; `completed` comes exactly once with the token.
     package func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
         let token = makeToken()
-        asking += 1
-        defer { asking -= 1 }
         guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token

@@ -86,7 +86,7 @@ extension Host {
             tellConnected(link)
         case .peripheral:
             preferConfiguredConnection(link)
-            for delegate in managers.peripherals { delegate.centralConnected(link.info) }
+            announce(.centralConnected(link.info))
             serveWaiting(link)
         }
     }
@@ -126,7 +126,7 @@ extension Host {
         switch link.role {
         case .central: clientLinkClosed(link, reason)
         case .peripheral:
-            for delegate in managers.peripherals { delegate.centralDisconnected(link.info, reason: reason) }
+            announce(.centralDisconnected(link.info, reason))
             if link.isClient { clientLinkClosed(link, reason) }
         }
         announceRoom()
@@ -156,23 +156,6 @@ extension Host {
         guard let link = links[link], !link.isDisconnecting else { return }
         link.isEndedByApp = true
         disconnect(link, reason: .remoteUserTerminatedConnection)
-    }
-
-    /// Those central managers that are clients over this link.
-    func clientDelegates(of link: Link) -> [any CentralRoleDelegate] {
-        link.isClient ? centralDelegates(of: link.peer) : []
-    }
-
-    /// Those central managers that asked for this peer.
-    func centralDelegates(of peer: PeerIdentifier) -> [any CentralRoleDelegate] {
-        wanting(peer).compactMap { managers.slot(of: $0)?.central }
-    }
-
-    /// The same one by one, for what comes with every PDU.
-    func forEachCentralDelegate(of peer: PeerIdentifier, _ body: (any CentralRoleDelegate) -> Void) {
-        for owner in ledger.owners(of: .central) where ledger.wants(owner, peer) {
-            if let delegate = managers.slot(of: owner)?.central { body(delegate) }
-        }
     }
 
     /// Whoever has asked for a connection to this peer, and not taken it back.

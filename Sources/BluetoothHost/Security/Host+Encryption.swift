@@ -129,16 +129,21 @@ extension Host {
     private func securityChanged(_ link: Link, _ error: HostError?) {
         link.securityWait = nil
         tellSecurity(link, error)
+        tellings.append(.settleSecurity(link.id, error))
+    }
+
+    /// Apps have heard that a link is secure, or that it did not become so. What waited for it runs again, unless they pair
+    /// or ask the central in turn: what comes of that is known when it ends.
+    func settleSecurity(_ id: LinkID, _ error: HostError?) {
+        guard let link = links[id] else { return }
         if error != nil, isSecurityAwaited(on: link) { return }
         if error == .encryptionFailed(.pinOrKeyMissing), askForRenewal(link) { return }
         runAwaitingSecurity(link)
     }
 
     func tellSecurity(_ link: Link, _ error: HostError?) {
-        if link.role == .peripheral {
-            for delegate in managers.peripherals { delegate.securityChanged(link.info, error: error) }
-        }
-        for delegate in clientDelegates(of: link) { delegate.securityChanged(link.info, error: error) }
+        if link.role == .peripheral { announce(.securityChanged(link.info, error)) }
+        announce(.securityChanged(link.info, error), toClientsOf: link)
     }
 }
 

@@ -93,8 +93,7 @@ extension Host {
     /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
     /// only ever replaced by one of the same name.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
-        let delegate = managers[manager]?.central
-        guard let link = linkToPair(with: peer, telling: delegate) else { return }
+        guard let link = linkToPair(with: peer, telling: manager) else { return }
         let method: PairingMethod
         switch request {
         case .outOfBand(let data): method = .outOfBand(offered: nil, received: data)
@@ -103,11 +102,11 @@ extension Host {
         case .numericComparison: method = .numericComparison
         }
         guard pairingDoor.waits(claimant(link), at: now) == nil else {
-            delegate?.paired(peer, result: .failure(.pairing(.cancelled(.repeatedAttempts))))
+            announce(.paired(peer, .failure(.pairing(.cancelled(.repeatedAttempts)))), to: manager)
             return
         }
         guard let parameters = parameters(method, makeKeyPair(), credential: credential) else {
-            delegate?.paired(peer, result: .failure(.noResources))
+            announce(.paired(peer, .failure(.noResources)), to: manager)
             return
         }
         begin(link, parameters, isPinned: true)
@@ -115,13 +114,13 @@ extension Host {
 
     /// The link to a peer, if nobody pairs on it yet; else whoever asked is told why there is none. A pairing that is under
     /// way goes on, and whoever waits for it does.
-    func linkToPair(with peer: PeerIdentifier, telling delegate: (any CentralRoleDelegate)?) -> Link? {
+    func linkToPair(with peer: PeerIdentifier, telling manager: ManagerID) -> Link? {
         guard let link = centralLink(peer), !link.isDisconnecting else {
-            delegate?.paired(peer, result: .failure(.notConnected))
+            announce(.paired(peer, .failure(.notConnected)), to: manager)
             return nil
         }
         guard !link.pairing.isPairing else {
-            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
+            announce(.paired(peer, .failure(.pairing(.notPossibleNow))), to: manager)
             return nil
         }
         return link
@@ -204,14 +203,7 @@ extension Host {
         pairingDoor.handle(.succeeded(windowAttempt(on: link), claimant: claimant(link)), now: now)
         tell(.paired(link.id, bond.id))
         proved(link, bond)
-        if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .success(bond.id)) }
-        switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) { delegate.paired(link.peer, result: .success(bond.id)) }
-        case .peripheral:
-            for delegate in managers.peripherals { delegate.paired(link.info, result: .success(bond.id)) }
-            for delegate in clientDelegates(of: link) { delegate.paired(link.peer, result: .success(bond.id)) }
-        }
+        tellPaired(link, .success(bond.id))
         wishesChanged()
     }
 
@@ -220,22 +212,19 @@ extension Host {
         pairingDoor.handle(
             .failed(windowAttempt(on: link), claimant: claimant(link), counts: error.countsAsAttempt), now: now)
         link.securityWait = nil
-        if !link.isPairingPinned { pairingAgent?.pairingEnded(link.info, result: .failure(.pairing(error))) }
+        tellPaired(link, .failure(.pairing(error)))
+        if link.role == .peripheral { wishesChanged() }
+        tellings.append(.settleSecurity(link.id, .pairing(error)))
+    }
+
+    private func tellPaired(_ link: Link, _ result: Result<BondID, HostError>) {
+        if !link.isPairingPinned { announce(.pairingEnded(result), of: link) }
         switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) {
-                delegate.paired(link.peer, result: .failure(.pairing(error)))
-            }
+        case .central: announce(.paired(link.peer, result), toThoseWanting: link.peer)
         case .peripheral:
-            for delegate in managers.peripherals {
-                delegate.paired(link.info, result: .failure(.pairing(error)))
-            }
-            for delegate in clientDelegates(of: link) {
-                delegate.paired(link.peer, result: .failure(.pairing(error)))
-            }
-            wishesChanged()
+            announce(.paired(link.info, result))
+            announce(.paired(link.peer, result), toClientsOf: link)
         }
-        if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
     }
 
     func makePairingMachine(_ role: LinkRole, own: DeviceAddress, peer: DeviceAddress) -> PairingMachine {

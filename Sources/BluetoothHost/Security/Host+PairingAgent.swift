@@ -25,16 +25,15 @@ extension Host {
     /// Pairs with a connected peer by whatever both sides can do, under the host's ``PairingRules``. `received` is what the
     /// peer gave out of band.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, received: OutOfBandData? = nil) {
-        let delegate = managers[manager]?.central
-        guard let link = linkToPair(with: peer, telling: delegate) else { return }
+        guard let link = linkToPair(with: peer, telling: manager) else { return }
         // Whoever asks for this has given the bond up, where the rules let that be done.
         let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
         guard let parameters = negotiatedParameters(for: link, received: received, renewable: renewable) else {
-            delegate?.paired(peer, result: .failure(.pairing(.notPossibleNow)))
+            announce(.paired(peer, .failure(.pairing(.notPossibleNow))), to: manager)
             return
         }
         guard pairingDoor.waits(claimant(link), at: now) == nil else {
-            delegate?.paired(peer, result: .failure(.pairing(.cancelled(.repeatedAttempts))))
+            announce(.paired(peer, .failure(.pairing(.cancelled(.repeatedAttempts)))), to: manager)
             return
         }
         begin(link, parameters, isPinned: false)
@@ -92,49 +91,38 @@ extension Host {
     // MARK: Questions
 
     func requestConsent(_ link: Link, _ model: AssociationModel) {
-        guard let agent = pairingAgent else { return pairing(link, .consented(false)) }
-        agent.consentRequested(link.info, model: model)
+        guard pairingAgent != nil else { return pairing(link, .consented(false)) }
+        announce(.consentRequested(model), of: link)
     }
 
     /// What a window or a request pinned is the business of the app that asked; the rest is the agent's.
     func displayPasskey(_ link: Link, _ passkey: UInt32) {
-        guard link.isPairingPinned else {
-            pairingAgent?.displayPasskey(link.info, passkey: passkey)
-            return
-        }
+        guard link.isPairingPinned else { return announce(.displayPasskey(passkey), of: link) }
         switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) { delegate.displayPasskey(link.peer, passkey: passkey) }
-        case .peripheral:
-            for delegate in managers.peripherals { delegate.displayPasskey(link.info, passkey: passkey) }
+        case .central: announce(.displayPasskey(link.peer, passkey), toThoseWanting: link.peer)
+        case .peripheral: announce(.displayPasskey(link.info, passkey))
         }
     }
 
     func requestPasskey(_ link: Link) {
         guard link.isPairingPinned else {
-            guard let agent = pairingAgent else { return pairing(link, .cancel(.passkeyEntryFailed)) }
-            return agent.passkeyRequested(link.info)
+            guard pairingAgent != nil else { return pairing(link, .cancel(.passkeyEntryFailed)) }
+            return announce(.passkeyRequested, of: link)
         }
         switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) { delegate.passkeyRequested(link.peer) }
-        case .peripheral:
-            for delegate in managers.peripherals { delegate.passkeyRequested(link.info) }
+        case .central: announce(.passkeyRequested(link.peer), toThoseWanting: link.peer)
+        case .peripheral: announce(.passkeyRequested(link.info))
         }
     }
 
     func confirmNumeric(_ link: Link, _ value: UInt32) {
         guard link.isPairingPinned else {
-            guard let agent = pairingAgent else { return pairing(link, .numericCompared(equal: false)) }
-            return agent.numericComparisonRequested(link.info, value: value)
+            guard pairingAgent != nil else { return pairing(link, .numericCompared(equal: false)) }
+            return announce(.numericComparisonRequested(value), of: link)
         }
         switch link.role {
-        case .central:
-            for delegate in centralDelegates(of: link.peer) {
-                delegate.numericComparisonRequested(link.info, value: value)
-            }
-        case .peripheral:
-            for delegate in managers.peripherals { delegate.numericComparisonRequested(link.info, value: value) }
+        case .central: announce(.numericComparisonRequested(link.info, value), toThoseWanting: link.peer)
+        case .peripheral: announce(.numericComparisonRequested(link.info, value))
         }
     }
 }

@@ -106,10 +106,10 @@ extension Host {
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
     func askForRenewal(_ link: Link) -> Bool {
         guard link.role == .central, !link.awaitingSecurity.isEmpty, configuration.pairing.renewsBonds,
-            let pairingAgent, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
+            pairingAgent != nil, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
         else { return false }
         waitForSecurity(.consent, on: link)
-        pairingAgent.consentRequested(link.info, model: nil)
+        announce(.consentRequested(nil), of: link)
         return true
     }
 
@@ -139,11 +139,9 @@ extension Host {
         link.securityWait = nil
         guard !link.pairing.isPairing else { return }
         if what == .central { tellSecurity(link, .pairing(.timedOut)) }
-        if !isSecurityAwaited(on: link) { runAwaitingSecurity(link) }
+        tellings.append(.settleSecurity(link.id, .pairing(.timedOut)))
     }
 
-    /// Whoever hears that the link did not become secure may pair, or ask the central, at once. What comes of that is known
-    /// when it ends.
     func isSecurityAwaited(on link: Link) -> Bool { link.pairing.isPairing || link.securityWait != nil }
 }
 

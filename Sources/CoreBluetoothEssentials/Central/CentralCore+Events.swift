@@ -74,7 +74,8 @@ extension CentralCore: CentralRoleDelegate {
         let keepsSubscriptions = subscriptions[peer] != nil
         tell { manager, delegate in
             let stale = peripheral.content.withLock { content in
-                content.state = .disconnected
+                // The app may have asked for another connection since it gave this one up.
+                if content.state != .connecting { content.state = .disconnected }
                 content.commands = CommandBudget()
                 return keepsSubscriptions ? [] : content.tree.notifying
             }

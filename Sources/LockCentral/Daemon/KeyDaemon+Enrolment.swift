@@ -49,7 +49,7 @@ extension KeyDaemon {
 
     /// Whether ``KeyMachine`` hears of it too.
     func passesOnEnd(of peer: PeerIdentifier, _ error: (any Error)?) -> Bool {
-        released == peer || feedEnrolment(.disconnected(peer, isLost: error != nil, register))
+        released.remove(peer) != nil || feedEnrolment(.disconnected(peer, isLost: error != nil, register))
     }
 
     /// One event of the enrolment, and everything that it wants done. Whether the event is ``KeyMachine``'s.
@@ -71,10 +71,8 @@ extension KeyDaemon {
         case .connect(let peer): connect(peer)
         case .disconnect(let peer): disconnect(peer)
         case .release(let peer):
-            // The end is told within this call.
-            released = peer
+            if let peripheral = peripherals[peer], peripheral.state != .disconnected { released.insert(peer) }
             disconnect(peer)
-            released = nil
         case .pair(let peer, let data, let credential):
             peripherals[peer]?.pair(.outOfBand(data), credential: credential)
         case .discover(let peer):

@@ -42,8 +42,8 @@ package final class KeyDaemon {
     var enrolment = KeyEnrolmentMachine()
     /// The operator who waits, and behind them the one whose code takes their place.
     var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
-    /// A link that the enrolment ends and does not want to hear of.
-    var released: PeerIdentifier?
+    /// Whose links the enrolment has ended and does not want to hear of: their ends are told in this iteration.
+    var released: Set<PeerIdentifier> = []
     private var asking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
 
