@@ -9,6 +9,7 @@ package struct ActQueue {
         /// One that must not leave later than it says.
         case dated(octets: Int, ACLPacket, until: Instant)
         case controllerFailed(ControllerFailure, ControllerRemedy)
+        case notice(HostNotice)
         case call(() -> Void)
     }
 
@@ -22,10 +23,10 @@ package struct ActQueue {
         entries.append(.packet(octets: packet.count))
     }
 
-    /// `write` appends one whole packet; nil says that it has appended none.
-    mutating func appendPacket(_ write: (inout ByteWriter) -> ACLPacket?) -> Bool {
+    /// The next ACL packet that the controller has a buffer for. False when there is none.
+    mutating func appendPacket(from controller: inout Controller, now: Instant) -> Bool {
         let start = octets.bytes.count
-        guard let packet = write(&octets) else { return false }
+        guard let packet = controller.writeNextPacket(now: now, into: &octets) else { return false }
         let count = octets.bytes.count - start
         if let until = packet.until {
             entries.append(.dated(octets: count, packet, until: until))
@@ -39,12 +40,15 @@ package struct ActQueue {
         entries.append(.controllerFailed(failure, remedy))
     }
 
+    mutating func append(_ notice: HostNotice) { entries.append(.notice(notice)) }
+
     mutating func append(call: @escaping () -> Void) { entries.append(.call(call)) }
 
     /// Ends early when `perform` throws. `clock` is read anew for each packet that must not leave later than it says; one
     /// that would goes to `late`.
     func forEach<E: Error>(
-        clock: () -> Instant, late: (ACLPacket) -> Void, _ perform: (borrowing Host.Act) throws(E) -> Void
+        clock: () -> Instant, late: (ACLPacket) -> Void, onNotice: ((HostNotice) -> Void)?,
+        _ perform: (borrowing Host.Act) throws(E) -> Void
     ) throws(E) {
         var start = 0
         for entry in entries {
@@ -60,6 +64,7 @@ package struct ActQueue {
                 }
                 start += count
             case .controllerFailed(let failure, let remedy): try perform(.controllerFailed(failure, remedy))
+            case .notice(let notice): try perform(.call { onNotice?(notice) })
             case .call(let call): try perform(.call(call))
             }
         }

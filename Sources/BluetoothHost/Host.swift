@@ -1,19 +1,19 @@
 import ATT
 import BluetoothCore
 import BluetoothCrypto
-import GATT
 import HCI
-import L2CAP
 import SecurityManager
 
 /// The stack's composition root, for one local identity on one controller.
 ///
 /// In: packets from the controller (``received(_:_:)``), the state of its transport, instants, and the calls of
-/// managers. Out: facts for ``store``, and acts (packets, callbacks, deadlines) that ``releaseActs(_:)`` lets go. It
-/// has no clock, randomness or I/O of its own, and is confined to its loop's thread.
+/// managers. Out: facts for its store, calls of the managers' delegates, and acts (packets, callbacks) that
+/// ``releaseActs(clock:_:)`` lets go. It has no clock, randomness or I/O of its own, and is confined to its loop's thread.
 ///
-/// An iteration of the loop is: ``beginIteration(now:)``, any number of inputs and API calls, a commit of ``store``
-/// and of everything that joined it, and only then ``releaseActs(_:)``.
+/// An iteration of the loop is: ``beginIteration(now:)``, any number of inputs and API calls, ``endIteration()``, a commit of the
+/// store and of everything that joined it, and only then ``releaseActs(clock:_:)``.
+///
+/// It decides nothing: ``HostCore`` does, and is left alone whenever somebody else's code runs.
 package final class Host {
     /// What is let go once the iteration is on disk.
     package enum Act: ~Escapable {
@@ -21,65 +21,25 @@ package final class Host {
         case packet(RawSpan)
         /// To be told to the operator; ``ControllerRemedy/reopen`` is for whoever has the transport to do.
         case controllerFailed(ControllerFailure, ControllerRemedy)
+        /// What was asked for by ``Host/afterCommit(_:)``, or something for ``Host/onNotice``.
         case call(() -> Void)
     }
 
-    package let configuration: HostConfiguration
-    package let identity: LocalIdentity
-    /// Which run of the machine ``now`` counts from.
-    let boot: BootID
-    package private(set) var now = Instant(nanoseconds: 0)
+    var core: HostCore
     /// Everything that commits together: this host's store first, then whoever joined.
     package private(set) var participants: [any CommitParticipant]
-
-    let store: any HostStore
-    var random: any RandomSource
-    var acts = ActQueue()
-    /// Empty, with the storage of the acts before these.
-    private var spareActs = ActQueue()
-
-    var state = HostState.unknown
-    var controller: Controller
-    var recovery = ControllerRecovery()
-    var gap: GAP
-
-    var links: [LinkID: Link] = [:]
-    /// In the order in which they were made.
-    var linksInOrder: [Link] = []
-    var linksByHandle: [ConnectionHandle: Link] = [:]
-    /// Handles of links that found no slot, until the controller has taken them back.
-    var rejectedLinks: [ConnectionHandle: LinkLifecycle] = [:]
-    var nextLinkNumber: UInt64 = 1
-
-    var server: GATTServer
-    var bondBook: BondBook
-    var peers: PeerDirectory
-    var ledger: RestorationLedger
-    var managers = ManagerTable()
-    var timers = TimerTable()
-    var pairingDoor = PairingDoor()
-    weak var pairingAgent: (any PairingAgent)?
-    var nextToken: UInt64 = 1
-    let makeKeyPair: () -> P256KeyPair
-    /// Published services by their declarations.
-    var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
-    var publishedChannels = PublishedChannels()
-    /// When the first limited discoverable mode ends.
-    var limitedDeadline: Instant?
-    /// What the next PDU is sent for, where its completion matters.
-    var sendPurpose: SendPurpose?
-    /// Later than this the next PDU must not leave.
-    var sendUntil: Instant?
-    /// What apps are to hear at the iteration's end.
-    var tellings: [Telling] = []
-    /// Empty lists whose storage is used again, since one is needed for every PDU.
-    var spareTellings: [Telling] = []
-    var spareEndpointOutputs: [[GATTOutput]] = []
-    var spareSendOutputs: [ACLSendOutput] = []
-    /// Things a controller did that it should not have.
-    package internal(set) var faults = 0
     /// Hears what an operator may want to see of links.
-    package var onNotice: ((HostNotice) -> Void)?
+    package var onNotice: ((HostNotice) -> Void)? {
+        didSet { core.tellsNotices = onNotice != nil }
+    }
+
+    private let store: any HostStore
+    private var timers = TimerTable()
+    private var delegates: [ManagerID: RoleDelegate] = [:]
+    private weak var pairingAgent: (any PairingAgent)?
+    /// Empty, with the storage of what was let go and told before.
+    private var spareActs = ActQueue()
+    private var spareTellings: [Telling] = []
 
     /// Reads nothing by itself: `snapshot` is what ``HostStore/load()`` gave. The first launch ever makes the identity
     /// here; it is durable with the first iteration, before a controller hears of it.
@@ -87,91 +47,38 @@ package final class Host {
         configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, store: any HostStore,
         random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
-        self.configuration = configuration
-        self.boot = boot
         self.store = store
-        self.random = random
-        self.makeKeyPair = makeKeyPair
         participants = [store]
-        if let known = snapshot.identity {
-            identity = known
-        } else {
-            identity = Self.makeIdentity(&self.random)
-            store.append(.localIdentity(identity))
-        }
-        server = GATTServer(
-            configuration: GATTServerConfiguration(
-                deviceName: configuration.deviceName, appearance: configuration.appearance),
-            records: snapshot.gattClients)
-        bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
-        peers = PeerDirectory(snapshot.peers)
-        ledger = RestorationLedger(snapshot.restorations)
-        controller = Controller()
-        gap = GAP(configuration, identity: identity)
-        for mutation in bondBook.discardUnfinished() { persist(mutation) }
-        restorePublishedServices()
-        noteLimitedDeadline()
+        core = HostCore(configuration, boot: boot, snapshot: snapshot, random: random, makeKeyPair: makeKeyPair)
+        handOverFacts()
     }
 
-    /// A static random address and an IRK.
-    ///
-    /// Core 5.4, Vol 6, Part B, 1.3.2.1 (Static device address)
-    private static func makeIdentity(_ random: inout any RandomSource) -> LocalIdentity {
-        while true {
-            let bits = random.uint64() & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000
-            // All ones and all zeros in the random part are not allowed.
-            guard bits & 0x3FFF_FFFF_FFFF != 0, bits & 0x3FFF_FFFF_FFFF != 0x3FFF_FFFF_FFFF,
-                let address = IdentityAddress(DeviceAddress(kind: .random, bits: bits))
-            else { continue }
-            var irk = random.octets(16)
-            return LocalIdentity(address: address, irk: Secret(wiping: &irk))
-        }
-    }
-}
-
-/// What an operator chooses of a host.
-package struct HostConfiguration: Sendable {
-    package var deviceName: String
-    /// Of the GAP service; 0 says nothing. Assigned Numbers, 2.6 (Appearance Values)
-    package var appearance: UInt16 = 0
-    /// The largest ATT_MTU, 23–517.
-    package var mtu: Int
-    /// Links held at once, in both roles together.
-    package var linksMaximum: Int
-    /// Advertising interval in units of 0.625 ms.
-    package var advertisingInterval: UInt16
-    /// Connection interval in units of 1.25 ms, and supervision timeout in units of 10 ms, as central.
-    package var connectionInterval: UInt16
-    package var supervisionTimeout: UInt16
-    /// What becomes of pairings that no window and no request pins to a method.
-    package var pairing: PairingRules
-    /// What this side asks of its centrals, a while after they have connected; nil for nothing.
-    package var preferredConnection: PreferredConnection?
-    /// Whether this side is on the air under resolvable private addresses, and for how long under each.
-    package var privacy = true
-    package var privateAddressLifeMilliseconds = PrivateAddress.lifeMilliseconds
-
-    package init(
-        deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
-        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,
-        preferredConnection: PreferredConnection? = nil
-    ) {
-        self.deviceName = deviceName
-        self.mtu = mtu
-        self.linksMaximum = linksMaximum
-        self.advertisingInterval = advertisingInterval
-        self.connectionInterval = connectionInterval
-        self.supervisionTimeout = supervisionTimeout
-        self.pairing = pairing
-        self.preferredConnection = preferredConnection
-    }
+    package var configuration: HostConfiguration { core.configuration }
+    package var identity: LocalIdentity { core.identity }
+    package var now: Instant { core.now }
+    package var hostState: HostState { core.state }
+    /// Things a controller did that it should not have.
+    package var faults: Int { core.faults }
 }
 
 // MARK: The iteration
 
 extension Host {
     /// Every input of this iteration happens at `now`.
-    package func beginIteration(now: Instant) { self.now = now }
+    package func beginIteration(now: Instant) { core.now = now }
+
+    /// Tells the apps what this iteration has brought, brings the controller closer to what is wanted now, and hands the facts
+    /// of both to the store. Call it before the commit.
+    package func endIteration() {
+        tellApps()
+        core.settleGAP()
+        handOverFacts()
+    }
+
+    private func handOverFacts() {
+        for fact in core.facts { store.append(fact) }
+        core.facts.removeAll(keepingCapacity: true)
+    }
 
     /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until
     /// there is nothing. What is left when `perform` throws is dropped. `clock` says what time it is at that very moment,
@@ -180,62 +87,145 @@ extension Host {
         clock: () -> Instant, _ perform: (borrowing Act) throws(E) -> Void
     ) throws(E) {
         var due = ActQueue()
-        swap(&due, &acts)
-        swap(&acts, &spareActs)
+        swap(&due, &core.acts)
+        swap(&core.acts, &spareActs)
         defer {
             due.removeAll()
             swap(&due, &spareActs)
         }
-        try due.forEach(clock: clock, late: { tooLate($0) }, perform)
-    }
-
-    /// Tells the apps what this iteration has brought, and GAP what it has changed. Call it before the commit.
-    package func endIteration() {
-        tellApps()
-        settleGAP()
+        try due.forEach(clock: clock, late: { core.tooLate($0) }, onNotice: onNotice, perform)
     }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
-    package var hasWork: Bool { !acts.isEmpty || !tellings.isEmpty || gap.isUnsettled || hasFacts }
+    package var hasWork: Bool {
+        !core.acts.isEmpty || !core.tellings.isEmpty || core.gap.isUnsettled || hasFacts
+    }
 
     /// Whether anything waits for a commit.
-    package var hasFacts: Bool { participants.contains { $0.hasPending } }
+    package var hasFacts: Bool { !core.facts.isEmpty || participants.contains { $0.hasPending } }
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
-    package func afterCommit(_ act: @escaping () -> Void) { acts.append(call: act) }
+    package func afterCommit(_ act: @escaping () -> Void) { core.acts.append(call: act) }
 
     /// A store that shares this loop's transaction.
     package func join(_ participant: any CommitParticipant) { participants.append(participant) }
 
-    func persist(_ mutation: HostMutation) {
-        #if LATCH_PLANTS
-        if Plant.active == .subscription, case .gatt(.clientCharacteristicConfiguration) = mutation { return }
-        #endif
-        store.append(mutation)
+    /// After a commit that failed. Nothing that waited for it leaves, and managers hear that there is no adapter any more;
+    /// only calls may be released from now on.
+    package func abandon() {
+        // What is dropped may be the last that holds an app, whose end calls this host.
+        var dropped = ActQueue()
+        swap(&dropped, &core.acts)
+        core.abandon()
+        tellApps()
+    }
+}
+
+// MARK: Managers and timers
+
+/// Whoever stands behind a manager; not retained.
+private struct RoleDelegate {
+    weak var central: (any CentralRoleDelegate)?
+    weak var peripheral: (any PeripheralRoleDelegate)?
+}
+
+extension Host {
+    /// The record is what was kept under the identifier; pending connections, scan, advertising and the published tree in
+    /// it are already running again by themselves. nil without identifier, and when nothing was kept under it.
+    package func registerCentral(
+        restoreIdentifier: String?, delegate: any CentralRoleDelegate
+    ) -> (ManagerID, RestorationRecord?) {
+        let (id, record) = core.register(.central, restoreIdentifier: restoreIdentifier)
+        delegates[id] = RoleDelegate(central: delegate)
+        return (id, record)
     }
 
-    func persist(_ facts: [HostMutation]) {
-        for fact in facts { store.append(fact) }
+    package func registerPeripheral(
+        restoreIdentifier: String?, delegate: any PeripheralRoleDelegate
+    ) -> (ManagerID, RestorationRecord?) {
+        let (id, record) = core.register(.peripheral, restoreIdentifier: restoreIdentifier)
+        delegates[id] = RoleDelegate(peripheral: delegate)
+        return (id, record)
     }
 
-    /// Changes the ledger, and hands its facts to the store.
-    func withLedger<R>(_ body: (inout RestorationLedger, inout [HostMutation]) -> R) -> R {
-        var facts: [HostMutation] = []
-        let result = body(&ledger, &facts)
-        persist(facts)
-        return result
+    /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
+    package func unregister(_ manager: ManagerID) {
+        delegates[manager] = nil
+        core.unregister(manager)
     }
 
-    /// The same for the directory of peers.
-    func withPeers<R>(_ body: (inout PeerDirectory, inout [HostMutation]) -> R) -> R {
-        var facts: [HostMutation] = []
-        let result = body(&peers, &facts)
-        persist(facts)
-        return result
+    /// Who asks the user, or nil for nobody: then only what needs no user is possible, and wants no consent.
+    package func setPairingAgent(_ agent: (any PairingAgent)?) {
+        pairingAgent = agent
+        core.agent = agent?.ioCapability
     }
 
-    func makeToken() -> OperationToken {
-        defer { nextToken += 1 }
-        return OperationToken(rawValue: nextToken)
+    package func makeTimer() -> TimerToken { timers.makeToken() }
+
+    /// Fires once, inline on the loop; replaces what the token was set to, and nil cancels.
+    package func setTimer(_ token: TimerToken, at instant: Instant?, _ fire: @escaping (Instant) -> Void) {
+        timers.set(token, at: instant, fire)
+    }
+
+    /// When ``timerFired()`` wants to be called.
+    package var deadline: Instant? { Instant.earliest(timers.deadline, core.deadline) }
+
+    /// Everything that is due at this iteration's instant: the apps' timers first.
+    package func timerFired() {
+        for fire in timers.takeDue(now) { fire(now) }
+        core.timerFired()
+    }
+}
+
+// MARK: What apps hear
+
+extension Host {
+    /// Until nothing is left to hear: apps that hear of something may ask for more.
+    private func tellApps() {
+        while !core.tellings.isEmpty {
+            var due: [Telling] = []
+            swap(&due, &core.tellings)
+            swap(&core.tellings, &spareTellings)
+            for telling in due { tell(telling) }
+            due.removeAll(keepingCapacity: true)
+            swap(&due, &spareTellings)
+        }
+    }
+
+    private func tell(_ telling: Telling) {
+        switch telling {
+        case .central(let manager, let news): if let delegate = delegates[manager]?.central { news.tell(delegate) }
+        case .peripheral(let manager, let news):
+            if let delegate = delegates[manager]?.peripheral { news.tell(delegate) }
+        case .read(let manager, let request):
+            guard let delegate = manager.flatMap({ delegates[$0]?.peripheral }) else {
+                return refuse(request.id, error: .unlikelyError)
+            }
+            delegate.readRequested(request)
+        case .write(let manager, let request):
+            guard let delegate = manager.flatMap({ delegates[$0]?.peripheral }) else {
+                if let id = request.id { refuse(id, error: .unlikelyError) }
+                return
+            }
+            delegate.writesRequested(request)
+        case .agent(let news, let link):
+            if let pairingAgent {
+                news.tell(pairingAgent, link)
+            } else if news.isQuestion {
+                answerPairing(link.link, .refusal)
+            }
+        case .channel(let channel, let news, let owner): tell(news, of: channel, to: owner?.delegate)
+        case .settleSecurity(let link, let error): core.settleSecurity(link, error)
+        }
+    }
+
+    /// Nobody is there to take what comes on the channel: it closes.
+    private func tell(_ news: ChannelNews, of channel: HostChannelID, to delegate: (any ChannelDelegate)?) {
+        switch news {
+        case .opened(let info): delegate?.channelOpened(info) ?? closeChannel(channel)
+        case .received(let sdu): delegate?.received(sdu, on: channel) ?? closeChannel(channel)
+        case .hasRoom: delegate?.channelHasRoom(channel)
+        case .closed(let reason): delegate?.channelClosed(channel, reason: reason)
+        }
     }
 }

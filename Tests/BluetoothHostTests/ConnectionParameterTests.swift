@@ -124,7 +124,7 @@ struct ConnectionParameterTests {
         let updates = scene.key.sent.dropFirst(before).filter(Node.isConnectionUpdate)
         #expect(updates.count == 1 && updates.first?[6...13] == [160, 0, 64, 1, 3, 0, 88, 2])
         let link = try #require(scene.peripheral?.links.first?.link)
-        let facts = try #require(scene.lock.host?.links[link]).info.facts
+        let facts = try #require(scene.lock.host?.core.links[link]).info.facts
         #expect((160...320).contains(facts.parameters.connectionInterval), "its controller told this host")
         #expect(facts.parameters.peripheralLatency == 3 && facts.parameters.supervisionTimeout == 600)
         for _ in 0..<50 { scene.lock.call { $0.preferConnection(Self.preferred, on: link) } }

@@ -46,7 +46,7 @@ struct CrowdTests {
     func everybody(generation: ControllerGeneration) throws {
         let (world, node, app, _) = try wishes(generation) { _, peers in peers.forEach { $0.advertise() } }
         #expect(world.run(forMilliseconds: 60_000) { app.connections == Self.crowd })
-        #expect(node.host?.links.count == Self.crowd)
+        #expect(node.host?.core.links.count == Self.crowd)
         #expect(app.disconnections == 0)
     }
 
@@ -86,7 +86,7 @@ struct CrowdTests {
             #expect(world.run(forMilliseconds: 5_000) { key.connections == number + 1 })
             #expect(peers[half + number].connect(to: own))
         }
-        #expect(world.run(forMilliseconds: 2_000) { node.host?.links.count == Self.crowd })
+        #expect(world.run(forMilliseconds: 2_000) { node.host?.core.links.count == Self.crowd })
         #expect(lock.links.count == half)
         // ATT_READ_BY_TYPE_REQ for the device's name, on each link to us.
         for peer in peers[half..<Self.crowd] {
@@ -95,7 +95,7 @@ struct CrowdTests {
         }
         peers[Self.crowd].connect(to: own)
         world.run(forMilliseconds: 1_000) { peers[Self.crowd].reason != nil }
-        #expect(node.host?.links.count == Self.crowd)
+        #expect(node.host?.core.links.count == Self.crowd)
         #expect(lock.links.count == half)
     }
 }

@@ -78,9 +78,9 @@ struct LinkFactsTests {
         let door = try #require(scene.door)
         scene.key.withholds = { $0.count > 1 && ($0[1] == 0x05 || ($0[1] == 0x0F && $0[5] == 0x06)) }
         scene.key.call { $0.cancelConnection(app.manager, door) }
-        #expect(scene.key.host?.links.count == 1)
+        #expect(scene.key.host?.core.links.count == 1)
         scene.key.inject([[4, 0x0F, 4, 0x02, 1, 0x06, 0x04]])
-        #expect(scene.key.host?.links.count == 0)
+        #expect(scene.key.host?.core.links.count == 0)
     }
 
     @Test("A link that does not end in its time is the controller's fault, and holds its slot no longer")
@@ -95,7 +95,7 @@ struct LinkFactsTests {
         #expect(app.states.count == states)
         scene.world.run(forMilliseconds: 3_000)
         #expect(Array(app.states.dropFirst(states)) == [.resetting, .poweredOn])
-        #expect(scene.key.host?.links.count == 0)
+        #expect(scene.key.host?.core.links.count == 0)
     }
 
     @Test("A handle that is given away twice is the newer link, and the older one ended")
@@ -128,7 +128,7 @@ struct LinkFactsTests {
             [4, 0x3E, 4, 0x14, 0x33, 0, 1], [4, 0x05, 4, 0, 0x33, 0, 0x13], [2, 0x33, 0x20, 5, 0, 1, 0, 4, 0, 0x0A],
         ])
         #expect(try link(scene).facts == facts)
-        #expect(scene.key.host?.links.count == 1)
+        #expect(scene.key.host?.core.links.count == 1)
         #expect(scene.key.sent.count == sent)
     }
 

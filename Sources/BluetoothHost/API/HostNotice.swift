@@ -25,17 +25,3 @@ package enum HostNotice: Equatable, Sendable {
     /// The controller did what it should not have, so many times since the process began.
     case controllerFault(total: Int)
 }
-
-extension Host {
-    func tell(_ notice: @autoclosure () -> HostNotice) {
-        guard let onNotice else { return }
-        let notice = notice()
-        afterCommit { onNotice(notice) }
-    }
-
-    /// A fault of the controller that nothing has to be done about.
-    func noteFault() {
-        faults += 1
-        tell(.controllerFault(total: faults))
-    }
-}

@@ -3,10 +3,8 @@ import GATT
 
 // MARK: A peer's tree, as it was discovered
 
-extension Host {
-    /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
-    /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
-    package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
+extension HostCore {
+    mutating func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
         let link = clientLink(peer)
         if let link, link.isImpostorPossible { return }
         withPeers { directory, facts in
@@ -19,18 +17,18 @@ extension Host {
         if let link { claimFeatures(link, of: database) }
     }
 
-    package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? {
+    func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? {
         guard let encoded = peers[peer]?.remoteDatabase else { return nil }
         return try? RemoteDatabase(exactly: encoded)
     }
 
     /// A bonded peer has proved itself: is the tree still the one that was kept?
-    func checkDatabaseHash(_ link: Link) {
+    mutating func checkDatabaseHash(_ link: Link) {
         guard link.isClient, peers[link.peer]?.databaseHash != nil else { return }
         start(.readByUUID(.databaseHash), .readDatabaseHash, makeToken(), on: link)
     }
 
-    func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
+    mutating func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
         guard case .success(.values(let values)) = result, let hash = values.first?.value,
             hash != peers[link.peer]?.databaseHash
         else { return }
@@ -38,7 +36,7 @@ extension Host {
     }
 
     /// The peer's tree is not the one that was kept. Only the peer itself can say so of a bonded one.
-    func treeIsVoid(_ link: Link) {
+    mutating func treeIsVoid(_ link: Link) {
         guard link.isClient, !link.isImpostorPossible else { return }
         withPeers { directory, facts in
             directory.update(link.peer, &facts) {
@@ -54,7 +52,7 @@ extension Host {
     /// under our handles; it remembers that for a bonded client, and for any other as long as the link lasts.
     ///
     /// Core 5.4, Vol 3, Part G, 7.2 (Client Supported Features); 2.5.2.1 (Robust Caching)
-    private func claimFeatures(_ link: Link, of database: RemoteDatabase) {
+    private mutating func claimFeatures(_ link: Link, of database: RemoteDatabase) {
         guard let characteristic = database.gattServiceCharacteristic(.clientSupportedFeatures),
             characteristic.properties.contains(.write)
         else { return }

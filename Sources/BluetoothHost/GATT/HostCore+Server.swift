@@ -6,10 +6,8 @@ import SecurityManager
 
 // MARK: The published tree
 
-extension Host {
-    /// Publishes a service for a manager. The same definition in the same place as in an earlier life gets the handles
-    /// that it had then, so that nothing changes for bonded clients.
-    package func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
+extension HostCore {
+    mutating func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
         guard let owner = managers[manager]?.owner else { throw .unknownManager }
         if let standing = standingService(service, of: owner) { return standing }
         let published: PublishedService
@@ -25,25 +23,24 @@ extension Host {
         return published
     }
 
-    package func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
+    mutating func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
         guard let owner = managers[manager]?.owner, let entry = publishedServices[declaration], entry.owner == owner
         else { return }
         unpublish(entry.service, owner)
     }
 
-    package func unpublishAll(_ manager: ManagerID) {
+    mutating func unpublishAll(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         for entry in publishedServices.values where entry.owner == owner { unpublish(entry.service, owner) }
     }
 
-    /// What a manager has published, restored services among it, in the order of handles.
-    package func publishedServices(of manager: ManagerID) -> [PublishedService] {
+    func publishedServices(of manager: ManagerID) -> [PublishedService] {
         guard let owner = managers[manager]?.owner else { return [] }
         return publishedServices.values.filter { $0.owner == owner }.map(\.service)
             .sorted { $0.declaration < $1.declaration }
     }
 
-    func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
+    mutating func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
         publishedServices[service.declaration] = nil
         if let mutation = server.remove(serviceAt: service.declaration) { persist(.gatt(mutation)) }
         withLedger { $0.unpublish(owner, service.declaration, &$1) }
@@ -55,7 +52,7 @@ extension Host {
         publishedServices.values.first { $0.owner == owner && $0.service.definition == service }?.service
     }
 
-    func restorePublishedServices() {
+    mutating func restorePublishedServices() {
         for owner in ledger.owners(of: .peripheral) {
             for record in ledger.record(owner).services.sorted(by: { $0.handle < $1.handle }) {
                 guard let definition = try? ServiceDefinition(exactly: record.encoded),
@@ -66,16 +63,16 @@ extension Host {
         }
     }
 
-    private func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
+    private mutating func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
         for link in links.values {
-            withEndpoint(link) { $0.databaseChanged(range, now: now, server: server, outputs: &$1) }
+            withEndpoint(link) { $0.databaseChanged(range, now: $2, server: $1, outputs: &$3) }
         }
     }
 
     /// Whose service a handle lies in, if somebody answers for it.
     func publisher(of handle: AttributeHandle) -> ManagerID? {
         guard let entry = publishedServices.values.first(where: { $0.service.contains(handle) }) else { return nil }
-        return managers.peripheral(of: entry.owner)
+        return managers.manager(of: entry.owner)
     }
 }
 
@@ -92,11 +89,8 @@ extension PublishedService {
 
 // MARK: Updates
 
-extension Host {
-    /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
-    /// subscribers that are away, or have not proved themselves yet, get the value when they have; for each, the newest
-    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come.
-    package func updateValue(
+extension HostCore {
+    mutating func updateValue(
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
@@ -146,9 +140,11 @@ extension Host {
     }
 
     /// As the client wants it on this link; `token` comes back when an indication has ended.
-    private func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64) -> GATTSendOutcome {
+    private mutating func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64)
+        -> GATTSendOutcome
+    {
         let wanted = link.endpoint.subscription(to: handle, server: server)
-        return withEndpoint(link) { endpoint, outputs in
+        return withEndpoint(link) { endpoint, server, now, outputs in
             if wanted.contains(.notification) {
                 return endpoint.notify(handle, value, security: link.security, server: server, outputs: &outputs)
             }
@@ -159,7 +155,9 @@ extension Host {
     }
 
     /// Queues a value for every bonded subscriber; says for whom.
-    private func keep(_ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8]) -> Set<BondID> {
+    private mutating func keep(_ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8]) -> Set<
+        BondID
+    > {
         guard let configuration = configurationHandle(of: handle) else { return [] }
         var kept: Set<BondID> = []
         for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
@@ -177,7 +175,7 @@ extension Host {
 
     /// What waits for a bonded central that has proved itself goes out, oldest first and no more than the link has room
     /// for. An update leaves the queue when the controller has sent it, or when the peer has confirmed it.
-    func deliverQueuedUpdates(to link: Link) {
+    mutating func deliverQueuedUpdates(to link: Link) {
         guard link.isProven, let bond = link.bond else { return }
         link.hasWaitingUpdates = false
         for owner in ledger.owners(of: .peripheral) {
@@ -192,7 +190,7 @@ extension Host {
     }
 
     /// False when there is no room on the link now.
-    private func deliver(_ waiting: QueuedUpdate, of owner: RestorationLedger.Owner, to link: Link) -> Bool {
+    private mutating func deliver(_ waiting: QueuedUpdate, of owner: RestorationLedger.Owner, to link: Link) -> Bool {
         let token = makeToken().rawValue
         link.updatesUnderWay.insert(waiting.sequence)
         if waiting.isIndication {
@@ -210,7 +208,7 @@ extension Host {
         return outcome != .queueFull
     }
 
-    func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
+    mutating func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
         defer { announceRoom() }
         guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token) else { return }
         link.updatesUnderWay.remove(sequence)
@@ -228,8 +226,7 @@ extension Host {
         return nil
     }
 
-    /// Centrals that subscribed to a characteristic, bonded ones that are away among them.
-    package func subscribers(of handle: AttributeHandle) -> [Subscriber] {
+    func subscribers(of handle: AttributeHandle) -> [Subscriber] {
         var present: Set<BondID> = []
         var subscribers: [Subscriber] = []
         for link in linksInOrder where !link.endpoint.subscription(to: handle, server: server).isEmpty {

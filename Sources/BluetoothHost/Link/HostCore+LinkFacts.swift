@@ -3,12 +3,12 @@ import HCI
 
 // MARK: What is learned of a link below L2CAP
 
-extension Host {
-    func learned(_ event: HCILEConnectionUpdateComplete) {
+extension HostCore {
+    mutating func learned(_ event: HCILEConnectionUpdateComplete) {
         guard let link = openLink(at: event.handle) else { return }
         if event.status == .success { link.facts.parameters = event.parameters }
         connectionUpdateEnded(link)
-        negotiate(link) { $0.linkLayerCompleted(event.status, now: now) }
+        negotiate(link) { $0.linkLayerCompleted(event.status, now: $1) }
     }
 
     func learned(_ event: HCILEDataLengthChange) {
@@ -21,7 +21,7 @@ extension Host {
         openLink(at: event.handle)?.facts.channelSelection = event.algorithm
     }
 
-    func learned(_ event: HCILEPHYUpdateComplete) {
+    mutating func learned(_ event: HCILEPHYUpdateComplete) {
         guard let link = openLink(at: event.handle) else { return }
         if event.status == .success {
             link.facts.txPHY = event.txPHY
@@ -30,13 +30,13 @@ extension Host {
         inquiryEnded(link, .phy)
     }
 
-    func learned(_ event: HCILEReadRemoteFeaturesComplete) {
+    mutating func learned(_ event: HCILEReadRemoteFeaturesComplete) {
         guard let link = openLink(at: event.handle) else { return }
         if event.status == .success { link.facts.features = event.features }
         inquiryEnded(link, .features)
     }
 
-    func learned(_ event: HCIReadRemoteVersionInformationComplete) {
+    mutating func learned(_ event: HCIReadRemoteVersionInformationComplete) {
         guard let link = openLink(at: event.handle) else { return }
         if event.status == .success {
             link.facts.version = LinkFacts.Version(
@@ -48,9 +48,9 @@ extension Host {
 
 // MARK: What is asked of the peer's link layer
 
-extension Host {
+extension HostCore {
     /// The link has done what it was made for, as far as that can be told.
-    func inquire(_ link: Link) {
+    mutating func inquire(_ link: Link) {
         // One procedure of the link layer at a time.
         if link.isUpdatingConnection {
             link.inquiry?.postpone(now: now)
@@ -60,17 +60,17 @@ extension Host {
         if let step = link.inquiry?.begin(controller.facts, link.facts) { ask(step, of: link) }
     }
 
-    func inquiryAnswered(_ link: Link, _ step: LinkInquiry.Step, _ status: HCIErrorCode) {
+    mutating func inquiryAnswered(_ link: Link, _ step: LinkInquiry.Step, _ status: HCIErrorCode) {
         // Of the data length there is an event only if it changes.
         if status != .success || step == .dataLength { inquiryEnded(link, step) }
     }
 
-    private func inquiryEnded(_ link: Link, _ step: LinkInquiry.Step) {
+    private mutating func inquiryEnded(_ link: Link, _ step: LinkInquiry.Step) {
         guard let next = link.inquiry?.ended(step, controller.facts, link.facts) else { return }
         ask(next, of: link)
     }
 
-    private func ask(_ step: LinkInquiry.Step, of link: Link) {
+    private mutating func ask(_ step: LinkInquiry.Step, of link: Link) {
         guard !link.isDisconnecting else { return }
         let command: any HCICommand =
             switch step {
@@ -97,12 +97,11 @@ extension LinkReading {
     }
 }
 
-extension Host {
+extension HostCore {
     /// How many may wait for one reading of one link.
     static let readingWaitingMaximum = 64
 
-    /// Asks the controller about a connected peer's link; `completed` comes exactly once with the token.
-    package func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
+    mutating func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
         let token = makeToken()
         guard let link = clientLink(peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
@@ -112,7 +111,7 @@ extension Host {
         return token
     }
 
-    private func ask(_ reading: LinkReading, of link: Link, _ manager: ManagerID, _ token: OperationToken) {
+    private mutating func ask(_ reading: LinkReading, of link: Link, _ manager: ManagerID, _ token: OperationToken) {
         let waiting = link.readingsWaiting[reading, default: []].count
         guard controller.facts.supports(reading.command) else {
             return finish(manager, token, link.peer, .failure(.unsupportedByController))
@@ -130,7 +129,7 @@ extension Host {
         submit(command, for: .link(link.id, .reading(reading)))
     }
 
-    func read(_ reading: LinkReading, _ completion: HCICommandCompletion, _ link: Link) {
+    mutating func read(_ reading: LinkReading, _ completion: HCICommandCompletion, _ link: Link) {
         let result: Result<OperationValue, HostError>
         do throws(HCICommandFailure) {
             switch reading {
@@ -146,7 +145,7 @@ extension Host {
         finish(reading, of: link, result)
     }
 
-    func finish(_ reading: LinkReading, of link: Link, _ result: Result<OperationValue, HostError>) {
+    mutating func finish(_ reading: LinkReading, of link: Link, _ result: Result<OperationValue, HostError>) {
         let waiting = link.readingsWaiting.removeValue(forKey: reading) ?? []
         for (manager, token) in waiting { finish(manager, token, link.peer, result) }
     }

@@ -6,11 +6,8 @@ import SecurityManager
 
 // MARK: Encryption
 
-extension Host {
-    /// Encrypts a link to a bonded peer with the key that both kept, or asks the peer to on a link that it made;
-    /// `securityChanged` follows, with an error when the peer does not answer in the time that a pairing may take. A link
-    /// that is encrypted already stays as it is, and nothing follows.
-    package func encrypt(_ peer: PeerIdentifier) {
+extension HostCore {
+    mutating func encrypt(_ peer: PeerIdentifier) {
         guard let link = clientLink(peer) else { return }
         switch link.role {
         case .central:
@@ -22,7 +19,7 @@ extension Host {
         }
     }
 
-    func encrypt(_ link: Link) {
+    mutating func encrypt(_ link: Link) {
         // A pairing encrypts by itself, with its own key; the old one in between would end it.
         guard link.role == .central, !link.security.encrypted, link.encryptingWith == nil, !link.pairing.isPairing
         else { return }
@@ -38,9 +35,9 @@ extension Host {
     /// With the key of the pairing that is under way: EDIV and Rand are 0 for LE Secure Connections.
     ///
     /// Core 5.4, Vol 3, Part H, 2.4.4.1 (Encryption setup using LTK)
-    func startEncryption(_ link: Link, _ ltk: Secret) { submitEncryption(link, ltk, rand: 0, ediv: 0) }
+    mutating func startEncryption(_ link: Link, _ ltk: Secret) { submitEncryption(link, ltk, rand: 0, ediv: 0) }
 
-    private func submitEncryption(_ link: Link, _ ltk: Secret, rand: UInt64, ediv: UInt16) {
+    private mutating func submitEncryption(_ link: Link, _ ltk: Secret, rand: UInt64, ediv: UInt16) {
         let command = HCILEEnableEncryption(
             handle: link.handle, randomNumber: rand, encryptedDiversifier: ediv, longTermKey: HCIKey(ltk))
         submit(command, for: .link(link.id, .enableEncryption))
@@ -49,7 +46,7 @@ extension Host {
     /// As peripheral: the peer encrypts, and its controller has asked ours, which asks for the key.
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.65.5 (LE Long Term Key Request event)
-    func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
+    mutating func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
         link.encryptingWith = nil
         if let ltk = link.pairing.longTermKey, event.randomNumber == 0, event.encryptedDiversifier == 0 {
             tell(.keyRequested(link.id, isKnown: true))
@@ -66,13 +63,13 @@ extension Host {
         replyLongTermKey(link, bond.ltk)
     }
 
-    private func replyLongTermKey(_ link: Link, _ ltk: Secret) {
+    private mutating func replyLongTermKey(_ link: Link, _ ltk: Secret) {
         submit(
             HCILELongTermKeyRequestReply(handle: link.handle, longTermKey: HCIKey(ltk)),
             for: .link(link.id, .longTermKeyReply))
     }
 
-    func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
+    mutating func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
         let key = link.encryptingWith
         link.encryptingWith = nil
         tell(.encryption(link.id, status, isPairing: key == nil && link.pairing.isPairing))
@@ -108,7 +105,7 @@ extension Host {
     }
 
     /// The link is encrypted with a bond's key: the peer is who it says.
-    func proved(_ link: Link, _ bond: Bond) {
+    mutating func proved(_ link: Link, _ bond: Bond) {
         link.bond = bond.id
         link.isProven = true
         if link.role == .central, let identity = link.identity {
@@ -126,7 +123,7 @@ extension Host {
         lengthen(link)
     }
 
-    private func securityChanged(_ link: Link, _ error: HostError?) {
+    private mutating func securityChanged(_ link: Link, _ error: HostError?) {
         link.securityWait = nil
         tellSecurity(link, error)
         tellings.append(.settleSecurity(link.id, error))
@@ -134,14 +131,14 @@ extension Host {
 
     /// Apps have heard that a link is secure, or that it did not become so. What waited for it runs again, unless they pair
     /// or ask the central in turn: what comes of that is known when it ends.
-    func settleSecurity(_ id: LinkID, _ error: HostError?) {
+    mutating func settleSecurity(_ id: LinkID, _ error: HostError?) {
         guard let link = links[id] else { return }
         if error != nil, isSecurityAwaited(on: link) { return }
         if error == .encryptionFailed(.pinOrKeyMissing), askForRenewal(link) { return }
         runAwaitingSecurity(link)
     }
 
-    func tellSecurity(_ link: Link, _ error: HostError?) {
+    mutating func tellSecurity(_ link: Link, _ error: HostError?) {
         if link.role == .peripheral { announce(.securityChanged(link.info, error)) }
         announce(.securityChanged(link.info, error), toClientsOf: link)
     }

@@ -4,7 +4,7 @@ import SecurityManager
 
 // MARK: What happens to a connection handle
 
-extension Host {
+extension HostCore {
     /// The link at a handle, if events are its to hear.
     func openLink(at handle: ConnectionHandle) -> Link? {
         guard let link = link(at: handle), link.lifecycle.handle(.event, now: now) == [.deliver] else { return nil }
@@ -14,7 +14,7 @@ extension Host {
     /// Runs what happened to a handle through its lifecycle, and does what follows, but for making the link that it opens.
     /// `reason`: why it ended, or is to end.
     @discardableResult
-    func happened(
+    mutating func happened(
         _ input: LinkLifecycle.Input, at handle: ConnectionHandle, reason: HCIErrorCode = .unspecifiedError
     ) -> LinkLifecycle {
         let link = link(at: handle)
@@ -40,7 +40,7 @@ extension Host {
         return lifecycle
     }
 
-    func disconnectAnswered(_ status: HCIErrorCode, at handle: ConnectionHandle) {
+    mutating func disconnectAnswered(_ status: HCIErrorCode, at handle: ConnectionHandle) {
         switch status {
         case .success: break
         case .unknownConnectionIdentifier:
@@ -51,7 +51,7 @@ extension Host {
     }
 
     /// A link that should have ended by now, and has not, is the controller's fault: with it every link starts anew.
-    func endOverdueLinks() {
+    mutating func endOverdueLinks() {
         func isOverdue(_ lifecycle: LinkLifecycle) -> Bool { lifecycle.deadline.map { $0 <= now } ?? false }
         let overdue =
             linksInOrder.first { isOverdue($0.lifecycle) }?.handle
@@ -62,10 +62,10 @@ extension Host {
 
 // MARK: Links that stand still
 
-extension Host {
+extension HostCore {
     /// A peer that acknowledges nothing for ``ACLSendQueue/standstillMaximumMilliseconds`` loses its link, and with it the
     /// controller's buffers.
-    func dropStandingLinks() {
+    mutating func dropStandingLinks() {
         while let handle = controller.acl?.takeStandstill(now: now) {
             if let link = linksByHandle[handle] { drop(link.id) }
         }

@@ -6,29 +6,16 @@ import SecurityManager
 
 // MARK: Managers, state and timers
 
-extension Host {
-    package var hostState: HostState { state }
-
-    /// The record is what was kept under the identifier; pending connections, scan, advertising and the published tree in
-    /// it are already running again by themselves. nil without identifier, and when nothing was kept under it.
-    package func registerCentral(
-        restoreIdentifier: String?, delegate: any CentralRoleDelegate
+extension HostCore {
+    mutating func register(
+        _ role: RestoreKey.Role, restoreIdentifier: String?
     ) -> (ManagerID, RestorationRecord?) {
-        let (owner, restored) = ledger.register(role: .central, identifier: restoreIdentifier)
-        let id = managers.add(ManagerTable.Slot(owner: owner, central: delegate, peripheral: nil))
+        let (owner, restored) = ledger.register(role: role, identifier: restoreIdentifier)
+        let id = managers.add(ManagerTable.Slot(owner: owner, role: role))
         return (id, restored ? ledger.record(owner) : nil)
     }
 
-    package func registerPeripheral(
-        restoreIdentifier: String?, delegate: any PeripheralRoleDelegate
-    ) -> (ManagerID, RestorationRecord?) {
-        let (owner, restored) = ledger.register(role: .peripheral, identifier: restoreIdentifier)
-        let id = managers.add(ManagerTable.Slot(owner: owner, central: nil, peripheral: delegate))
-        return (id, restored ? ledger.record(owner) : nil)
-    }
-
-    /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
-    package func unregister(_ manager: ManagerID) {
+    mutating func unregister(_ manager: ManagerID) {
         guard let slot = managers.remove(manager) else { return }
         tellGAP(.advertisingWithdrawn(manager))
         releaseChannels(of: manager)
@@ -40,18 +27,9 @@ extension Host {
         wishesChanged()
     }
 
-    package func makeTimer() -> TimerToken { timers.makeToken() }
-
-    /// Fires once, inline on the loop; replaces what the token was set to, and nil cancels.
-    package func setTimer(_ token: TimerToken, at instant: Instant?, _ fire: @escaping (Instant) -> Void) {
-        timers.set(token, at: instant, fire)
-    }
-
-    /// When ``timerFired()`` wants to be called.
-    package var deadline: Instant? {
-        var earliest = timers.deadline
+    var deadline: Instant? {
+        var earliest = controller.deadline
         func consider(_ instant: Instant?) { earliest = Instant.earliest(earliest, instant) }
-        consider(controller.deadline)
         consider(recovery.deadline)
         consider(gap.deadline)
         consider(limitedDeadline)
@@ -71,9 +49,7 @@ extension Host {
         return earliest
     }
 
-    /// Everything that is due at this iteration's instant.
-    package func timerFired() {
-        for fire in timers.takeDue(now) { fire(now) }
+    mutating func timerFired() {
         controllerTimerFired()
         withRecovery(.timerFired)
         tellGAP(.timerFired)
@@ -84,10 +60,10 @@ extension Host {
         freeLastSlot()
     }
 
-    func setState(_ new: HostState) {
+    mutating func setState(_ new: HostState) {
         guard state != new else { return }
         state = new
-        managers.forEachCentral { announce(CentralNews.state(new), to: $0) }
+        for manager in managers.centrals { announce(CentralNews.state(new), to: manager) }
         announce(PeripheralNews.state(new))
     }
 }

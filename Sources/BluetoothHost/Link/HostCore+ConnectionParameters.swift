@@ -23,42 +23,38 @@ package struct PreferredConnection: Equatable, Sendable {
     }
 }
 
-extension Host {
-    /// As central changes a link's parameters; as peripheral asks the central for them, when it may be asked next. The
-    /// newest wish counts, and ``LinkInfo/facts`` say what came of it. False when they are out of range, or there is no such
-    /// link.
-    ///
-    /// Core 5.4, Vol 3, Part C, 9.3.9 (Connection Parameter Update procedure)
+extension HostCore {
     @discardableResult
-    package func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
+    mutating func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
         guard let link = links[link], !link.isDisconnecting, preferred.parameters.isValid else { return false }
         switch link.role {
         case .central:
             link.isBrief = false
             updateConnection(link, preferred.parameters)
-        case .peripheral: negotiate(link) { $0.want(preferred.parameters, now: now) }
+        case .peripheral: negotiate(link) { $0.want(preferred.parameters, now: $1) }
         }
         return true
     }
 
     /// What the operator prefers for every link that a central has made.
-    func preferConfiguredConnection(_ link: Link) {
+    mutating func preferConfiguredConnection(_ link: Link) {
         guard let preferred = configuration.preferredConnection else { return }
         preferConnection(preferred, on: link.id)
     }
 
     /// Runs `body` on a link's negotiation, then what it wants.
-    func negotiate(
-        _ link: Link, _ body: (inout ConnectionParameterNegotiation) -> ConnectionParameterNegotiation.Output?
+    mutating func negotiate(
+        _ link: Link,
+        _ body: (inout ConnectionParameterNegotiation, Instant) -> ConnectionParameterNegotiation.Output?
     ) {
         guard !link.isDisconnecting else { return }
-        switch body(&link.negotiation) {
+        switch body(&link.negotiation, now) {
         case .askLinkLayer(let parameters):
             submit(
                 HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)),
                 for: .link(link.id, .connectionParametersRequest))
         case .askL2CAP(let parameters):
-            withLogicalLink(link) { logical, outputs in
+            withLogicalLink(link) { logical, now, outputs in
                 // Nothing waits, and what is asked for was checked: it cannot be refused here.
                 try? logical.requestUpdate(parameters, now: now, into: &outputs)
             }

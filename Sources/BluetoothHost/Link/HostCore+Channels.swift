@@ -11,11 +11,10 @@ struct ChannelOwner {
 
 // MARK: What apps ask for
 
-extension Host {
-    /// Offers a service that peers may open channels to, each of which `delegate` hears of. A manager's services end with it.
-    package func publishChannel(
-        _ manager: ManagerID, encrypted: Bool, authenticated: Bool = false, minimumKeySize: UInt8 = 0,
-        authorized: Bool = false, delegate: any ChannelDelegate
+extension HostCore {
+    mutating func publishChannel(
+        _ manager: ManagerID, encrypted: Bool, authenticated: Bool, minimumKeySize: UInt8, authorized: Bool,
+        delegate: any ChannelDelegate
     ) throws(HostError) -> UInt16 {
         guard managers[manager] != nil else { throw .unknownManager }
         let requirement = ChannelRequirement(
@@ -25,16 +24,14 @@ extension Host {
         return spsm.rawValue
     }
 
-    /// Takes no more channels; those that are open stay. False when the service is not the manager's.
     @discardableResult
-    package func unpublishChannel(_ manager: ManagerID, psm: UInt16) -> Bool {
+    mutating func unpublishChannel(_ manager: ManagerID, psm: UInt16) -> Bool {
         publishedChannels.unpublish(SPSM(rawValue: psm), manager)
     }
 
-    /// Asks a connected peer for a channel.
-    package func openChannel(
-        _ manager: ManagerID, on link: LinkID, psm: UInt16, delegate: any ChannelDelegate
-    ) throws(HostError) -> HostChannelID {
+    mutating func openChannel(_ manager: ManagerID, on link: LinkID, psm: UInt16, delegate: any ChannelDelegate)
+        throws(HostError) -> HostChannelID
+    {
         guard managers[manager] != nil else { throw .unknownManager }
         guard let link = links[link], !link.isDisconnecting else { throw .notConnected }
         let spsm = SPSM(rawValue: psm)
@@ -53,7 +50,7 @@ extension Host {
         return HostChannelID(link: link.id, number: number.rawValue)
     }
 
-    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome {
+    mutating func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome {
         guard let link = links[channel.link], !link.isDisconnecting else { return .closed }
         do {
             try link.logical.send(sdu, on: ChannelNumber(rawValue: channel.number))
@@ -68,20 +65,18 @@ extension Host {
         return .taken
     }
 
-    /// The app is done with octets that came on the channel.
-    package func consumed(_ octets: Int, of channel: HostChannelID) {
+    mutating func consumed(_ octets: Int, of channel: HostChannelID) {
         guard let link = links[channel.link] else { return }
-        withLogicalLink(link) { $0.consume(octets, of: ChannelNumber(rawValue: channel.number), into: &$1) }
+        withLogicalLink(link) { $0.consume(octets, of: ChannelNumber(rawValue: channel.number), into: &$2) }
     }
 
-    /// What was sent goes first; the app hears at once that the channel is closed.
-    package func closeChannel(_ channel: HostChannelID) {
+    mutating func closeChannel(_ channel: HostChannelID) {
         guard let link = links[channel.link] else { return }
-        withLogicalLink(link) { $0.close(ChannelNumber(rawValue: channel.number), now: now, into: &$1) }
+        withLogicalLink(link) { $0.close(ChannelNumber(rawValue: channel.number), now: $1, into: &$2) }
     }
 
     /// What a manager offered and opened ends with it.
-    func releaseChannels(of manager: ManagerID) {
+    mutating func releaseChannels(of manager: ManagerID) {
         publishedChannels.unpublishAll(of: manager)
         for link in linksInOrder {
             for (number, owner) in link.channelOwners where owner.manager == manager {
@@ -93,26 +88,29 @@ extension Host {
 
 // MARK: What links say
 
-extension Host {
+extension HostCore {
     /// Runs `body` on a link's signalling and channels, then everything that they want.
-    func withLogicalLink(_ link: Link, _ body: (inout LELogicalLink, inout [LELogicalLinkOutput]) -> Void) {
+    mutating func withLogicalLink(
+        _ link: Link, _ body: (inout LELogicalLink, Instant, inout [LELogicalLinkOutput]) -> Void
+    ) {
         var outputs: [LELogicalLinkOutput] = []
-        body(&link.logical, &outputs)
+        body(&link.logical, now, &outputs)
         perform(outputs, on: link)
         sendChannelFrames(link)
     }
 
-    func receivedSignal(_ payload: [UInt8], on link: Link) {
-        withLogicalLink(link) { logical, outputs in
-            logical.receive(
-                signal: payload, security: link.channelSecurity,
-                requirement: { publishedChannels[$0]?.requirement }, takesUpdate: { takes($0, on: link) }, now: now,
-                into: &outputs)
-        }
+    mutating func receivedSignal(_ payload: [UInt8], on link: Link) {
+        var outputs: [LELogicalLinkOutput] = []
+        link.logical.receive(
+            signal: payload, security: link.channelSecurity,
+            requirement: { publishedChannels[$0]?.requirement }, takesUpdate: { takes($0, on: link) }, now: now,
+            into: &outputs)
+        perform(outputs, on: link)
+        sendChannelFrames(link)
     }
 
     /// K-frames go to the link's queue in small helpings, so that what the other layers send waits for no more than these.
-    func sendChannelFrames(_ link: Link) {
+    mutating func sendChannelFrames(_ link: Link) {
         while !link.isDisconnecting, controller.hasRoomForChannels(link.handle) {
             var outputs: [LELogicalLinkOutput] = []
             guard let frame = link.logical.nextFrame(now: now, into: &outputs) else { return }
@@ -122,24 +120,24 @@ extension Host {
     }
 
     /// Buffers of the controller are free again.
-    func sendChannelFrames() {
+    mutating func sendChannelFrames() {
         for link in linksInOrder where link.logical.hasFrame { sendChannelFrames(link) }
     }
 
-    func closeChannels(_ link: Link, reason: HCIErrorCode) {
+    mutating func closeChannels(_ link: Link, reason: HCIErrorCode) {
         var outputs: [LELogicalLinkOutput] = []
         link.logical.linkLost(into: &outputs)
         perform(outputs, on: link, linkLost: reason)
     }
 
-    private func perform(
+    private mutating func perform(
         _ outputs: [LELogicalLinkOutput], on link: Link, linkLost: HCIErrorCode = .unspecifiedError
     ) {
         for output in outputs {
             switch output {
             case .signal(let payload): send(payload, on: .leSignalling, link)
             case .updateConnection(let parameters): updateConnection(link, parameters)
-            case .updateFinished: negotiate(link) { $0.l2capFinished(now: now) }
+            case .updateFinished: negotiate(link) { $0.l2capFinished(now: $1) }
             case .opened(let number): opened(number, link)
             case .received(let number, let sdu):
                 announce(.received(sdu), link.channelOwners[number], link, number)
@@ -151,12 +149,12 @@ extension Host {
         }
     }
 
-    private func announce(_ news: ChannelNews, _ owner: ChannelOwner?, _ link: Link, _ number: ChannelNumber) {
+    private mutating func announce(_ news: ChannelNews, _ owner: ChannelOwner?, _ link: Link, _ number: ChannelNumber) {
         tellings.append(.channel(HostChannelID(link: link.id, number: number.rawValue), news, owner))
     }
 
     /// A channel that this side asked for has its owner; one that the peer asked for gets the service's.
-    private func opened(_ number: ChannelNumber, _ link: Link) {
+    private mutating func opened(_ number: ChannelNumber, _ link: Link) {
         guard let channel = link.logical.channels[number] else { return }
         let id = HostChannelID(link: link.id, number: number.rawValue)
         if link.channelOwners[number] == nil, let service = publishedChannels[channel.spsm] {

@@ -5,12 +5,8 @@ import SecurityManager
 
 // MARK: Pairings that nothing pins
 
-extension Host {
-    /// Who asks the user, or nil for nobody: then only what needs no user is possible, and wants no consent.
-    package func setPairingAgent(_ agent: (any PairingAgent)?) { pairingAgent = agent }
-
-    /// What a link's user says.
-    package func answerPairing(_ id: LinkID, _ answer: PairingAnswer) {
+extension HostCore {
+    mutating func answerPairing(_ id: LinkID, _ answer: PairingAnswer) {
         guard let link = links[id] else { return }
         if case .consent? = link.securityWait?.what { return answerRenewal(link, answer) }
         guard link.pairing.isPairing else { return }
@@ -22,9 +18,7 @@ extension Host {
         }
     }
 
-    /// Pairs with a connected peer by whatever both sides can do, under the host's ``PairingRules``. `received` is what the
-    /// peer gave out of band.
-    package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, received: OutOfBandData? = nil) {
+    mutating func pair(_ manager: ManagerID, _ peer: PeerIdentifier, received: OutOfBandData?) {
         guard let link = linkToPair(with: peer, telling: manager) else { return }
         // Whoever asks for this has given the bond up, where the rules let that be done.
         let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
@@ -39,17 +33,14 @@ extension Host {
         begin(link, parameters, isPinned: false)
     }
 
-    /// As peripheral: asks the central to encrypt or to pair.
-    ///
-    /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
-    package func requestSecurity(_ id: LinkID) {
+    mutating func requestSecurity(_ id: LinkID) {
         guard let link = links[id], link.role == .peripheral, !link.security.encrypted else { return }
         requestSecurity(link, level: configuration.pairing.minimumLevel)
     }
 
     /// False when the central may not be asked now.
     @discardableResult
-    func requestSecurity(_ link: Link, level: UInt8) -> Bool {
+    mutating func requestSecurity(_ link: Link, level: UInt8) -> Bool {
         guard pairingDoor.waits(claimant(link), at: now) == nil, !link.pairing.isDead, !link.isDisconnecting else {
             return false
         }
@@ -61,18 +52,18 @@ extension Host {
 
     /// What both sides' capabilities lead to, under the host's rules. `renewable` beside the bond that the link is encrypted
     /// with; as peripheral those that a user who is asked gives up.
-    func negotiatedParameters(
+    mutating func negotiatedParameters(
         for link: Link, received: OutOfBandData? = nil, atLeast need: SecurityNeed = SecurityNeed(),
         renewable: Set<BondID> = [], asksConsent: Bool = false
     ) -> PairingParameters? {
         let rules = configuration.pairing
         guard rules.isAllowed else { return nil }
-        let asksConsent = asksConsent && pairingAgent != nil
+        let asksConsent = asksConsent && agent != nil
         var renewable = renewable
         if link.isProven, let bond = link.bond { renewable.insert(bond) }
         if asksConsent, rules.renewsBonds { renewable.formUnion(unnamedBonds(of: link)) }
         let capabilities = PairingCapabilities(
-            ioCapability: pairingAgent?.ioCapability ?? .noInputNoOutput,
+            ioCapability: agent ?? .noInputNoOutput,
             offered: rules.offered.map { OutOfBandOffer(random: $0.random) }, received: received,
             minimumLevel: max(rules.minimumLevel, need.level), asksConsent: asksConsent)
         var legacy = need.level > 3 ? nil : rules.legacy
@@ -90,13 +81,13 @@ extension Host {
 
     // MARK: Questions
 
-    func requestConsent(_ link: Link, _ model: AssociationModel) {
-        guard pairingAgent != nil else { return pairing(link, .consented(false)) }
+    mutating func requestConsent(_ link: Link, _ model: AssociationModel) {
+        guard agent != nil else { return pairing(link, .consented(false)) }
         announce(.consentRequested(model), of: link)
     }
 
     /// What a window or a request pinned is the business of the app that asked; the rest is the agent's.
-    func displayPasskey(_ link: Link, _ passkey: UInt32) {
+    mutating func displayPasskey(_ link: Link, _ passkey: UInt32) {
         guard link.isPairingPinned else { return announce(.displayPasskey(passkey), of: link) }
         switch link.role {
         case .central: announce(.displayPasskey(link.peer, passkey), toThoseWanting: link.peer)
@@ -104,9 +95,9 @@ extension Host {
         }
     }
 
-    func requestPasskey(_ link: Link) {
+    mutating func requestPasskey(_ link: Link) {
         guard link.isPairingPinned else {
-            guard pairingAgent != nil else { return pairing(link, .cancel(.passkeyEntryFailed)) }
+            guard agent != nil else { return pairing(link, .cancel(.passkeyEntryFailed)) }
             return announce(.passkeyRequested, of: link)
         }
         switch link.role {
@@ -115,9 +106,9 @@ extension Host {
         }
     }
 
-    func confirmNumeric(_ link: Link, _ value: UInt32) {
+    mutating func confirmNumeric(_ link: Link, _ value: UInt32) {
         guard link.isPairingPinned else {
-            guard pairingAgent != nil else { return pairing(link, .numericCompared(equal: false)) }
+            guard agent != nil else { return pairing(link, .numericCompared(equal: false)) }
             return announce(.numericComparisonRequested(value), of: link)
         }
         switch link.role {

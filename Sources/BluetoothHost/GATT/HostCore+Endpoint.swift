@@ -7,33 +7,35 @@ import SecurityManager
 
 // MARK: What a link's GATT endpoint wants done
 
-extension Host {
+extension HostCore {
     /// Runs `body` on a link's endpoint, then everything that it wants.
-    func withEndpoint<R>(_ link: Link, _ body: (inout GATTEndpoint, inout [GATTOutput]) -> R) -> R {
+    mutating func withEndpoint<R>(
+        _ link: Link, _ body: (inout GATTEndpoint, inout GATTServer, Instant, inout [GATTOutput]) -> R
+    ) -> R {
         // An output may reach for an endpoint in turn: each call under way has a list of its own.
         var outputs = spareEndpointOutputs.popLast() ?? []
-        let result = body(&link.endpoint, &outputs)
+        let result = body(&link.endpoint, &server, now, &outputs)
         perform(outputs, on: link)
         outputs.removeAll(keepingCapacity: true)
         spareEndpointOutputs.append(outputs)
         return result
     }
 
-    func receivedATT(_ pdu: [UInt8], on link: Link) {
+    mutating func receivedATT(_ pdu: [UInt8], on link: Link) {
         let mtu = link.endpoint.bearer.mtu
-        withEndpoint(link) { endpoint, outputs in
+        withEndpoint(link) { endpoint, server, now, outputs in
             endpoint.receive(pdu, now: now, security: link.security, server: &server, outputs: &outputs)
         }
         if link.endpoint.bearer.mtu != mtu { mtuChanged(link) }
     }
 
-    private func mtuChanged(_ link: Link) {
+    private mutating func mtuChanged(_ link: Link) {
         tell(.mtu(link.id, link.endpoint.bearer.mtu))
         if link.role == .peripheral { announce(.mtuChanged(link.info)) }
         announce(.mtuChanged(link.info), toClientsOf: link)
     }
 
-    private func perform(_ outputs: [GATTOutput], on link: Link) {
+    private mutating func perform(_ outputs: [GATTOutput], on link: Link) {
         for output in outputs {
             switch output {
             case .send(let pdu): send(pdu, on: .attributeProtocol, link)
@@ -60,20 +62,20 @@ extension Host {
 
 // MARK: Server
 
-extension Host {
-    private func serverRead(_ link: Link, _ id: GATTRequestID, _ handle: AttributeHandle, _ offset: Int) {
+extension HostCore {
+    private mutating func serverRead(_ link: Link, _ id: GATTRequestID, _ handle: AttributeHandle, _ offset: Int) {
         link.requests[id.rawValue] = .read
         let request = ServerReadRequest(
             id: ServerRequestID(link: link.id, number: id.rawValue), link: link.info, handle: handle, offset: offset)
         tellings.append(.read(publisher(of: handle), request))
     }
 
-    private func serverWrite(_ link: Link, _ id: GATTRequestID, _ writes: [AttributeWrite]) {
+    private mutating func serverWrite(_ link: Link, _ id: GATTRequestID, _ writes: [AttributeWrite]) {
         link.requests[id.rawValue] = .write
         deliver(writes: writes, path: .request, id: ServerRequestID(link: link.id, number: id.rawValue), on: link)
     }
 
-    func deliver(writes: [AttributeWrite], path: WritePath, id: ServerRequestID?, on link: Link) {
+    mutating func deliver(writes: [AttributeWrite], path: WritePath, id: ServerRequestID?, on link: Link) {
         let request = ServerWriteRequest(
             id: id, link: link.info, path: path,
             writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
@@ -83,7 +85,7 @@ extension Host {
     }
 
     /// MAC first, in constant time, and then the counter: a forged write moves nothing, and ends the link that it came on.
-    private func signedWrite(
+    private mutating func signedWrite(
         _ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8], _ needsAuthentication: Bool
     ) {
         guard let bond = link.bond, !link.security.encrypted else { return }
@@ -99,16 +101,16 @@ extension Host {
         }
     }
 
-    package func respond(to request: ServerRequestID, value: [UInt8]) { answer(request, .success(value)) }
+    mutating func respond(to request: ServerRequestID, value: [UInt8]) { answer(request, .success(value)) }
 
-    package func refuse(_ request: ServerRequestID, error: ATTErrorCode) { answer(request, .failure(error)) }
+    mutating func refuse(_ request: ServerRequestID, error: ATTErrorCode) { answer(request, .failure(error)) }
 
-    private func answer(_ request: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>) {
+    private mutating func answer(_ request: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>) {
         guard let link = links[request.link], let kind = link.requests.removeValue(forKey: request.number) else {
             return
         }
         let id = GATTRequestID(request.number)
-        withEndpoint(link) { endpoint, outputs in
+        withEndpoint(link) { endpoint, server, _, outputs in
             switch kind {
             case .read:
                 endpoint.respond(

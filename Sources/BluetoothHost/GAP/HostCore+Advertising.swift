@@ -3,11 +3,8 @@ import SecurityManager
 
 // MARK: Advertising, as a manager asks for it
 
-extension Host {
-    /// Advertises from now on, in place of what this manager advertised before, until it is stopped and over every restart.
-    /// In the limited discoverable mode that begins now for ``DiscoverableMode/limitedMilliseconds``, also when it had begun
-    /// before.
-    package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
+extension HostCore {
+    mutating func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
         guard let slot = managers[manager] else { return }
         guard record.isWellFormed else {
             announce(.advertisingStarted(.invalidAdvertisement), to: manager)
@@ -19,36 +16,35 @@ extension Host {
         tellGAP(.advertisingAsked(manager, slot.owner))
     }
 
-    package func stopAdvertising(_ manager: ManagerID) {
+    mutating func stopAdvertising(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         advertise(nil, for: owner)
         tellGAP(.advertisingWithdrawn(manager))
     }
 
-    package func isAdvertising(_ manager: ManagerID) -> Bool { advertising(of: manager) != nil }
+    func isAdvertising(_ manager: ManagerID) -> Bool { advertising(of: manager) != nil }
 
-    /// What a manager advertises now, its limited discoverable mode over when it is.
-    package func advertising(of manager: ManagerID) -> AdvertisingRecord? {
+    func advertising(of manager: ManagerID) -> AdvertisingRecord? {
         managers[manager].flatMap { ledger.record($0.owner).advertising }
     }
 }
 
 // MARK: The end of the limited discoverable mode
 
-extension Host {
+extension HostCore {
     private var limitedFromNow: BootDeadline {
         BootDeadline(boot: boot, at: now.advanced(byMilliseconds: DiscoverableMode.limitedMilliseconds))
     }
 
-    private func advertise(_ record: AdvertisingRecord?, for owner: RestorationLedger.Owner) {
+    private mutating func advertise(_ record: AdvertisingRecord?, for owner: RestorationLedger.Owner) {
         withLedger { $0.advertise(owner, record, &$1) }
         noteLimitedDeadline()
     }
 
     /// Kept and not computed each time, because the loop asks in every iteration.
-    func noteLimitedDeadline() {
+    mutating func noteLimitedDeadline() {
         limitedDeadline = ledger.owners(of: .peripheral).reduce(nil) { earliest, owner in
-            Instant.earliest(earliest, ledger.record(owner).advertising.flatMap(limitedEnd))
+            Instant.earliest(earliest, ledger.record(owner).advertising.flatMap { limitedEnd(of: $0) })
         }
     }
 
@@ -62,7 +58,7 @@ extension Host {
     /// on the air.
     ///
     /// Core 5.4, Vol 3, Part C, 9.2.3.2 (Limited Discoverable mode, conditions)
-    func endLimitedModes() {
+    mutating func endLimitedModes() {
         guard let limitedDeadline, limitedDeadline <= now else { return }
         for owner in ledger.owners(of: .peripheral) {
             guard var record = ledger.record(owner).advertising, let due = limitedEnd(of: record), due <= now

@@ -6,40 +6,29 @@ import SecurityManager
 
 // MARK: The transport's side
 
-extension Host {
-    /// A transport is open: the controller is reset, and everything that is wanted runs once it has come up.
-    package func transportOpened() {
+extension HostCore {
+    mutating func transportOpened() {
         startOver()
         withRecovery(.transportOpened)
     }
 
-    /// The transport is gone, and with it every link.
-    package func transportClosed() {
+    mutating func transportClosed() {
         startOver()
         withRecovery(.transportClosed)
     }
 
-    /// There is no transport, and managers are to hear why: ``HostState/unsupported``, ``HostState/unauthorized`` or
-    /// ``HostState/poweredOff``. It stands until one opens.
-    package func transportUnavailable(_ state: HostState) { setState(state) }
+    mutating func transportUnavailable(_ state: HostState) { setState(state) }
 
-    /// After a commit that failed. Nothing that waited for it leaves, and managers hear that there is no adapter any more;
-    /// only calls may be released from now on.
-    package func abandon() {
+    mutating func abandon() {
         // Whatever managers were told last may be among what is dropped: it is news again.
         setState(.resetting)
-        acts.removeAll()
         tellings.removeAll()
         setState(.unsupported)
-        tellApps()
     }
 
-    /// The transport cannot tell any more where a packet starts, and drops octets until a Reset is answered. `indicator`:
-    /// what stood in the place of a packet indicator.
-    package func transportOutOfStep(indicator: UInt8?) { controllerFailed(.outOfStep(indicator: indicator)) }
+    mutating func transportOutOfStep(indicator: UInt8?) { controllerFailed(.outOfStep(indicator: indicator)) }
 
-    /// One packet from the controller: its type, and what follows the packet indicator.
-    package func received(_ type: HCIPacketType, _ octets: RawSpan) {
+    mutating func received(_ type: HCIPacketType, _ octets: RawSpan) {
         guard recovery.isListening else { return }
         do {
             switch try HCIPacket(type: type, octets) {
@@ -54,13 +43,13 @@ extension Host {
         }
     }
 
-    func submit(_ command: any HCICommand, for purpose: CommandPurpose) {
-        withCommands { $0.submit(command, for: purpose, now: now, into: &$1) }
+    mutating func submit(_ command: any HCICommand, for purpose: CommandPurpose) {
+        withCommands { $0.submit(command, for: purpose, now: $1, into: &$2) }
     }
 
-    private func withCommands(_ body: (inout Controller, inout [CommandQueueOutput]) -> Void) {
+    private mutating func withCommands(_ body: (inout Controller, Instant, inout [CommandQueueOutput]) -> Void) {
         var outputs: [CommandQueueOutput] = []
-        body(&controller, &outputs)
+        body(&controller, now, &outputs)
         for output in outputs {
             switch output {
             case .send(let packet): acts.append(packet: packet)
@@ -71,14 +60,14 @@ extension Host {
         }
     }
 
-    func controllerTimerFired() {
-        withCommands { $0.commands.timerFired(now: now, into: &$1) }
+    mutating func controllerTimerFired() {
+        withCommands { $0.commands.timerFired(now: $1, into: &$2) }
     }
 
     /// The controller failed or lost its way: start over, and run again what was running.
-    func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
+    mutating func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
 
-    func withRecovery(_ input: ControllerRecovery.Input) {
+    mutating func withRecovery(_ input: ControllerRecovery.Input) {
         var outputs: [ControllerRecovery.Output] = []
         recovery.handle(input, now: now, into: &outputs)
         for output in outputs {
@@ -91,14 +80,14 @@ extension Host {
         }
     }
 
-    private func startBringUp() {
+    private mutating func startBringUp() {
         let bringUp = BringUp()
         controller.bringUp = bringUp
         submit(bringUp.command, for: .bringUp)
     }
 
     /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
-    private func startOver() {
+    private mutating func startOver() {
         setState(.resetting)
         tellGAP(.controllerLost)
         for link in linksInOrder { closed(link, reason: .hardwareFailure) }
@@ -109,12 +98,12 @@ extension Host {
 
 // MARK: Events
 
-extension Host {
-    private func received(_ event: HCIEvent) {
+extension HostCore {
+    private mutating func received(_ event: HCIEvent) {
         if controller.commands.isResetting, !event.isAnswer { return }
         switch event {
-        case .commandComplete(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
-        case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: now, into: &$1) }
+        case .commandComplete(let answer): withCommands { $0.commands.receive(answer, now: $1, into: &$2) }
+        case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: $1, into: &$2) }
         case .numberOfCompletedPackets(let packets): received(packets)
         case .disconnectionComplete(let event):
             happened(
@@ -134,7 +123,7 @@ extension Host {
         }
     }
 
-    private func received(_ event: HCILEEvent) {
+    private mutating func received(_ event: HCILEEvent) {
         switch event {
         case .connectionComplete(let event):
             connectionComplete(
@@ -160,7 +149,7 @@ extension Host {
         }
     }
 
-    private func received(_ packets: HCINumberOfCompletedPackets) {
+    private mutating func received(_ packets: HCINumberOfCompletedPackets) {
         var outputs: [ACLSendOutput] = []
         swap(&outputs, &spareSendOutputs)
         controller.acl?.receive(packets, now: now, into: &outputs)
@@ -175,16 +164,16 @@ extension Host {
 
     /// Tells apps that were refused an update when a link that was in their way has room again, or has gone. The others stay
     /// in the way of their own updates alone.
-    func announceRoom() {
+    mutating func announceRoom() {
         var isNews = false
-        while let link = controller.linksInTheWay.first(where: { links[$0].map(hasRoomForUpdates) ?? true }) {
+        while let link = controller.linksInTheWay.first(where: { links[$0].map { hasRoomForUpdates($0) } ?? true }) {
             controller.linksInTheWay.remove(link)
             isNews = true
         }
         if isNews { announce(.readyToUpdate) }
     }
 
-    func perform(_ outputs: [ACLSendOutput]) {
+    mutating func perform(_ outputs: [ACLSendOutput]) {
         for output in outputs {
             switch output {
             case .completed(_, let token):
@@ -201,7 +190,7 @@ extension Host {
 
     /// A packet was to leave, and its time is over. The controller never hears of it, and whoever wrote it does: nothing of
     /// the write has been sent, and nothing will be.
-    func tooLate(_ packet: ACLPacket) {
+    mutating func tooLate(_ packet: ACLPacket) {
         controller.acl?.recall(packet)
         if case .datedWrite(let manager, let token, let peer) = controller.takeSendPurpose(of: packet.token) {
             announce(.writeLapsed(token, peer), to: manager)
@@ -209,14 +198,14 @@ extension Host {
         flushACL()
     }
 
-    func flushACL() {
-        while acts.appendPacket({ controller.writeNextPacket(now: now, into: &$0) }) {}
+    mutating func flushACL() {
+        while acts.appendPacket(from: &controller, now: now) {}
     }
 
     /// Parameters that the specification allows are taken as the peer wants them.
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.65.6 (LE Remote Connection Parameter Request event)
-    private func answer(_ event: HCILERemoteConnectionParameterRequest) {
+    private mutating func answer(_ event: HCILERemoteConnectionParameterRequest) {
         let asked = ConnectionParameters(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency,
             timeout: event.supervisionTimeout)
@@ -250,8 +239,8 @@ extension LEConnectionIntervals {
 
 // MARK: Answers
 
-extension Host {
-    private func completed(_ completion: HCICommandCompletion) {
+extension HostCore {
+    private mutating func completed(_ completion: HCICommandCompletion) {
         let purpose = controller.takePurpose(of: completion.token)
         guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {
@@ -266,21 +255,21 @@ extension Host {
 
     /// Commands that were abandoned are asked again, or not, by whoever starts over. One that found no room in a queue that
     /// nothing a peer does can fill leaves the controller in a state that nobody knows.
-    private func unanswered(_ outcome: HCICommandCompletion.Outcome, _ purpose: CommandPurpose) {
+    private mutating func unanswered(_ outcome: HCICommandCompletion.Outcome, _ purpose: CommandPurpose) {
         guard outcome == .queueFull else { return }
         noteFault()
         if case .ignored = purpose { return }
         controllerFailed(.commandQueueFull)
     }
 
-    private func answered(
+    private mutating func answered(
         _ link: Link, _ command: LinkCommand, _ status: HCIErrorCode, _ completion: HCICommandCompletion
     ) {
         switch command {
         case .reading(let reading): read(reading, completion, link)
         // What was accepted ends in an event of its own.
         case .connectionUpdate: if status != .success { connectionUpdateEnded(link) }
-        case .connectionParametersRequest: negotiate(link) { $0.linkLayerAnswered(status) }
+        case .connectionParametersRequest: negotiate(link) { negotiation, _ in negotiation.linkLayerAnswered(status) }
         case .inquiry(let step): inquiryAnswered(link, step, status)
         case .disconnect: disconnectAnswered(status, at: link.handle)
         // Refused for a link that has gone, or is going: its Disconnection Complete tells.
@@ -290,7 +279,7 @@ extension Host {
         }
     }
 
-    private func bringUpAnswered(_ completion: HCICommandCompletion, _ status: HCIErrorCode) {
+    private mutating func bringUpAnswered(_ completion: HCICommandCompletion, _ status: HCIErrorCode) {
         guard var bringUp = controller.bringUp else { return }
         var parameters: [UInt8] = []
         if case .returned(let octets) = completion.outcome { parameters = Array(octets.dropFirst()) }
@@ -305,7 +294,7 @@ extension Host {
         }
     }
 
-    private func poweredOn(_ facts: ControllerFacts) {
+    private mutating func poweredOn(_ facts: ControllerFacts) {
         controller.bringUp = nil
         controller.facts = facts
         guard

@@ -8,23 +8,21 @@ import SecurityManager
 
 // MARK: Scanning and connecting
 
-extension Host {
-    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) {
+extension HostCore {
+    mutating func startScan(_ manager: ManagerID, _ scan: ScanRecord) {
         change(scan, of: manager)
         tellGAP(.scanBegun)
     }
 
-    package func stopScan(_ manager: ManagerID) { change(nil, of: manager) }
+    mutating func stopScan(_ manager: ManagerID) { change(nil, of: manager) }
 
-    private func change(_ scan: ScanRecord?, of manager: ManagerID) {
+    private mutating func change(_ scan: ScanRecord?, of manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
         withLedger { $0.scan(owner, scan, &$1) }
         wishesChanged()
     }
 
-    /// Connects whenever the peer comes near, however long that takes; kept until it is cancelled or the link that came of
-    /// it has ended.
-    package func connect(_ manager: ManagerID, _ peer: PeerIdentifier, options: UInt32, askedAtSeconds: Int64) {
+    mutating func connect(_ manager: ManagerID, _ peer: PeerIdentifier, options: UInt32, askedAtSeconds: Int64) {
         guard let slot = managers[manager] else { return }
         guard peers[peer] != nil else {
             announce(.connectionFailed(peer, .unknownPeer), to: manager)
@@ -42,8 +40,7 @@ extension Host {
         }
     }
 
-    /// Takes back a pending connection, or gives up a standing one: the link ends when no other manager wants it.
-    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
+    mutating func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
         guard let slot = managers[manager],
             ledger.record(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
         else { return }
@@ -58,25 +55,22 @@ extension Host {
     }
 
     /// A link that no manager wants any more ends; one that the peer made is the peer's.
-    func endUnwanted(_ link: Link) {
+    mutating func endUnwanted(_ link: Link) {
         guard link.role == .central, wanting(link.peer).isEmpty else { return }
         disconnect(link.id)
     }
 
-    package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { peers[peer] }
+    func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { peers[peer] }
 
-    /// The name of whoever is at `address`, made when there is none yet.
-    package func peer(at address: DeviceAddress) -> PeerIdentifier {
+    mutating func peer(at address: DeviceAddress) -> PeerIdentifier {
         peers.identifier(at: address, fresh: random.uint128())
     }
 
-    /// A peer's link: where there are several, the one that apps are its clients over.
-    package func link(of peer: PeerIdentifier) -> LinkInfo? {
+    func link(of peer: PeerIdentifier) -> LinkInfo? {
         (clientLink(peer) ?? linksInOrder.first { $0.peer == peer })?.info
     }
 
-    /// The link that is an app's connection to a peer, or would be if it asked.
-    package func connection(to peer: PeerIdentifier) -> LinkInfo? {
+    func connection(to peer: PeerIdentifier) -> LinkInfo? {
         (clientLink(peer) ?? serviceableLink(peer))?.info
     }
 
@@ -92,7 +86,7 @@ extension Host {
             ?? linksInOrder.first { $0.peer == peer && $0.isClient }
     }
 
-    func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
+    mutating func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
         // The peer may have made another one while this one was ending.
         if state == .poweredOn { for other in linksInOrder where other.peer == link.peer { serveWaiting(other) } }
@@ -105,13 +99,13 @@ extension Host {
         }
     }
 
-    private func endConnections(over link: Link, _ reason: HCIErrorCode) {
+    private mutating func endConnections(over link: Link, _ reason: HCIErrorCode) {
         let error: HostError? = link.isEndedByApp ? nil : .disconnected(reason)
         // A connection that was asked for since the link was given up is another one, and waits for its own link. While
         // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,
         // what was asked for stands too, and is made anew: an app then hears `disconnected`, and `connected` again.
         for owner in wanting(link.peer) where link.users.contains(owner) {
-            guard let manager = managers.central(of: owner) else { continue }
+            guard let manager = managers.manager(of: owner) else { continue }
             if state == .poweredOn { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
             announce(.disconnected(link.peer, error), to: manager)
         }
@@ -120,19 +114,13 @@ extension Host {
 
 // MARK: Procedures
 
-extension Host {
-    /// Octets of value that one write without response carries.
-    package func maximumWriteLength(_ peer: PeerIdentifier) -> Int {
+extension HostCore {
+    func maximumWriteLength(_ peer: PeerIdentifier) -> Int {
         (clientLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
     }
 
-    /// Asks a connected peer; `completed` comes exactly once with the token. A signed write takes the bond's CSRK and its
-    /// next counter, and goes only on a link that is not encrypted.
-    ///
-    /// A write without response, signed or not, may have a time, `until`: it is looked at again when the packet leaves, after
-    /// the commit and whatever it waited for. ``CentralRoleDelegate/writeLapsed(_:peer:)`` says that it came too late.
-    package func perform(
-        _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant? = nil
+    mutating func perform(
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant?
     ) -> OperationToken {
         let token = makeToken()
         guard let link = clientLink(peer), !link.isDisconnecting else {
@@ -158,8 +146,7 @@ extension Host {
         return token
     }
 
-    /// Writes a CCC; what the peer took is kept, and is live again after a relaunch. nil unsubscribes.
-    package func setNotify(
+    mutating func setNotify(
         _ manager: ManagerID, _ peer: PeerIdentifier, value: AttributeHandle, ccc: AttributeHandle,
         kind: SubscriptionRecord.Kind?
     ) -> OperationToken {
@@ -180,11 +167,13 @@ extension Host {
         return token
     }
 
-    func start(_ operation: GATTClientOperation, _ origin: OperationOrigin, _ token: OperationToken, on link: Link) {
+    mutating func start(
+        _ operation: GATTClientOperation, _ origin: OperationOrigin, _ token: OperationToken, on link: Link
+    ) {
         start(SecuredOperation(operation: operation, origin: origin, token: token), on: link)
     }
 
-    func start(_ asked: SecuredOperation, on link: Link) {
+    mutating func start(_ asked: SecuredOperation, on link: Link) {
         // Before the first operation, or behind it when it needs no larger PDUs: its user does not wait for an exchange then. A
         // command that is signed needs no second packet at all.
         let needsLargePDUs = !asked.operation.fits(mtu: Self.defaultMTU)
@@ -192,17 +181,17 @@ extension Host {
         let owesMTUExchange = isCommand ? false : link.inquiry?.takeMTUExchange() ?? false
         if owesMTUExchange, needsLargePDUs { exchangeMTU(link) }
         link.operations[asked.token.rawValue] = asked
-        withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: now, outputs: &$1) }
+        withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
         if owesMTUExchange, !needsLargePDUs { exchangeMTU(link) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
-    func exchangeMTU(_ link: Link) {
+    mutating func exchangeMTU(_ link: Link) {
         guard configuration.mtu > Self.defaultMTU, !link.isDisconnecting else { return }
         start(.exchangeMTU, .exchangeMTU, makeToken(), on: link)
     }
 
-    func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
+    mutating func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let asked = link.operations.removeValue(forKey: token) else { return }
         if case .failure(let error) = result, secure(link, for: error, asked) { return }
         let outcome = result.mapError(HostError.gatt).map(OperationValue.gatt)
@@ -228,7 +217,7 @@ extension Host {
     }
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
-    func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
+    mutating func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
         guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token)?.origin else {
             return
         }
@@ -246,15 +235,15 @@ extension Host {
             .reversed().reduce(0) { $0 << 8 | UInt32($1) }
     }
 
-    func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
+    mutating func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
         guard link.isClient else { return }
         announce(.valueUpdated(link.peer, handle, value, isIndication: isIndication), toThoseWanting: link.peer)
     }
 }
 
-extension Host {
+extension HostCore {
     /// An operation's one answer. Apps hear it at the iteration's end, when they know its token.
-    func finish(
+    mutating func finish(
         _ manager: ManagerID, _ token: OperationToken, _ peer: PeerIdentifier,
         _ result: Result<OperationValue, HostError>
     ) {
@@ -269,10 +258,10 @@ extension GATTClientOperation {
         switch self {
         case .read, .configure, .exchangeMTU: true
         case .write(_, let value), .writeWithoutResponse(_, let value):
-            value.count <= mtu - Host.valueHeaderOctets
+            value.count <= mtu - HostCore.valueHeaderOctets
         case .signedWriteWithoutResponse(_, let value):
             value.count
-                <= mtu - Host.valueHeaderOctets - DataSigning.signCounterOctets - DataSigning.signatureOctets
+                <= mtu - HostCore.valueHeaderOctets - DataSigning.signCounterOctets - DataSigning.signatureOctets
         case .discoverDatabase, .discoverPrimaryServices, .discoverPrimaryServicesByUUID, .findIncludedServices,
             .discoverCharacteristics, .discoverDescriptors, .readByUUID, .readMultiple, .readMultipleVariable,
             .writeLong, .reliableWrites:

@@ -4,15 +4,13 @@ import L2CAP
 
 // MARK: Peers that somebody else answers for
 
-extension Host {
-    /// What the app received over a peer's link shows that the peer is who it says: a link that is not encrypted, and was
-    /// not in vain.
-    package func vouch(for peer: PeerIdentifier) { clientLink(peer)?.isVouched = true }
+extension HostCore {
+    func vouch(for peer: PeerIdentifier) { clientLink(peer)?.isVouched = true }
 
     /// A link in a bonded peer's name has ended, or is about to. Whether somebody else may have been at its other end: it
     /// was never encrypted, though this side asked for it, or the other side ended it before an app could ask that does.
     /// Apps that never ask have links that are never encrypted, and these say nothing.
-    func noteContest(over link: Link) {
+    mutating func noteContest(over link: Link) {
         guard state == .poweredOn, link.role == .central, let identity = link.identity, !link.isProven, !link.isVouched,
             !link.isContestNoted, isProofWanted(on: link)
         else { return }
@@ -30,7 +28,7 @@ extension Host {
     /// gives it.
     ///
     /// Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command)
-    func lengthen(_ link: Link) {
+    mutating func lengthen(_ link: Link) {
         guard link.isBrief else { return }
         link.isBrief = false
         let parameters = link.facts.parameters

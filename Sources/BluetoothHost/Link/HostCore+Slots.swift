@@ -4,7 +4,7 @@ import SecurityManager
 
 // MARK: Slots
 
-extension Host {
+extension HostCore {
     /// Slots that only a peer whose address is a bonded one's may take, where there is more than one.
     static let slotsForBondedPeers = 1
 
@@ -19,7 +19,7 @@ extension Host {
         links.count >= slots && !linksInOrder.contains(where: \.isDisconnecting)
     }
 
-    func hasSlot(for address: DeviceAddress, _ role: LinkRole, isReplaced: Bool) -> Bool {
+    mutating func hasSlot(for address: DeviceAddress, _ role: LinkRole, isReplaced: Bool) -> Bool {
         let others = links.count - (isReplaced ? 1 : 0)
         if let maximum = controller.connectionsMaximum {
             controller.connectionsMaximum = max(maximum, others + rejectedLinks.count + 1)
@@ -34,7 +34,7 @@ extension Host {
 
     /// The controller was to advertise for connections, and says that it takes no other: so many it has room for. When
     /// strangers have them all, the one of them that came last is in the slot that is kept.
-    func connectionRefused(_ status: HCIErrorCode) {
+    mutating func connectionRefused(_ status: HCIErrorCode) {
         guard [.connectionLimitExceeded, .connectionRejectedLimitedResources].contains(status), connections > 1 else {
             return
         }
@@ -50,10 +50,7 @@ extension Host {
 
 // MARK: The last slot
 
-extension Host {
-    /// How long a central under a bonded peer's address has to show that it is that peer, once every slot is taken. Such an
-    /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.
-    package static let unprovenInLastSlotMilliseconds: UInt64 = 30_000
+extension HostCore {
 
     /// The newest of them: those who were there before it kept nobody out.
     private var unprovenInLastSlot: Link? {
@@ -62,10 +59,10 @@ extension Host {
     }
 
     var lastSlotDeadline: Instant? {
-        unprovenInLastSlot?.connectedAt.advanced(byMilliseconds: Self.unprovenInLastSlotMilliseconds)
+        unprovenInLastSlot?.connectedAt.advanced(byMilliseconds: Host.unprovenInLastSlotMilliseconds)
     }
 
-    func freeLastSlot() {
+    mutating func freeLastSlot() {
         guard let due = lastSlotDeadline, due <= now, let link = unprovenInLastSlot else { return }
         disconnect(link, reason: .remoteDeviceTerminatedLowResources)
     }

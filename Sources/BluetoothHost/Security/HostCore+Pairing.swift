@@ -7,19 +7,14 @@ import SecurityManager
 
 // MARK: Pairing
 
-extension Host {
-    /// Opens the window in which a stranger may pair, or closes it (nil). An attempt ends with its window, so that nobody
-    /// keeps the next one to himself. An out-of-band offer is burnt by the first attempt, whatever becomes of it.
-    package func setPairingWindow(_ window: PairingWindow?) {
+extension HostCore {
+    mutating func setPairingWindow(_ window: PairingWindow?) {
         pairingDoor.handle(.windowSet(window), now: now)
         for link in linksInOrder where link.role == .peripheral && link.isPairingPinned {
             pairing(link, .cancel(.unspecifiedReason))
         }
         wishesChanged()
     }
-
-    /// Attempts that may fail in one window.
-    package static let pairingFailuresMaximum = PairingDoor.failuresMaximum
 
     /// The attempt on a link, if a window named its method.
     private func windowAttempt(on link: Link) -> PairingDoor.Attempt? {
@@ -28,7 +23,7 @@ extension Host {
 
     /// Lets the peer of a link pair if the window is open and nobody else is at it. Called when it asks, and not before: a key
     /// pair for each link that comes would cost every bonded return its making.
-    private func armPairing(_ link: Link) {
+    private mutating func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
         link.isPairingPinned = pairingDoor.isOpen
         let isBusy = links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
@@ -44,7 +39,7 @@ extension Host {
     }
 
     /// What a Pairing Request finds depends on the moment at which it comes: the wait after a failure may be over.
-    func receivedSMP(_ octets: [UInt8], on link: Link) {
+    mutating func receivedSMP(_ octets: [UInt8], on link: Link) {
         let isRequest = octets.first == SMPOpcode.pairingRequest.rawValue
         if isRequest, link.role == .peripheral, !link.pairing.isPairing {
             armPairing(link)
@@ -56,7 +51,7 @@ extension Host {
     /// Whom a peer's failures are held against.
     func claimant(_ link: Link) -> DeviceAddress { link.identity?.address ?? link.address }
 
-    private func responderParameters(_ window: PairingWindow) -> PairingParameters? {
+    private mutating func responderParameters(_ window: PairingWindow) -> PairingParameters? {
         let method: PairingMethod
         let keyPair: P256KeyPair
         switch window.method {
@@ -76,13 +71,13 @@ extension Host {
         return parameters(method, keyPair, credential: window.credential)
     }
 
-    private func parameters(
+    private mutating func parameters(
         _ method: PairingMethod, _ keyPair: P256KeyPair, credential: String
     ) -> PairingParameters? {
         parameters(PairingPolicy(method: method, requiredPeerKeys: [.signKey]), keyPair, credential: credential)
     }
 
-    func parameters(
+    mutating func parameters(
         _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?, renewable: Set<BondID> = []
     ) -> PairingParameters? {
         let octets = random.octets(PairingMaterial.randomOctets)
@@ -90,9 +85,7 @@ extension Host {
         return PairingParameters(policy: policy, material: material, credential: credential, renewable: renewable)
     }
 
-    /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
-    /// only ever replaced by one of the same name.
-    package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
+    mutating func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
         guard let link = linkToPair(with: peer, telling: manager) else { return }
         let method: PairingMethod
         switch request {
@@ -114,7 +107,7 @@ extension Host {
 
     /// The link to a peer, if nobody pairs on it yet; else whoever asked is told why there is none. A pairing that is under
     /// way goes on, and whoever waits for it does.
-    func linkToPair(with peer: PeerIdentifier, telling manager: ManagerID) -> Link? {
+    mutating func linkToPair(with peer: PeerIdentifier, telling manager: ManagerID) -> Link? {
         guard let link = centralLink(peer), !link.isDisconnecting else {
             announce(.paired(peer, .failure(.notConnected)), to: manager)
             return nil
@@ -127,21 +120,20 @@ extension Host {
     }
 
     /// On a link on which nobody is pairing.
-    func begin(_ link: Link, _ parameters: PairingParameters, isPinned: Bool) {
+    mutating func begin(_ link: Link, _ parameters: PairingParameters, isPinned: Bool) {
         link.isPairingPinned = isPinned
         // Whoever was asked whether to pair again has been overtaken: answers are this pairing's.
         link.securityWait = nil
         pairing(link, .begin(parameters))
     }
 
-    /// The digits that the other side shows; nil gives up.
-    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
+    mutating func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
         guard let link = linksInOrder.first(where: { $0.peer == peer && $0.pairing.isPairing }) else { return }
         pairing(link, passkey.map(PairingEvent.passkeyEntered) ?? .cancel(.passkeyEntryFailed))
     }
 
     /// Hands an event to a link's pairing machine, and does what it wants done.
-    func pairing(_ link: Link, _ event: PairingEvent) {
+    mutating func pairing(_ link: Link, _ event: PairingEvent) {
         let wasUnderWay = link.pairing.isPairing
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
         if !wasUnderWay, link.pairing.isPairing { tell(.pairingBegan(link.id)) }
@@ -172,7 +164,7 @@ extension Host {
         return server.records[UInt64(bitPattern: old.rawValue)]
     }
 
-    private func perform(_ output: PairingOutput, on link: Link) {
+    private mutating func perform(_ output: PairingOutput, on link: Link) {
         switch output {
         case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
         case .persist(let mutation): persist(mutation)
@@ -188,14 +180,14 @@ extension Host {
         }
     }
 
-    func persist(_ mutation: BondMutation) {
+    mutating func persist(_ mutation: BondMutation) {
         persist(.bond(mutation))
         guard case .delete(let bond) = mutation else { return }
         server.forget(bond: UInt64(bitPattern: bond.rawValue))
         withLedger { $0.forget(bond: bond, &$1) }
     }
 
-    private func paired(_ link: Link, _ bond: Bond) {
+    private mutating func paired(_ link: Link, _ bond: Bond) {
         if let identity = bond.identity {
             link.peer = withPeers { $0.bonded(link.peer, identity: identity, &$1) }
             link.identity = identity
@@ -207,7 +199,7 @@ extension Host {
         wishesChanged()
     }
 
-    private func pairingFailed(_ link: Link, _ error: PairingError) {
+    private mutating func pairingFailed(_ link: Link, _ error: PairingError) {
         tell(.pairingFailed(link.id, error))
         pairingDoor.handle(
             .failed(windowAttempt(on: link), claimant: claimant(link), counts: error.countsAsAttempt), now: now)
@@ -217,7 +209,7 @@ extension Host {
         tellings.append(.settleSecurity(link.id, .pairing(error)))
     }
 
-    private func tellPaired(_ link: Link, _ result: Result<BondID, HostError>) {
+    private mutating func tellPaired(_ link: Link, _ result: Result<BondID, HostError>) {
         if !link.isPairingPinned { announce(.pairingEnded(result), of: link) }
         switch link.role {
         case .central: announce(.paired(link.peer, result), toThoseWanting: link.peer)
@@ -234,21 +226,18 @@ extension Host {
 
 // MARK: Bonds
 
-extension Host {
-    package var bonds: [Bond] { bondBook.bonds }
+extension HostCore {
+    var bonds: [Bond] { bondBook.bonds }
 
-    /// Those whose keys have yet to prove themselves, in no order.
-    package var unconfirmedBonds: [BondID] { bondBook.unconfirmed }
+    var unconfirmedBonds: [BondID] { bondBook.unconfirmed }
 
-    /// With its CSRKs, from which the lock's receipts derive their keys.
-    package func bond(_ id: BondID) -> Bond? { bondBook.bond(id) }
+    func bond(_ id: BondID) -> Bond? { bondBook.bond(id) }
 
-    /// The other side has shown, over a link encrypted with it, that it kept the bond: it may be used from now on.
-    package func promoteBond(_ id: BondID) {
+    mutating func promoteBond(_ id: BondID) {
         for mutation in bondBook.promote(id) { persist(mutation) }
     }
 
-    package func deleteBond(_ id: BondID) {
+    mutating func deleteBond(_ id: BondID) {
         for link in links.values where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }
         wishesChanged()

@@ -6,11 +6,11 @@ import SecurityManager
 
 // MARK: Security on demand
 
-extension Host {
+extension HostCore {
     /// The peripheral wants security: with its bond, or by pairing where the rules let a stranger pair.
     ///
     /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
-    func securityRequested(_ link: Link, _ authReq: AuthReq) {
+    mutating func securityRequested(_ link: Link, _ authReq: AuthReq) {
         if link.security.encrypted {
             // The key in use will not do for a peripheral that wants protection against a machine in the middle.
             if authReq.contains(.mitm), !link.security.authenticated {
@@ -23,7 +23,7 @@ extension Host {
     }
 
     /// As central pairs, as peripheral asks the central to.
-    private func pairOnDemand(
+    private mutating func pairOnDemand(
         _ link: Link, atLeast need: SecurityNeed = SecurityNeed(), renewable: Set<BondID> = []
     ) -> Bool {
         guard !link.pairing.isDead, !link.isDisconnecting else { return false }
@@ -40,11 +40,11 @@ extension Host {
     /// Nobody here can see or type anything: then no pairing gets beyond Just Works, and none is begun for more.
     private func isPossible(_ need: SecurityNeed) -> Bool {
         need.level < 3 || configuration.pairing.offered != nil
-            || ![nil, .noInputNoOutput].contains(pairingAgent?.ioCapability)
+            || ![nil, .noInputNoOutput].contains(agent)
     }
 
     /// As peripheral: asks the central, and waits for it as long as a pairing may take. False when it cannot be asked now.
-    func awaitCentral(_ link: Link, level: UInt8) -> Bool {
+    mutating func awaitCentral(_ link: Link, level: UInt8) -> Bool {
         guard link.securityWait == nil else { return true }
         guard requestSecurity(link, level: max(level, configuration.pairing.minimumLevel)) else { return false }
         waitForSecurity(.central, on: link)
@@ -55,7 +55,7 @@ extension Host {
     /// with the bond where there is one, by pairing where the rules allow it. False when neither is possible.
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
-    func secure(_ link: Link, for error: GATTClientError, _ operation: SecuredOperation) -> Bool {
+    mutating func secure(_ link: Link, for error: GATTClientError, _ operation: SecuredOperation) -> Bool {
         guard configuration.pairing.isAllowed, error.wantsSecurity, link.isClient, !link.isDisconnecting,
             !operation.isRetry, link.awaitingSecurity.count < Link.awaitingSecurityMaximum
         else { return false }
@@ -68,7 +68,7 @@ extension Host {
         return false
     }
 
-    private func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
+    private mutating func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
         // What comes of it is as much as there will be.
         if link.pairing.isPairing { return true }
         if link.security.encrypted {
@@ -85,7 +85,7 @@ extension Host {
     }
 
     /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
-    func runAwaitingSecurity(_ link: Link) {
+    mutating func runAwaitingSecurity(_ link: Link) {
         link.securityWait = nil
         let waiting = link.awaitingSecurity
         link.awaitingSecurity = []
@@ -98,22 +98,22 @@ extension Host {
 
 // MARK: A peer that has lost its bond
 
-extension Host {
+extension HostCore {
     /// A bonded peer does not know the key of its bond any more, or is somebody else under its address. Nobody can tell, so
     /// that nothing replaces the bond without a user's word: the user is asked if something waits for the link to be secure,
     /// and the rules let bonds be renewed at all. False when nobody is.
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
-    func askForRenewal(_ link: Link) -> Bool {
+    mutating func askForRenewal(_ link: Link) -> Bool {
         guard link.role == .central, !link.awaitingSecurity.isEmpty, configuration.pairing.renewsBonds,
-            pairingAgent != nil, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
+            agent != nil, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
         else { return false }
         waitForSecurity(.consent, on: link)
         announce(.consentRequested(nil), of: link)
         return true
     }
 
-    func answerRenewal(_ link: Link, _ answer: PairingAnswer) {
+    mutating func answerRenewal(_ link: Link, _ answer: PairingAnswer) {
         link.securityWait = nil
         guard case .consent(true) = answer, pairOnDemand(link, renewable: unnamedBonds(of: link)) else {
             return runAwaitingSecurity(link)
@@ -122,7 +122,7 @@ extension Host {
 
     /// As peripheral: the central answers our wish for encryption with a Pairing Request, which says that it has no key for
     /// it. Apps hear that; whether it may pair is another question.
-    func bondLostByCentral(_ link: Link) {
+    mutating func bondLostByCentral(_ link: Link) {
         guard link.hasRequestedSecurity, !link.isProven, link.bond != nil else { return }
         link.hasRequestedSecurity = false
         tellSecurity(link, .encryptionFailed(.pinOrKeyMissing))
@@ -133,7 +133,7 @@ extension Host {
     }
 
     /// Neither the user nor the central has answered.
-    func securityWaitEnded(_ link: Link) {
+    mutating func securityWaitEnded(_ link: Link) {
         guard let (what, until) = link.securityWait, until <= now else { return }
         // A pairing that has begun since has a timer of its own.
         link.securityWait = nil

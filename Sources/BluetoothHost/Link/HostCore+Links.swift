@@ -17,10 +17,10 @@ extension LinkRole {
 
 // MARK: Links come and go
 
-extension Host {
+extension HostCore {
     func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle] }
 
-    func connectionComplete(
+    mutating func connectionComplete(
         _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: DeviceAddress?,
         _ facts: LinkFacts
     ) {
@@ -41,7 +41,7 @@ extension Host {
         }
     }
 
-    private func opened(
+    private mutating func opened(
         _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress,
         _ lifecycle: LinkLifecycle, _ facts: LinkFacts
     ) {
@@ -99,15 +99,15 @@ extension Host {
     }
 
     /// Resolved from its address, a client's durable subscriptions count for what they allow; proven, they are its own.
-    func identify(_ link: Link, _ bond: BondID, proven: Bool) {
+    mutating func identify(_ link: Link, _ bond: BondID, proven: Bool) {
         withEndpoint(link) {
             $0.identify(
-                bond: UInt64(bitPattern: bond.rawValue), proven: proven, now: now, server: &server, outputs: &$1)
+                bond: UInt64(bitPattern: bond.rawValue), proven: proven, now: $2, server: &$1, outputs: &$3)
         }
     }
 
     /// Ends everything that lived on a link. The peer may be gone, or we may: whoever waits hears of it exactly once.
-    func closed(_ link: Link, reason: HCIErrorCode) {
+    mutating func closed(_ link: Link, reason: HCIErrorCode) {
         links[link.id] = nil
         linksInOrder.removeAll { $0 === link }
         linksByHandle[link.handle] = nil
@@ -119,7 +119,7 @@ extension Host {
         if let key = link.encryptingWith { bondBook.encryptionLost(key) }
         pairing(link, .disconnected)
         runAwaitingSecurity(link)
-        withEndpoint(link) { $0.disconnected(outputs: &$1) }
+        withEndpoint(link) { $0.disconnected(outputs: &$3) }
         closeChannels(link, reason: reason)
         for reading in LinkReading.allCases { finish(reading, of: link, .failure(.disconnected(reason))) }
         noteContest(over: link)
@@ -134,7 +134,7 @@ extension Host {
         tellGAP(.roomMade)
     }
 
-    func disconnect(_ link: Link, reason: HCIErrorCode) {
+    mutating func disconnect(_ link: Link, reason: HCIErrorCode) {
         guard links[link.id] != nil else { return }
         link.isEndedHere = true
         happened(.disconnect, at: link.handle, reason: reason)
@@ -142,17 +142,14 @@ extension Host {
         if links[link.id] != nil { noteContest(over: link) }
     }
 
-    /// A link as it is now; nil once it is gone.
-    package func link(_ link: LinkID) -> LinkInfo? { links[link]?.info }
+    func link(_ link: LinkID) -> LinkInfo? { links[link]?.info }
 
-    /// Ends a link that this side cannot keep up with: an end that no app asked for, and that its apps hear of as such.
-    package func drop(_ link: LinkID) {
+    mutating func drop(_ link: LinkID) {
         guard let link = links[link], !link.isDisconnecting else { return }
         disconnect(link, reason: .remoteDeviceTerminatedLowResources)
     }
 
-    /// Ends a link from this side.
-    package func disconnect(_ link: LinkID) {
+    mutating func disconnect(_ link: LinkID) {
         guard let link = links[link], !link.isDisconnecting else { return }
         link.isEndedByApp = true
         disconnect(link, reason: .remoteUserTerminatedConnection)
@@ -163,12 +160,12 @@ extension Host {
         ledger.owners(of: .central).filter { ledger.wants($0, peer) }
     }
 
-    func timerFired(_ link: Link) {
-        withEndpoint(link) { $0.timerFired(now: now, outputs: &$1) }
+    mutating func timerFired(_ link: Link) {
+        withEndpoint(link) { $0.timerFired(now: $2, outputs: &$3) }
         pairing(link, .timerFired)
         securityWaitEnded(link)
-        withLogicalLink(link) { $0.timerFired(now: now, into: &$1) }
-        negotiate(link) { $0.timerFired(now: now) }
+        withLogicalLink(link) { $0.timerFired(now: $1, into: &$2) }
+        negotiate(link) { $0.timerFired(now: $1) }
         proofOverdue(link)
         if link.inquiry?.isDue(now) == true { inquire(link) }
     }
@@ -176,8 +173,8 @@ extension Host {
 
 // MARK: Data
 
-extension Host {
-    func received(_ header: ACLDataHeader, _ data: RawSpan) {
+extension HostCore {
+    mutating func received(_ header: ACLDataHeader, _ data: RawSpan) {
         guard let link = link(at: header.handle), !link.isDisconnecting else { return }
         let fragment: Fragment
         switch header.boundary {
@@ -197,27 +194,27 @@ extension Host {
         }
     }
 
-    private func received(_ frame: BasicFrame, on link: Link) {
+    private mutating func received(_ frame: BasicFrame, on link: Link) {
         switch frame.channel {
         case .attributeProtocol where frame.payload.count > configuration.mtu:
             receivedOversized(frame.channel, frame.payload, on: link)
         case .attributeProtocol: receivedATT(frame.payload, on: link)
         case .securityManagerProtocol: receivedSMP(frame.payload, on: link)
         case .leSignalling: receivedSignal(frame.payload, on: link)
-        default: withLogicalLink(link) { $0.receive(frame: frame.payload, on: frame.channel, now: now, into: &$1) }
+        default: withLogicalLink(link) { $0.receive(frame: frame.payload, on: frame.channel, now: $1, into: &$2) }
         }
     }
 
     /// Longer than what any channel of this link takes. It ends a bearer that keeps to its MTU, and its own channel.
-    private func receivedOversized(_ channel: ChannelIdentifier, _ head: [UInt8], on link: Link) {
+    private mutating func receivedOversized(_ channel: ChannelIdentifier, _ head: [UInt8], on link: Link) {
         switch channel {
         case .attributeProtocol, .securityManagerProtocol: disconnect(link, reason: .remoteUserTerminatedConnection)
         case .leSignalling: receivedSignal(head, on: link)
-        default: withLogicalLink(link) { $0.receivedOversizedFrame(on: channel, now: now, into: &$1) }
+        default: withLogicalLink(link) { $0.receivedOversizedFrame(on: channel, now: $1, into: &$2) }
         }
     }
 
-    func send(_ payload: [UInt8], on channel: ChannelIdentifier, _ link: Link) {
+    mutating func send(_ payload: [UInt8], on channel: ChannelIdentifier, _ link: Link) {
         let (purpose, until) = (sendPurpose, sendUntil)
         (sendPurpose, sendUntil) = (nil, nil)
         guard controller.send(payload, on: channel, link.handle, for: purpose, until: until) else {
@@ -226,7 +223,7 @@ extension Host {
         flushACL()
     }
 
-    func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
+    mutating func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
         guard !link.isUpdatingConnection else { return link.waitingConnectionUpdate = parameters }
         link.isUpdatingConnection = true
         submit(
@@ -234,7 +231,7 @@ extension Host {
             for: .link(link.id, .connectionUpdate))
     }
 
-    func connectionUpdateEnded(_ link: Link) {
+    mutating func connectionUpdateEnded(_ link: Link) {
         link.isUpdatingConnection = false
         guard let next = link.waitingConnectionUpdate else { return }
         link.waitingConnectionUpdate = nil

@@ -4,16 +4,16 @@ import SecurityManager
 
 // MARK: What is heard on the air
 
-extension Host {
-    func received(_ event: HCILEAdvertisingReport) {
-        for report in event.reports { HeardAdvertisement(report).map(heard) }
+extension HostCore {
+    mutating func received(_ event: HCILEAdvertisingReport) {
+        for report in event.reports { if let whole = HeardAdvertisement(report) { heard(whole) } }
     }
 
-    func received(_ event: HCILEExtendedAdvertisingReport) {
-        for report in event.reports { gap.assemble(report).map(heard) }
+    mutating func received(_ event: HCILEExtendedAdvertisingReport) {
+        for report in event.reports { if let whole = gap.assemble(report) { heard(whole) } }
     }
 
-    private func heard(_ advertisement: HeardAdvertisement) {
+    private mutating func heard(_ advertisement: HeardAdvertisement) {
         let onAir = advertisement.address
         // A bonded peer's private address is the peer's.
         var address = onAir
@@ -22,7 +22,7 @@ extension Host {
         report(advertisement, of: address)
     }
 
-    private func report(_ advertisement: HeardAdvertisement, of address: DeviceAddress) {
+    private mutating func report(_ advertisement: HeardAdvertisement, of address: DeviceAddress) {
         let peer = peers.identifier(at: address, fresh: random.uint128())
         let data = AdvertisingData(parsing: advertisement.data)
         if let name = data.localName, !data.isNameShortened {
@@ -37,14 +37,14 @@ extension Host {
             guard let scan = ledger.record(owner).scan, scan.procedure.lists(announced.mode),
                 scan.services.isEmpty || !Set(scan.services).isDisjoint(with: services)
             else { continue }
-            if let manager = managers.central(of: owner) { announce(.discovered(seen), to: manager) }
+            if let manager = managers.manager(of: owner) { announce(.discovered(seen), to: manager) }
         }
     }
 
     /// What the advertiser says of itself. A scan response does not: it belongs to what was heard before.
     ///
     /// Core Specification Supplement, Part A, 1.3.1: flags are in the advertising data
-    private func announcement(
+    private mutating func announcement(
         of peer: PeerIdentifier, _ advertisement: HeardAdvertisement, _ data: AdvertisingData
     ) -> PeerDirectory.Announcement {
         if advertisement.isScanResponse, let announced = peers.announcement(of: peer) { return announced }

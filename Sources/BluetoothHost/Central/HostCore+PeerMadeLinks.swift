@@ -4,17 +4,14 @@ import SecurityManager
 
 // MARK: Links that the peer made, for managers that wait for the peer
 
-extension Host {
-    /// How long a central under a bonded peer's address has to prove that it is that peer, once it was asked to. While its
-    /// link stands, the controller may connect to nobody else of that name.
-    package static let proofMilliseconds: UInt64 = 30_000
+extension HostCore {
 
     /// Gives a link that the peer made to whoever waits for that peer: there is never a second one between the same two.
     ///
     /// An address can be recorded, so that a link in a bonded peer's name is nobody's connection until it is encrypted with
     /// that peer's bond; until then it is waited for as before, and the central is asked to encrypt. In the name of a peer
     /// without a bond nobody can prove anything, whichever side made the link.
-    func serveWaiting(_ link: Link) {
+    mutating func serveWaiting(_ link: Link) {
         guard link.role == .peripheral, link.users.isEmpty, !link.isDisconnecting else { return }
         let waiting = waiting(for: link)
         guard !waiting.isEmpty else { return }
@@ -25,9 +22,9 @@ extension Host {
         wishesChanged()
     }
 
-    func tellConnected(_ link: Link) {
+    mutating func tellConnected(_ link: Link) {
         for owner in wanting(link.peer) where link.users.contains(owner) {
-            if let manager = managers.central(of: owner) { announce(.connected(link.info), to: manager) }
+            if let manager = managers.manager(of: owner) { announce(.connected(link.info), to: manager) }
         }
     }
 
@@ -47,20 +44,20 @@ extension Host {
         return wanting(link.peer).filter { owner in !others.contains { $0.users.contains(owner) } }
     }
 
-    private func askForProof(_ link: Link) {
+    private mutating func askForProof(_ link: Link) {
         guard link.proofDeadline == nil else { return }
-        link.proofDeadline = now.advanced(byMilliseconds: Self.proofMilliseconds)
+        link.proofDeadline = now.advanced(byMilliseconds: Host.proofMilliseconds)
         requestSecurity(link.id)
     }
 
     /// It has proved nothing, and keeps the peer itself away from those who still wait for it.
-    func proofOverdue(_ link: Link) {
+    mutating func proofOverdue(_ link: Link) {
         guard let due = link.proofDeadline, due <= now else { return }
         link.proofDeadline = nil
         guard link.isImpostorPossible, !waiting(for: link).isEmpty else { return }
         // A pairing under way has a timer of its own, and what comes of it is seen then.
         guard !link.pairing.isPairing else {
-            return link.proofDeadline = now.advanced(byMilliseconds: Self.proofMilliseconds)
+            return link.proofDeadline = now.advanced(byMilliseconds: Host.proofMilliseconds)
         }
         disconnect(link, reason: .authenticationFailure)
     }

@@ -5,19 +5,19 @@ import SecurityManager
 
 // MARK: What the host's other values have to do with GAP
 
-extension Host {
+extension HostCore {
     /// One event for GAP, and what follows from it for others.
-    func tellGAP(_ event: GAP.Event) {
+    mutating func tellGAP(_ event: GAP.Event) {
         var outputs: [GAP.Output] = []
         gap.handle(event, now: now, into: &outputs)
         perform(outputs)
     }
 
     /// Something that ``GAP/Wishes`` is made of has changed. GAP hears of all such changes together, once an iteration.
-    func wishesChanged() { tellGAP(.wishesChanged) }
+    mutating func wishesChanged() { tellGAP(.wishesChanged) }
 
     /// Brings the controller closer to what is wanted now. On disk what is wanted changes before it does on the air.
-    func settleGAP() {
+    mutating func settleGAP() {
         guard gap.isUnsettled else { return }
         endLimitedModes()
         var outputs: [GAP.Output] = []
@@ -25,7 +25,7 @@ extension Host {
         perform(outputs)
     }
 
-    private func perform(_ outputs: [GAP.Output]) {
+    private mutating func perform(_ outputs: [GAP.Output]) {
         for output in outputs {
             switch output {
             case .command(let command, let machine): submit(command, for: .gap(machine))
@@ -36,13 +36,12 @@ extension Host {
         }
     }
 
-    /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
-    package var addressOnAir: DeviceAddress? { state == .poweredOn ? gap.ownAddress.told : nil }
+    var addressOnAir: DeviceAddress? { state == .poweredOn ? gap.ownAddress.told : nil }
 
     /// A set of ours has ended, because somebody connected to it.
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.65.18 (LE Advertising Set Terminated event)
-    func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
+    mutating func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
         let address = gap.advertisingSets.address(of: event.advertisingHandle)
         tellGAP(.setTerminated(event.advertisingHandle))
         if event.status == .success, let address, let link = link(at: event.handle), link.role == .peripheral {
@@ -53,7 +52,7 @@ extension Host {
 
 // MARK: What is wanted
 
-extension Host {
+extension HostCore {
     private var wishes: GAP.Wishes {
         var wishes = GAP.Wishes()
         wishes.identity = identity.address.address

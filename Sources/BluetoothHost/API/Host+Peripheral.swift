@@ -1,0 +1,41 @@
+import ATT
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import SecurityManager
+
+// MARK: Peripheral managers
+
+extension Host {
+    package func respond(to request: ServerRequestID, value: [UInt8]) { core.respond(to: request, value: value) }
+
+    package func refuse(_ request: ServerRequestID, error: ATTErrorCode) { core.refuse(request, error: error) }
+
+    /// Publishes a service for a manager. The same definition in the same place as in an earlier life gets the handles
+    /// that it had then, so that nothing changes for bonded clients.
+    package func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
+        try core.publish(manager, service)
+    }
+
+    package func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
+        core.unpublish(manager, service: declaration)
+    }
+
+    package func unpublishAll(_ manager: ManagerID) { core.unpublishAll(manager) }
+
+    /// What a manager has published, restored services among it, in the order of handles.
+    package func publishedServices(of manager: ManagerID) -> [PublishedService] { core.publishedServices(of: manager) }
+
+    /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
+    /// subscribers that are away, or have not proved themselves yet, get the value when they have; for each, the newest
+    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come.
+    package func updateValue(
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
+    ) -> Bool {
+        core.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent)
+    }
+
+    /// Centrals that subscribed to a characteristic, bonded ones that are away among them.
+    package func subscribers(of handle: AttributeHandle) -> [Subscriber] { core.subscribers(of: handle) }
+}

@@ -1,0 +1,39 @@
+import SecurityManager
+
+/// What an operator chooses of a host.
+package struct HostConfiguration: Sendable {
+    package var deviceName: String
+    /// Of the GAP service; 0 says nothing. Assigned Numbers, 2.6 (Appearance Values)
+    package var appearance: UInt16 = 0
+    /// The largest ATT_MTU, 23–517.
+    package var mtu: Int
+    /// Links held at once, in both roles together.
+    package var linksMaximum: Int
+    /// Advertising interval in units of 0.625 ms.
+    package var advertisingInterval: UInt16
+    /// Connection interval in units of 1.25 ms, and supervision timeout in units of 10 ms, as central.
+    package var connectionInterval: UInt16
+    package var supervisionTimeout: UInt16
+    /// What becomes of pairings that no window and no request pins to a method.
+    package var pairing: PairingRules
+    /// What this side asks of its centrals, a while after they have connected; nil for nothing.
+    package var preferredConnection: PreferredConnection?
+    /// Whether this side is on the air under resolvable private addresses, and for how long under each.
+    package var privacy = true
+    package var privateAddressLifeMilliseconds = PrivateAddress.lifeMilliseconds
+
+    package init(
+        deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
+        connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,
+        preferredConnection: PreferredConnection? = nil
+    ) {
+        self.deviceName = deviceName
+        self.mtu = mtu
+        self.linksMaximum = linksMaximum
+        self.advertisingInterval = advertisingInterval
+        self.connectionInterval = connectionInterval
+        self.supervisionTimeout = supervisionTimeout
+        self.pairing = pairing
+        self.preferredConnection = preferredConnection
+    }
+}

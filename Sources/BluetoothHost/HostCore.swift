@@ -1,0 +1,132 @@
+import ATT
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+import HCI
+import L2CAP
+import SecurityManager
+
+/// The stack without its surroundings: the values of every layer, and the ways between them.
+///
+/// In: packets from the controller (``received(_:_:)``), the state of its transport, instants, and what managers ask for. Out:
+/// ``facts`` for the store, ``acts`` for after its commit, and ``tellings`` for the apps. It calls nobody: neither a store, nor an
+/// app, nor a delegate's `deinit` runs while it works, so that nothing ever finds it half done.
+struct HostCore: ~Copyable {
+    let configuration: HostConfiguration
+    let identity: LocalIdentity
+    /// Which run of the machine ``now`` counts from.
+    let boot: BootID
+    var now = Instant(nanoseconds: 0)
+    var random: any RandomSource
+    let makeKeyPair: () -> P256KeyPair
+
+    /// What a store has to hear before anything of ``acts`` is let go.
+    var facts: [HostMutation] = []
+    var acts = ActQueue()
+    /// What apps are to hear at the iteration's end.
+    var tellings: [Telling] = []
+
+    var state = HostState.unknown
+    var controller = Controller()
+    var recovery = ControllerRecovery()
+    var gap: GAP
+
+    var links: [LinkID: Link] = [:]
+    /// In the order in which they were made.
+    var linksInOrder: [Link] = []
+    var linksByHandle: [ConnectionHandle: Link] = [:]
+    /// Handles of links that found no slot, until the controller has taken them back.
+    var rejectedLinks: [ConnectionHandle: LinkLifecycle] = [:]
+    var nextLinkNumber: UInt64 = 1
+
+    var server: GATTServer
+    var bondBook: BondBook
+    var peers: PeerDirectory
+    var ledger: RestorationLedger
+    var managers = ManagerTable()
+    var pairingDoor = PairingDoor()
+    /// What the user can see and type, where somebody speaks with one.
+    var agent: IOCapability?
+    var nextToken: UInt64 = 1
+    /// Published services by their declarations.
+    var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
+    var publishedChannels = PublishedChannels()
+    /// When the first limited discoverable mode ends.
+    var limitedDeadline: Instant?
+    /// What the next PDU is sent for, where its completion matters.
+    var sendPurpose: SendPurpose?
+    /// Later than this the next PDU must not leave.
+    var sendUntil: Instant?
+    /// Empty lists whose storage is used again, since one is needed for every PDU.
+    var spareEndpointOutputs: [[GATTOutput]] = []
+    var spareSendOutputs: [ACLSendOutput] = []
+    /// Things a controller did that it should not have.
+    var faults = 0
+    var tellsNotices = false
+
+    init(
+        _ configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, random: any RandomSource,
+        makeKeyPair: @escaping () -> P256KeyPair
+    ) {
+        self.configuration = configuration
+        self.boot = boot
+        self.random = random
+        self.makeKeyPair = makeKeyPair
+        if let known = snapshot.identity {
+            identity = known
+        } else {
+            identity = Self.makeIdentity(&self.random)
+            facts.append(.localIdentity(identity))
+        }
+        server = GATTServer(
+            configuration: GATTServerConfiguration(
+                deviceName: configuration.deviceName, appearance: configuration.appearance),
+            records: snapshot.gattClients)
+        bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
+        peers = PeerDirectory(snapshot.peers)
+        ledger = RestorationLedger(snapshot.restorations)
+        gap = GAP(configuration, identity: identity)
+        for mutation in bondBook.discardUnfinished() { persist(mutation) }
+        restorePublishedServices()
+        noteLimitedDeadline()
+    }
+
+    /// A static random address and an IRK.
+    ///
+    /// Core 5.4, Vol 6, Part B, 1.3.2.1 (Static device address)
+    private static func makeIdentity(_ random: inout any RandomSource) -> LocalIdentity {
+        while true {
+            let bits = random.uint64() & 0x3FFF_FFFF_FFFF | 0xC000_0000_0000
+            // All ones and all zeros in the random part are not allowed.
+            guard bits & 0x3FFF_FFFF_FFFF != 0, bits & 0x3FFF_FFFF_FFFF != 0x3FFF_FFFF_FFFF,
+                let address = IdentityAddress(DeviceAddress(kind: .random, bits: bits))
+            else { continue }
+            var irk = random.octets(16)
+            return LocalIdentity(address: address, irk: Secret(wiping: &irk))
+        }
+    }
+}
+
+// MARK: Facts
+
+extension HostCore {
+    mutating func persist(_ mutation: HostMutation) {
+        #if LATCH_PLANTS
+        if Plant.active == .subscription, case .gatt(.clientCharacteristicConfiguration) = mutation { return }
+        #endif
+        facts.append(mutation)
+    }
+
+    /// Changes the ledger, and notes its facts.
+    mutating func withLedger<R>(_ body: (inout RestorationLedger, inout [HostMutation]) -> R) -> R {
+        body(&ledger, &facts)
+    }
+
+    /// The same for the directory of peers.
+    mutating func withPeers<R>(_ body: (inout PeerDirectory, inout [HostMutation]) -> R) -> R { body(&peers, &facts) }
+
+    mutating func makeToken() -> OperationToken {
+        defer { nextToken += 1 }
+        return OperationToken(rawValue: nextToken)
+    }
+}
