@@ -64,6 +64,12 @@ package final class Host {
 // MARK: The iteration
 
 extension Host {
+    /// One thing that is asked of the core, and all the work that follows from it.
+    func ask<R, E: Error>(_ body: (inout HostCore) throws(E) -> R) throws(E) -> R {
+        defer { core.run() }
+        return try body(&core)
+    }
+
     /// Every input of this iteration happens at `now`.
     package func beginIteration(now: Instant) { core.now = now }
 
@@ -71,7 +77,7 @@ extension Host {
     /// of both to the store. Call it before the commit.
     package func endIteration() {
         tellApps()
-        core.settleGAP()
+        ask { $0.settleGAP() }
         handOverFacts()
     }
 
@@ -93,7 +99,7 @@ extension Host {
             due.removeAll()
             swap(&due, &spareActs)
         }
-        try due.forEach(clock: clock, late: { core.tooLate($0) }, onNotice: onNotice, perform)
+        try due.forEach(clock: clock, late: { packet in ask { $0.tooLate(packet) } }, onNotice: onNotice, perform)
     }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
@@ -116,7 +122,7 @@ extension Host {
         // What is dropped may be the last that holds an app, whose end calls this host.
         var dropped = ActQueue()
         swap(&dropped, &core.acts)
-        core.abandon()
+        ask { $0.abandon() }
         tellApps()
     }
 }
@@ -151,7 +157,7 @@ extension Host {
     /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
     package func unregister(_ manager: ManagerID) {
         delegates[manager] = nil
-        core.unregister(manager)
+        ask { $0.unregister(manager) }
     }
 
     /// Who asks the user, or nil for nobody: then only what needs no user is possible, and wants no consent.
@@ -173,7 +179,7 @@ extension Host {
     /// Everything that is due at this iteration's instant: the apps' timers first.
     package func timerFired() {
         for fire in timers.takeDue(now) { fire(now) }
-        core.timerFired()
+        ask { $0.timerFired() }
     }
 }
 
@@ -215,7 +221,7 @@ extension Host {
                 answerPairing(link.link, .refusal)
             }
         case .channel(let channel, let news, let owner): tell(news, of: channel, to: owner?.delegate)
-        case .settleSecurity(let link, let error): core.settleSecurity(link, error)
+        case .settleSecurity(let link, let error): ask { $0.settleSecurity(link, error) }
         }
     }
 

@@ -23,6 +23,8 @@ struct HostCore: ~Copyable {
     /// What a store has to hear before anything of ``acts`` is let go.
     var facts: [HostMutation] = []
     var acts = ActQueue()
+    /// What parts of the host want of each other.
+    var work = WorkQueue()
     /// What apps are to hear at the iteration's end.
     var tellings: [Telling] = []
 
@@ -103,6 +105,28 @@ struct HostCore: ~Copyable {
             else { continue }
             var irk = random.octets(16)
             return LocalIdentity(address: address, irk: Secret(wiping: &irk))
+        }
+    }
+}
+
+// MARK: Work
+
+extension HostCore {
+    /// Until nobody wants anything of anybody. Called behind each input, and by nothing that it calls.
+    mutating func run() {
+        while let work = work.takeFirst() { carryOut(work) }
+    }
+
+    private mutating func carryOut(_ work: Work) {
+        switch work {
+        case .completed(let completion): completed(completion)
+        case .controllerFailed(let failure): withRecovery(.failed(failure))
+        case .disconnect(let link, let reason): if let link = links[link] { endNow(link, reason: reason) }
+        case .pairing(let link, let event): if let link = links[link] { pairing(link, event) }
+        case .securityRequested(let link, let authReq): if let link = links[link] { securityRequested(link, authReq) }
+        case .refused(let operation, let error, let link): refused(operation, error, on: link)
+        case .updateFinished(let link): if let link = links[link] { negotiate(link) { $0.l2capFinished(now: $1) } }
+        case .deliverUpdates(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
         }
     }
 }

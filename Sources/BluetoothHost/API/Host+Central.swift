@@ -8,23 +8,23 @@ import SecurityManager
 // MARK: Central managers
 
 extension Host {
-    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) { core.startScan(manager, scan) }
+    package func startScan(_ manager: ManagerID, _ scan: ScanRecord) { ask { $0.startScan(manager, scan) } }
 
-    package func stopScan(_ manager: ManagerID) { core.stopScan(manager) }
+    package func stopScan(_ manager: ManagerID) { ask { $0.stopScan(manager) } }
 
     /// Connects whenever the peer comes near, however long that takes; kept until it is cancelled or the link that came of
     /// it has ended.
     package func connect(_ manager: ManagerID, _ peer: PeerIdentifier, options: UInt32, askedAtSeconds: Int64) {
-        core.connect(manager, peer, options: options, askedAtSeconds: askedAtSeconds)
+        ask { $0.connect(manager, peer, options: options, askedAtSeconds: askedAtSeconds) }
     }
 
     /// Takes back a pending connection, or gives up a standing one: the link ends when no other manager wants it.
-    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) { core.cancelConnection(manager, peer) }
+    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) { ask { $0.cancelConnection(manager, peer) } }
 
     package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { core.peerRecord(peer) }
 
     /// The name of whoever is at `address`, made when there is none yet.
-    package func peer(at address: DeviceAddress) -> PeerIdentifier { core.peer(at: address) }
+    package func peer(at address: DeviceAddress) -> PeerIdentifier { ask { $0.peer(at: address) } }
 
     /// A peer's link: where there are several, the one that apps are its clients over.
     package func link(of peer: PeerIdentifier) -> LinkInfo? { core.link(of: peer) }
@@ -43,7 +43,7 @@ extension Host {
     package func perform(
         _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant? = nil
     ) -> OperationToken {
-        core.perform(manager, peer, operation, until: until)
+        ask { $0.perform(manager, peer, operation, until: until) }
     }
 
     /// Writes a CCC; what the peer took is kept, and is live again after a relaunch. nil unsubscribes.
@@ -51,7 +51,7 @@ extension Host {
         _ manager: ManagerID, _ peer: PeerIdentifier, value: AttributeHandle, ccc: AttributeHandle,
         kind: SubscriptionRecord.Kind?
     ) -> OperationToken {
-        core.setNotify(manager, peer, value: value, ccc: ccc, kind: kind)
+        ask { $0.setNotify(manager, peer, value: value, ccc: ccc, kind: kind) }
     }
 
     /// How long a central under a bonded peer's address has to prove that it is that peer, once it was asked to. While its
@@ -61,7 +61,7 @@ extension Host {
     /// Keeps what was discovered, under the peer's Database Hash; while the hash matches nothing is discovered again. Of a
     /// bonded peer only what it said itself is kept: whoever took its address cannot put another tree in its place.
     package func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
-        core.keepRemoteDatabase(peer, database)
+        ask { $0.keepRemoteDatabase(peer, database) }
     }
 
     package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? { core.remoteDatabase(peer) }

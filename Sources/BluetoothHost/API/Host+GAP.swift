@@ -12,10 +12,10 @@ extension Host {
     /// In the limited discoverable mode that begins now for ``DiscoverableMode/limitedMilliseconds``, also when it had begun
     /// before.
     package func startAdvertising(_ manager: ManagerID, _ record: AdvertisingRecord) {
-        core.startAdvertising(manager, record)
+        ask { $0.startAdvertising(manager, record) }
     }
 
-    package func stopAdvertising(_ manager: ManagerID) { core.stopAdvertising(manager) }
+    package func stopAdvertising(_ manager: ManagerID) { ask { $0.stopAdvertising(manager) } }
 
     package func isAdvertising(_ manager: ManagerID) -> Bool { core.isAdvertising(manager) }
 
@@ -24,7 +24,7 @@ extension Host {
 
     /// What the app received over a peer's link shows that the peer is who it says: a link that is not encrypted, and was
     /// not in vain.
-    package func vouch(for peer: PeerIdentifier) { core.vouch(for: peer) }
+    package func vouch(for peer: PeerIdentifier) { ask { $0.vouch(for: peer) } }
 
     /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
     package var addressOnAir: DeviceAddress? { core.addressOnAir }

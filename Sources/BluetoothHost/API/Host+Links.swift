@@ -13,31 +13,31 @@ extension Host {
         _ manager: ManagerID, encrypted: Bool, authenticated: Bool = false, minimumKeySize: UInt8 = 0,
         authorized: Bool = false, delegate: any ChannelDelegate
     ) throws(HostError) -> UInt16 {
-        try core.publishChannel(
+        try ask { (core: inout HostCore) throws(HostError) in try core.publishChannel(
             manager, encrypted: encrypted, authenticated: authenticated, minimumKeySize: minimumKeySize,
-            authorized: authorized, delegate: delegate)
+            authorized: authorized, delegate: delegate) }
     }
 
     /// Takes no more channels; those that are open stay. False when the service is not the manager's.
     @discardableResult
     package func unpublishChannel(_ manager: ManagerID, psm: UInt16) -> Bool {
-        core.unpublishChannel(manager, psm: psm)
+        ask { $0.unpublishChannel(manager, psm: psm) }
     }
 
     /// Asks a connected peer for a channel.
     package func openChannel(_ manager: ManagerID, on link: LinkID, psm: UInt16, delegate: any ChannelDelegate)
         throws(HostError) -> HostChannelID
     {
-        try core.openChannel(manager, on: link, psm: psm, delegate: delegate)
+        try ask { (core: inout HostCore) throws(HostError) in try core.openChannel(manager, on: link, psm: psm, delegate: delegate) }
     }
 
-    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome { core.send(sdu, on: channel) }
+    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome { ask { $0.send(sdu, on: channel) } }
 
     /// The app is done with octets that came on the channel.
-    package func consumed(_ octets: Int, of channel: HostChannelID) { core.consumed(octets, of: channel) }
+    package func consumed(_ octets: Int, of channel: HostChannelID) { ask { $0.consumed(octets, of: channel) } }
 
     /// What was sent goes first; the app hears at once that the channel is closed.
-    package func closeChannel(_ channel: HostChannelID) { core.closeChannel(channel) }
+    package func closeChannel(_ channel: HostChannelID) { ask { $0.closeChannel(channel) } }
 
     /// As central changes a link's parameters; as peripheral asks the central for them, when it may be asked next. The
     /// newest wish counts, and ``LinkInfo/facts`` say what came of it. False when they are out of range, or there is no such
@@ -46,22 +46,22 @@ extension Host {
     /// Core 5.4, Vol 3, Part C, 9.3.9 (Connection Parameter Update procedure)
     @discardableResult
     package func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
-        core.preferConnection(preferred, on: link)
+        ask { $0.preferConnection(preferred, on: link) }
     }
 
     /// Asks the controller about a connected peer's link; `completed` comes exactly once with the token.
     package func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
-        core.read(manager, peer, reading)
+        ask { $0.read(manager, peer, reading) }
     }
 
     /// A link as it is now; nil once it is gone.
     package func link(_ link: LinkID) -> LinkInfo? { core.link(link) }
 
     /// Ends a link that this side cannot keep up with: an end that no app asked for, and that its apps hear of as such.
-    package func drop(_ link: LinkID) { core.drop(link) }
+    package func drop(_ link: LinkID) { ask { $0.drop(link) } }
 
     /// Ends a link from this side.
-    package func disconnect(_ link: LinkID) { core.disconnect(link) }
+    package func disconnect(_ link: LinkID) { ask { $0.disconnect(link) } }
 
     /// How long a central under a bonded peer's address has to show that it is that peer, once every slot is taken. Such an
     /// address can be recorded or made up, and who has it keeps everybody out, as nobody is heard while nothing advertises.

@@ -8,21 +8,21 @@ import SecurityManager
 // MARK: Peripheral managers
 
 extension Host {
-    package func respond(to request: ServerRequestID, value: [UInt8]) { core.respond(to: request, value: value) }
+    package func respond(to request: ServerRequestID, value: [UInt8]) { ask { $0.respond(to: request, value: value) } }
 
-    package func refuse(_ request: ServerRequestID, error: ATTErrorCode) { core.refuse(request, error: error) }
+    package func refuse(_ request: ServerRequestID, error: ATTErrorCode) { ask { $0.refuse(request, error: error) } }
 
     /// Publishes a service for a manager. The same definition in the same place as in an earlier life gets the handles
     /// that it had then, so that nothing changes for bonded clients.
     package func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
-        try core.publish(manager, service)
+        try ask { (core: inout HostCore) throws(HostError) in try core.publish(manager, service) }
     }
 
     package func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
-        core.unpublish(manager, service: declaration)
+        ask { $0.unpublish(manager, service: declaration) }
     }
 
-    package func unpublishAll(_ manager: ManagerID) { core.unpublishAll(manager) }
+    package func unpublishAll(_ manager: ManagerID) { ask { $0.unpublishAll(manager) } }
 
     /// What a manager has published, restored services among it, in the order of handles.
     package func publishedServices(of manager: ManagerID) -> [PublishedService] { core.publishedServices(of: manager) }
@@ -33,7 +33,7 @@ extension Host {
     package func updateValue(
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
-        core.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent)
+        ask { $0.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent) }
     }
 
     /// Centrals that subscribed to a characteristic, bonded ones that are away among them.

@@ -11,11 +11,11 @@ extension Host {
     /// Encrypts a link to a bonded peer with the key that both kept, or asks the peer to on a link that it made;
     /// `securityChanged` follows, with an error when the peer does not answer in the time that a pairing may take. A link
     /// that is encrypted already stays as it is, and nothing follows.
-    package func encrypt(_ peer: PeerIdentifier) { core.encrypt(peer) }
+    package func encrypt(_ peer: PeerIdentifier) { ask { $0.encrypt(peer) } }
 
     /// Opens the window in which a stranger may pair, or closes it (nil). An attempt ends with its window, so that nobody
     /// keeps the next one to himself. An out-of-band offer is burnt by the first attempt, whatever becomes of it.
-    package func setPairingWindow(_ window: PairingWindow?) { core.setPairingWindow(window) }
+    package func setPairingWindow(_ window: PairingWindow?) { ask { $0.setPairingWindow(window) } }
 
     /// Attempts that may fail in one window.
     package static let pairingFailuresMaximum = PairingDoor.failuresMaximum
@@ -23,11 +23,11 @@ extension Host {
     /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
     /// only ever replaced by one of the same name.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
-        core.pair(manager, peer, request, credential: credential)
+        ask { $0.pair(manager, peer, request, credential: credential) }
     }
 
     /// The digits that the other side shows; nil gives up.
-    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) { core.enterPasskey(passkey, for: peer) }
+    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) { ask { $0.enterPasskey(passkey, for: peer) } }
 
     package var bonds: [Bond] { core.bonds }
 
@@ -38,21 +38,21 @@ extension Host {
     package func bond(_ id: BondID) -> Bond? { core.bond(id) }
 
     /// The other side has shown, over a link encrypted with it, that it kept the bond: it may be used from now on.
-    package func promoteBond(_ id: BondID) { core.promoteBond(id) }
+    package func promoteBond(_ id: BondID) { ask { $0.promoteBond(id) } }
 
-    package func deleteBond(_ id: BondID) { core.deleteBond(id) }
+    package func deleteBond(_ id: BondID) { ask { $0.deleteBond(id) } }
 
     /// What a link's user says.
-    package func answerPairing(_ id: LinkID, _ answer: PairingAnswer) { core.answerPairing(id, answer) }
+    package func answerPairing(_ id: LinkID, _ answer: PairingAnswer) { ask { $0.answerPairing(id, answer) } }
 
     /// Pairs with a connected peer by whatever both sides can do, under the host's ``PairingRules``. `received` is what the
     /// peer gave out of band.
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, received: OutOfBandData? = nil) {
-        core.pair(manager, peer, received: received)
+        ask { $0.pair(manager, peer, received: received) }
     }
 
     /// As peripheral: asks the central to encrypt or to pair.
     ///
     /// Core 5.4, Vol 3, Part H, 2.4.6 (Peripheral Security Request)
-    package func requestSecurity(_ id: LinkID) { core.requestSecurity(id) }
+    package func requestSecurity(_ id: LinkID) { ask { $0.requestSecurity(id) } }
 }

@@ -180,20 +180,33 @@ extension HostCore {
         let isCommand = if case .signedWriteWithoutResponse = asked.operation { !needsLargePDUs } else { false }
         let owesMTUExchange = isCommand ? false : link.inquiry?.takeMTUExchange() ?? false
         if owesMTUExchange, needsLargePDUs { exchangeMTU(link) }
-        link.operations[asked.token.rawValue] = asked
-        withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
+        send(asked, on: link)
         if owesMTUExchange, !needsLargePDUs { exchangeMTU(link) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
     mutating func exchangeMTU(_ link: Link) {
         guard configuration.mtu > Self.defaultMTU, !link.isDisconnecting else { return }
-        start(.exchangeMTU, .exchangeMTU, makeToken(), on: link)
+        send(SecuredOperation(operation: .exchangeMTU, origin: .exchangeMTU, token: makeToken()), on: link)
+    }
+
+    private mutating func send(_ asked: SecuredOperation, on link: Link) {
+        link.operations[asked.token.rawValue] = asked
+        withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
     }
 
     mutating func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let asked = link.operations.removeValue(forKey: token) else { return }
-        if case .failure(let error) = result, secure(link, for: error, asked) { return }
+        if case .failure(let error) = result, wantsSecurity(asked, error, on: link) {
+            work.append(.refused(asked, error, link))
+        } else {
+            ended(asked, result, on: link)
+        }
+    }
+
+    mutating func ended(
+        _ asked: SecuredOperation, _ result: Result<GATTClientResult, GATTClientError>, on link: Link
+    ) {
         let outcome = result.mapError(HostError.gatt).map(OperationValue.gatt)
         switch asked.origin {
         case .procedure(let manager, let token), .signedWrite(let manager, let token):

@@ -12,14 +12,22 @@ extension HostCore {
     /// that peer's bond; until then it is waited for as before, and the central is asked to encrypt. In the name of a peer
     /// without a bond nobody can prove anything, whichever side made the link.
     mutating func serveWaiting(_ link: Link) {
-        guard link.role == .peripheral, link.users.isEmpty, !link.isDisconnecting else { return }
-        let waiting = waiting(for: link)
+        guard link.isImpostorPossible else { return serve(link) }
+        if !unserved(by: link).isEmpty { askForProof(link) }
+    }
+
+    /// The same for a link at whose other end the peer is as far as that can be known.
+    mutating func serve(_ link: Link) {
+        let waiting = unserved(by: link)
         guard !waiting.isEmpty else { return }
-        guard !link.isImpostorPossible else { return askForProof(link) }
         link.users = Set(waiting)
         link.proofDeadline = nil
         tellConnected(link)
         wishesChanged()
+    }
+
+    private func unserved(by link: Link) -> [RestorationLedger.Owner] {
+        link.role == .peripheral && link.users.isEmpty && !link.isDisconnecting ? waiting(for: link) : []
     }
 
     mutating func tellConnected(_ link: Link) {

@@ -53,7 +53,7 @@ extension HostCore {
         for output in outputs {
             switch output {
             case .send(let packet): acts.append(packet: packet)
-            case .completed(let completion): completed(completion)
+            case .completed(let completion): work.append(.completed(completion))
             case .fault(.unresponsive(let opcode)): controllerFailed(.unresponsive(opcode))
             case .fault(.unexpectedAnswer): noteFault()
             }
@@ -65,7 +65,7 @@ extension HostCore {
     }
 
     /// The controller failed or lost its way: start over, and run again what was running.
-    mutating func controllerFailed(_ failure: ControllerFailure) { withRecovery(.failed(failure)) }
+    mutating func controllerFailed(_ failure: ControllerFailure) { work.append(.controllerFailed(failure)) }
 
     mutating func withRecovery(_ input: ControllerRecovery.Input) {
         var outputs: [ControllerRecovery.Output] = []
@@ -240,7 +240,7 @@ extension LEConnectionIntervals {
 // MARK: Answers
 
 extension HostCore {
-    private mutating func completed(_ completion: HCICommandCompletion) {
+    mutating func completed(_ completion: HCICommandCompletion) {
         let purpose = controller.takePurpose(of: completion.token)
         guard let status = completion.status else { return unanswered(completion.outcome, purpose) }
         switch purpose {

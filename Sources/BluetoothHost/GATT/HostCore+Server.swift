@@ -214,7 +214,7 @@ extension HostCore {
         link.updatesUnderWay.remove(sequence)
         guard confirmed else { return }
         withLedger { $0.delivered(owner, sequence: sequence, &$1) }
-        if link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
+        if link.hasWaitingUpdates { work.append(.deliverUpdates(link.id)) }
     }
 
     private func configurationHandle(of value: AttributeHandle) -> AttributeHandle? {

@@ -137,7 +137,7 @@ extension HostCore {
             switch output {
             case .signal(let payload): send(payload, on: .leSignalling, link)
             case .updateConnection(let parameters): updateConnection(link, parameters)
-            case .updateFinished: negotiate(link) { $0.l2capFinished(now: $1) }
+            case .updateFinished: work.append(.updateFinished(link.id))
             case .opened(let number): opened(number, link)
             case .received(let number, let sdu):
                 announce(.received(sdu), link.channelOwners[number], link, number)

@@ -134,8 +134,9 @@ extension HostCore {
         tellGAP(.roomMade)
     }
 
-    mutating func disconnect(_ link: Link, reason: HCIErrorCode) {
-        guard links[link.id] != nil else { return }
+    mutating func disconnect(_ link: Link, reason: HCIErrorCode) { work.append(.disconnect(link.id, reason)) }
+
+    mutating func endNow(_ link: Link, reason: HCIErrorCode) {
         link.isEndedHere = true
         happened(.disconnect, at: link.handle, reason: reason)
         // Its end may take as long as its other end is silent: the peer itself is looked for at once.

@@ -116,7 +116,7 @@ extension HostCore {
             encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
             keySize: bond.keySize, bonded: true, authorized: false)
         identify(link, bond.id, proven: true)
-        serveWaiting(link)
+        serve(link)
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)

@@ -173,7 +173,7 @@ extension HostCore {
         case .requestPasskey: requestPasskey(link)
         case .confirmNumeric(let value): confirmNumeric(link, value)
         case .startEncryption(let ltk): startEncryption(link, ltk)
-        case .securityRequested(let authReq): securityRequested(link, authReq)
+        case .securityRequested(let authReq): work.append(.securityRequested(link.id, authReq))
         case .refused: break
         case .completed(let bond): paired(link, bond)
         case .failed(let error): pairingFailed(link, error)

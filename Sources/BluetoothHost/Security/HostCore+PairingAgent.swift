@@ -82,7 +82,7 @@ extension HostCore {
     // MARK: Questions
 
     mutating func requestConsent(_ link: Link, _ model: AssociationModel) {
-        guard agent != nil else { return pairing(link, .consented(false)) }
+        guard agent != nil else { return work.append(.pairing(link.id, .consented(false))) }
         announce(.consentRequested(model), of: link)
     }
 
@@ -97,7 +97,7 @@ extension HostCore {
 
     mutating func requestPasskey(_ link: Link) {
         guard link.isPairingPinned else {
-            guard agent != nil else { return pairing(link, .cancel(.passkeyEntryFailed)) }
+            guard agent != nil else { return work.append(.pairing(link.id, .cancel(.passkeyEntryFailed))) }
             return announce(.passkeyRequested, of: link)
         }
         switch link.role {
@@ -108,7 +108,7 @@ extension HostCore {
 
     mutating func confirmNumeric(_ link: Link, _ value: UInt32) {
         guard link.isPairingPinned else {
-            guard agent != nil else { return pairing(link, .numericCompared(equal: false)) }
+            guard agent != nil else { return work.append(.pairing(link.id, .numericCompared(equal: false))) }
             return announce(.numericComparisonRequested(value), of: link)
         }
         switch link.role {

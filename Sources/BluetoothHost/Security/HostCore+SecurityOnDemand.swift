@@ -51,21 +51,20 @@ extension HostCore {
         return true
     }
 
+    /// Whether an operation's refusal is a reason to make the link secure.
+    func wantsSecurity(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) -> Bool {
+        configuration.pairing.isAllowed && error.wantsSecurity && link.isClient && !operation.isRetry
+    }
+
     /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:
-    /// with the bond where there is one, by pairing where the rules allow it. False when neither is possible.
+    /// with the bond where there is one, by pairing where the rules allow it. When neither is possible, it has failed.
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
-    mutating func secure(_ link: Link, for error: GATTClientError, _ operation: SecuredOperation) -> Bool {
-        guard configuration.pairing.isAllowed, error.wantsSecurity, link.isClient, !link.isDisconnecting,
-            !operation.isRetry, link.awaitingSecurity.count < Link.awaitingSecurityMaximum
-        else { return false }
-        // First, because securing may end at once.
+    mutating func refused(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) {
+        guard !link.isDisconnecting, link.awaitingSecurity.count < Link.awaitingSecurityMaximum,
+            makeSecure(link, for: error)
+        else { return ended(operation, .failure(error), on: link) }
         link.awaitingSecurity.append(operation)
-        if makeSecure(link, for: error) { return true }
-        // A pairing that ends where it begins has run it again already.
-        guard let index = link.awaitingSecurity.firstIndex(where: { $0.token == operation.token }) else { return true }
-        link.awaitingSecurity.remove(at: index)
-        return false
     }
 
     private mutating func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {

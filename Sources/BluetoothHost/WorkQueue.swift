@@ -1,0 +1,43 @@
+import ATT
+import BluetoothCore
+import GATT
+import HCI
+import SecurityManager
+
+/// What one part of the host wants of another.
+///
+/// Nobody calls back into whoever called: what concerns two goes through ``WorkQueue``, first come first served, and is done
+/// before the next input.
+enum Work {
+    /// A command has its answer, or will have none.
+    case completed(HCICommandCompletion)
+    case controllerFailed(ControllerFailure)
+    case disconnect(LinkID, HCIErrorCode)
+    case pairing(LinkID, PairingEvent)
+    case securityRequested(LinkID, AuthReq)
+    /// An operation was refused for want of security. The link itself comes along: the operation ends with an answer also when
+    /// the link has gone.
+    case refused(SecuredOperation, GATTClientError, Link)
+    /// The link's parameters were agreed on, or refused, over L2CAP.
+    case updateFinished(LinkID)
+    /// An update has reached a central for which more of them wait.
+    case deliverUpdates(LinkID)
+}
+
+/// First in, first out; the storage is used again.
+struct WorkQueue {
+    private var items: [Work] = []
+    private var next = 0
+
+    mutating func append(_ work: Work) { items.append(work) }
+
+    mutating func takeFirst() -> Work? {
+        guard next < items.count else {
+            items.removeAll(keepingCapacity: true)
+            next = 0
+            return nil
+        }
+        defer { next += 1 }
+        return items[next]
+    }
+}
