@@ -39,8 +39,7 @@ extension HostCore {
             // Nothing is asked for on a link that ends.
             if !link.isDisconnecting { consider(link.negotiation.deadline) }
             consider(link.pairing.deadline)
-            consider(link.securityWait?.until)
-            consider(link.proofDeadline)
+            consider(link.secured.deadline)
             consider(link.inquiry?.deadline)
             consider(link.lifecycle.deadline)
         }

@@ -125,6 +125,10 @@ extension HostCore {
         case .pairing(let link, let event): if let link = links[link] { pairing(link, event) }
         case .securityRequested(let link, let authReq): if let link = links[link] { securityRequested(link, authReq) }
         case .refused(let operation, let error, let link): refused(operation, error, on: link)
+        case .proved(let link, let bond): if let link = links[link] { provedByEncryption(link, bond) }
+        case .notEncrypted(let link, let status):
+            if let link = links[link] { securityChanged(link, .encryptionFailed(status)) }
+        case .proofOverdue(let link): if let link = links[link] { proofOverdue(link) }
         case .updateFinished(let link): if let link = links[link] { negotiate(link) { $0.l2capFinished(now: $1) } }
         case .deliverUpdates(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
         }

@@ -18,6 +18,12 @@ enum Work {
     /// An operation was refused for want of security. The link itself comes along: the operation ends with an answer also when
     /// the link has gone.
     case refused(SecuredOperation, GATTClientError, Link)
+    /// The link is encrypted with a bond's key.
+    case proved(LinkID, Bond)
+    /// The link stays as insecure as it is.
+    case notEncrypted(LinkID, HCIErrorCode)
+    /// A central in a bonded peer's name has had its time.
+    case proofOverdue(LinkID)
     /// The link's parameters were agreed on, or refused, over L2CAP.
     case updateFinished(LinkID)
     /// An update has reached a central for which more of them wait.

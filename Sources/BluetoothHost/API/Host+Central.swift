@@ -19,7 +19,9 @@ extension Host {
     }
 
     /// Takes back a pending connection, or gives up a standing one: the link ends when no other manager wants it.
-    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) { ask { $0.cancelConnection(manager, peer) } }
+    package func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
+        ask { $0.cancelConnection(manager, peer) }
+    }
 
     package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { core.peerRecord(peer) }
 

@@ -13,9 +13,11 @@ extension Host {
         _ manager: ManagerID, encrypted: Bool, authenticated: Bool = false, minimumKeySize: UInt8 = 0,
         authorized: Bool = false, delegate: any ChannelDelegate
     ) throws(HostError) -> UInt16 {
-        try ask { (core: inout HostCore) throws(HostError) in try core.publishChannel(
-            manager, encrypted: encrypted, authenticated: authenticated, minimumKeySize: minimumKeySize,
-            authorized: authorized, delegate: delegate) }
+        try ask { (core: inout HostCore) throws(HostError) in
+            try core.publishChannel(
+                manager, encrypted: encrypted, authenticated: authenticated, minimumKeySize: minimumKeySize,
+                authorized: authorized, delegate: delegate)
+        }
     }
 
     /// Takes no more channels; those that are open stay. False when the service is not the manager's.
@@ -28,10 +30,14 @@ extension Host {
     package func openChannel(_ manager: ManagerID, on link: LinkID, psm: UInt16, delegate: any ChannelDelegate)
         throws(HostError) -> HostChannelID
     {
-        try ask { (core: inout HostCore) throws(HostError) in try core.openChannel(manager, on: link, psm: psm, delegate: delegate) }
+        try ask { (core: inout HostCore) throws(HostError) in
+            try core.openChannel(manager, on: link, psm: psm, delegate: delegate)
+        }
     }
 
-    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome { ask { $0.send(sdu, on: channel) } }
+    package func send(_ sdu: [UInt8], on channel: HostChannelID) -> ChannelSendOutcome {
+        ask { $0.send(sdu, on: channel) }
+    }
 
     /// The app is done with octets that came on the channel.
     package func consumed(_ octets: Int, of channel: HostChannelID) { ask { $0.consumed(octets, of: channel) } }

@@ -27,7 +27,9 @@ extension Host {
     }
 
     /// The digits that the other side shows; nil gives up.
-    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) { ask { $0.enterPasskey(passkey, for: peer) } }
+    package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
+        ask { $0.enterPasskey(passkey, for: peer) }
+    }
 
     package var bonds: [Bond] { core.bonds }
 

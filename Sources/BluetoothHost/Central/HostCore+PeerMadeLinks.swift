@@ -21,7 +21,7 @@ extension HostCore {
         let waiting = unserved(by: link)
         guard !waiting.isEmpty else { return }
         link.users = Set(waiting)
-        link.proofDeadline = nil
+        secure(link, .proofNotAsked)
         tellConnected(link)
         wishesChanged()
     }
@@ -53,19 +53,17 @@ extension HostCore {
     }
 
     private mutating func askForProof(_ link: Link) {
-        guard link.proofDeadline == nil else { return }
-        link.proofDeadline = now.advanced(byMilliseconds: Host.proofMilliseconds)
+        guard !link.secured.isProofAsked else { return }
+        secure(link, .proofAsked(until: now.advanced(byMilliseconds: Host.proofMilliseconds)))
         requestSecurity(link.id)
     }
 
     /// It has proved nothing, and keeps the peer itself away from those who still wait for it.
     mutating func proofOverdue(_ link: Link) {
-        guard let due = link.proofDeadline, due <= now else { return }
-        link.proofDeadline = nil
         guard link.isImpostorPossible, !waiting(for: link).isEmpty else { return }
         // A pairing under way has a timer of its own, and what comes of it is seen then.
         guard !link.pairing.isPairing else {
-            return link.proofDeadline = now.advanced(byMilliseconds: Host.proofMilliseconds)
+            return secure(link, .proofAsked(until: now.advanced(byMilliseconds: Host.proofMilliseconds)))
         }
         disconnect(link, reason: .authenticationFailure)
     }

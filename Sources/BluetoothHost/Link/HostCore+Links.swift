@@ -48,11 +48,12 @@ extension HostCore {
         var identity: IdentityAddress?
         if case .bonded(let known) = bondBook.resolve(address) { identity = known }
         let peer = peers.identifier(at: identity?.address ?? address, fresh: random.uint128())
+        let bond = identity.flatMap { bondBook.confirmedBond(with: $0) ?? bondBook.bondForEncryption(with: $0) }
         let id = LinkID(rawValue: nextLinkNumber)
         nextLinkNumber += 1
         let link = Link(
             id: id, handle: handle, role: role, connectedAt: now, ownAddress: own, address: address, peer: peer,
-            mtu: configuration.mtu,
+            identity: identity, bond: bond?.id, mtu: configuration.mtu,
             pairing: makePairingMachine(role, own: own, peer: address), lifecycle: lifecycle,
             inquiry: role == .central ? LinkInquiry(now: now) : nil,
             negotiation: ConnectionParameterNegotiation(
@@ -63,12 +64,7 @@ extension HostCore {
         linksInOrder.append(link)
         linksByHandle[handle] = link
         controller.acl?.addLink(handle)
-        link.identity = identity
-        if let identity,
-            let bond = bondBook.confirmedBond(with: identity) ?? bondBook.bondForEncryption(with: identity)
-        {
-            link.bond = bond.id
-            link.security.bonded = true
+        if let bond {
             controller.acl?.setStanding(.named, of: handle)
             identify(link, bond.id, proven: false)
         }
@@ -116,7 +112,7 @@ extension HostCore {
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
         perform(sends)
-        if let key = link.encryptingWith { bondBook.encryptionLost(key) }
+        secure(link, .linkClosed)
         pairing(link, .disconnected)
         runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$3) }
@@ -164,10 +160,9 @@ extension HostCore {
     mutating func timerFired(_ link: Link) {
         withEndpoint(link) { $0.timerFired(now: $2, outputs: &$3) }
         pairing(link, .timerFired)
-        securityWaitEnded(link)
+        secure(link, .timerFired)
         withLogicalLink(link) { $0.timerFired(now: $1, into: &$2) }
         negotiate(link) { $0.timerFired(now: $1) }
-        proofOverdue(link)
         if link.inquiry?.isDue(now) == true { inquire(link) }
     }
 }

@@ -21,9 +21,6 @@ final class Link {
     var peer: PeerIdentifier
     /// Whom the address names or resolves to; nil for a stranger, and where more than one matches.
     var identity: IdentityAddress?
-    /// That identity's bond; once the link is proven, the one that it is encrypted with.
-    var bond: BondID?
-    var isProven = false
     /// It is in a bonded peer's name, and nobody has proved to be that peer.
     var isImpostorPossible: Bool { identity != nil && !isProven }
     /// This side asked for encryption with the bond's key.
@@ -34,9 +31,11 @@ final class Link {
     var isContestNoted = false
     /// As central: a supervision timeout that is shorter than the operator's, in case that somebody else is there.
     var isBrief = false
-    /// An app waits for the peer in whose name a central made this link: until when it has to prove that it is that peer.
-    var proofDeadline: Instant?
-    var security = LinkSecurity.open
+    var secured: LinkSecurityMachine
+    var security: LinkSecurity { secured.security }
+    var isProven: Bool { secured.isProven }
+    /// That identity's bond; once the link is proven, the one that it is encrypted with.
+    var bond: BondID? { secured.bond }
 
     var recombiner: Recombiner
     var endpoint: GATTEndpoint
@@ -45,19 +44,11 @@ final class Link {
     /// Of the channels that an app was told of, or asked for.
     var channelOwners: [ChannelNumber: ChannelOwner] = [:]
     var pairing: PairingMachine
-    /// Whether a window or a request named the method of the pairing under way: else the pairing agent is asked.
-    var isPairingPinned = false
+    /// Of the pairing under way, or of the last one.
+    var pairingOrigin = PairingOrigin.rules
     /// Operations that were refused for want of security, and wait for it.
     var awaitingSecurity: [SecuredOperation] = []
-    /// What they wait for where no timer of a pairing runs, and how long at most.
-    var securityWait: (what: SecurityWait, until: Instant)?
-    /// As peripheral: the central was asked for security, and has not answered.
-    var hasRequestedSecurity = false
     static let awaitingSecurityMaximum = 64
-    /// The window that the attempt under way began in.
-    var pairingWindow = 0
-    /// Whose key was given to the controller: the peer has it too when Encryption Change says success.
-    var encryptingWith: BondID?
 
     var lifecycle: LinkLifecycle
     /// As central.
@@ -92,7 +83,8 @@ final class Link {
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, connectedAt: Instant, ownAddress: DeviceAddress,
-        address: DeviceAddress, peer: PeerIdentifier, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle,
+        address: DeviceAddress, peer: PeerIdentifier,
+        identity: IdentityAddress?, bond: BondID?, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle,
         inquiry: LinkInquiry?,
         negotiation: ConnectionParameterNegotiation, facts: LinkFacts
     ) {
@@ -101,6 +93,8 @@ final class Link {
         self.negotiation = negotiation
         self.facts = facts
         self.pairing = pairing
+        self.identity = identity
+        secured = LinkSecurityMachine(named: bond)
         self.id = id
         self.handle = handle
         self.role = role
@@ -123,12 +117,14 @@ final class Link {
 
 enum ServerRequestKind { case read, write }
 
-/// Who has to answer before a link can become more secure.
-enum SecurityWait {
-    /// The user: the peer has lost its bond, and may pair again.
-    case consent
-    /// The central, which has a Security Request.
-    case central
+/// Who let a pairing begin, and by which method.
+enum PairingOrigin: Equatable {
+    /// The host's rules: the pairing agent is asked what there is to ask.
+    case rules
+    /// An app of this side, which named the method.
+    case request
+    /// The operator's window of this number, which names the method.
+    case window(Int)
 }
 
 /// An operation at the peer, with all that is needed to ask once more when it was refused for want of security.

@@ -21,12 +21,12 @@ extension HostCore {
 
     mutating func encrypt(_ link: Link) {
         // A pairing encrypts by itself, with its own key; the old one in between would end it.
-        guard link.role == .central, !link.security.encrypted, link.encryptingWith == nil, !link.pairing.isPairing
+        guard link.role == .central, !link.security.encrypted, !link.secured.isEncrypting, !link.pairing.isPairing
         else { return }
         guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity) else {
             return securityChanged(link, .notBonded)
         }
-        link.encryptingWith = bond.id
+        secure(link, .encrypt(bond.id))
         link.hasAskedForProof = true
         tell(.encrypting(link.id, bond.id))
         submitEncryption(link, bond.ltk, rand: bond.rand, ediv: bond.ediv)
@@ -47,19 +47,20 @@ extension HostCore {
     ///
     /// Core 5.4, Vol 4, Part E, 7.7.65.5 (LE Long Term Key Request event)
     mutating func longTermKeyRequested(_ link: Link, _ event: HCILELongTermKeyRequest) {
-        link.encryptingWith = nil
         if let ltk = link.pairing.longTermKey, event.randomNumber == 0, event.encryptedDiversifier == 0 {
+            secure(link, .keyRequested(nil))
             tell(.keyRequested(link.id, isKnown: true))
             return replyLongTermKey(link, ltk)
         }
         guard let identity = link.identity, let bond = bondBook.bondForEncryption(with: identity),
             bond.rand == event.randomNumber, bond.ediv == event.encryptedDiversifier
         else {
+            secure(link, .keyRequested(nil))
             tell(.keyRequested(link.id, isKnown: false))
             return submit(HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .ignored)
         }
+        secure(link, .keyRequested(bond.id))
         tell(.keyRequested(link.id, isKnown: true))
-        link.encryptingWith = bond.id
         replyLongTermKey(link, bond.ltk)
     }
 
@@ -70,51 +71,74 @@ extension HostCore {
     }
 
     mutating func encryptionChanged(_ link: Link, _ status: HCIErrorCode, isOn: Bool) {
-        let key = link.encryptingWith
-        link.encryptingWith = nil
-        tell(.encryption(link.id, status, isPairing: key == nil && link.pairing.isPairing))
-        guard status == .success, isOn else {
-            // An encrypted link never goes back to being a signed one.
-            if link.security.encrypted { return disconnect(link, reason: .authenticationFailure) }
-            // Of two bonds the peer may have kept the other one.
-            if let key {
-                bondBook.encryptionLost(key)
-            } else {
-                pairing(link, .encryptionChanged(enabled: false))
+        let isPairing = link.pairing.isPairing
+        tell(.encryption(link.id, status, isPairing: isPairing && !link.secured.isEncrypting))
+        guard status == .success, isOn else { return secure(link, .encryptionFailed, status) }
+        secure(link, .encryptionOn(pairing: isPairing ? worth(of: link.pairing, bonded: link.security.bonded) : nil))
+    }
+
+    /// What the key of a pairing is worth until the pairing is complete.
+    private func worth(of pairing: PairingMachine, bonded: Bool) -> LinkSecurity {
+        let strength = pairing.strength
+        return LinkSecurity(
+            encrypted: true, secureConnections: strength?.isSecureConnections ?? false,
+            keySize: strength?.keyOctets ?? 0, bonded: bonded)
+    }
+
+    /// One event of a link's security, and what follows from it. `status`: why encryption failed.
+    mutating func secure(
+        _ link: Link, _ event: LinkSecurityMachine.Event, _ status: HCIErrorCode = .unspecifiedError
+    ) {
+        var outputs: [LinkSecurityMachine.Output] = []
+        link.secured.handle(event, now: now, into: &outputs)
+        for output in outputs {
+            switch output {
+            case .encryptedWith(let key): encrypted(link, with: key)
+            case .encryptedWithPairing: work.append(.pairing(link.id, .encryptionChanged(enabled: true)))
+            case .pairingNotEncrypted: work.append(.pairing(link.id, .encryptionChanged(enabled: false)))
+            case .fault: noteFault()
+            case .disconnect: disconnect(link, reason: .authenticationFailure)
+            case .keyLost(let key): bondBook.encryptionLost(key)
+            case .notEncrypted: work.append(.notEncrypted(link.id, status))
+            case .centralSilent, .userSilent: silent(link, output)
+            case .proofOverdue: work.append(.proofOverdue(link.id))
             }
-            return securityChanged(link, .encryptionFailed(status))
         }
-        if let key {
-            // The bond may have been deleted while the controllers were at it.
-            guard let bond = bondBook.bond(key) else { return disconnect(link, reason: .authenticationFailure) }
-            // A bond with a credential waits for the word of whoever gave it.
-            if bond.credential == nil { promoteBond(key) }
-            proved(link, bond)
-        } else if link.pairing.isPairing {
-            // The key is the pairing's: what it is worth is known when the pairing is.
-            let strength = link.pairing.strength
-            link.security = LinkSecurity(
-                encrypted: true, secureConnections: strength?.isSecureConnections ?? false,
-                keySize: strength?.keyOctets ?? 0, bonded: link.security.bonded)
-            pairing(link, .encryptionChanged(enabled: true))
-        } else if !link.security.encrypted {
-            // Encrypted with a key that nobody here gave.
-            noteFault()
-            disconnect(link, reason: .authenticationFailure)
-        }
+    }
+
+    private mutating func encrypted(_ link: Link, with key: BondID) {
+        // The bond may have been deleted while the controllers were at it.
+        guard let bond = bondBook.bond(key) else { return disconnect(link, reason: .authenticationFailure) }
+        work.append(.proved(link.id, bond))
+    }
+
+    /// Neither the user nor the central has answered.
+    private mutating func silent(_ link: Link, _ output: LinkSecurityMachine.Output) {
+        // A pairing that has begun since has a timer of its own.
+        guard !link.pairing.isPairing else { return }
+        if output == .centralSilent { tellSecurity(link, .pairing(.timedOut)) }
+        tellings.append(.settleSecurity(link.id, .pairing(.timedOut)))
+    }
+
+    /// The peer has shown that it has a bond's key. A bond with a credential waits for the word of whoever gave it.
+    mutating func provedByEncryption(_ link: Link, _ bond: Bond) {
+        if bond.credential == nil { promoteBond(bond.id) }
+        proved(link, bond)
     }
 
     /// The link is encrypted with a bond's key: the peer is who it says.
     mutating func proved(_ link: Link, _ bond: Bond) {
-        link.bond = bond.id
-        link.isProven = true
+        secure(
+            link,
+            .proved(
+                bond.id,
+                LinkSecurity(
+                    encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
+                    keySize: bond.keySize, bonded: true, authorized: false)))
         if link.role == .central, let identity = link.identity {
             tellGAP(.proven(peer: identity.address, at: link.address))
         }
         controller.acl?.setStanding(.proven, of: link.handle)
-        link.security = LinkSecurity(
-            encrypted: true, authenticated: bond.isAuthenticated, secureConnections: bond.secureConnections,
-            keySize: bond.keySize, bonded: true, authorized: false)
         identify(link, bond.id, proven: true)
         serve(link)
         securityChanged(link, nil)
@@ -123,8 +147,8 @@ extension HostCore {
         lengthen(link)
     }
 
-    private mutating func securityChanged(_ link: Link, _ error: HostError?) {
-        link.securityWait = nil
+    mutating func securityChanged(_ link: Link, _ error: HostError?) {
+        secure(link, .settled)
         tellSecurity(link, error)
         tellings.append(.settleSecurity(link.id, error))
     }

@@ -10,7 +10,7 @@ import SecurityManager
 extension HostCore {
     mutating func setPairingWindow(_ window: PairingWindow?) {
         pairingDoor.handle(.windowSet(window), now: now)
-        for link in linksInOrder where link.role == .peripheral && link.isPairingPinned {
+        for link in linksInOrder where link.pairingOrigin.isWindow {
             pairing(link, .cancel(.unspecifiedReason))
         }
         wishesChanged()
@@ -18,15 +18,15 @@ extension HostCore {
 
     /// The attempt on a link, if a window named its method.
     private func windowAttempt(on link: Link) -> PairingDoor.Attempt? {
-        link.role == .peripheral && link.isPairingPinned ? PairingDoor.Attempt(window: link.pairingWindow) : nil
+        if case .window(let number) = link.pairingOrigin { PairingDoor.Attempt(window: number) } else { nil }
     }
 
     /// Lets the peer of a link pair if the window is open and nobody else is at it. Called when it asks, and not before: a key
     /// pair for each link that comes would cost every bonded return its making.
     private mutating func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
-        link.isPairingPinned = pairingDoor.isOpen
-        let isBusy = links.values.contains { $0.role == .peripheral && $0.pairing.isPairing && $0.isPairingPinned }
+        link.pairingOrigin = pairingDoor.isOpen ? .window(pairingDoor.number) : .rules
+        let isBusy = links.values.contains { $0.pairing.isPairing && $0.pairingOrigin.isWindow }
         let parameters: PairingParameters?
         switch pairingDoor.admission(
             of: claimant(link), isBusy: isBusy, allowsOthers: configuration.pairing.isAllowed, now: now)
@@ -102,7 +102,7 @@ extension HostCore {
             announce(.paired(peer, .failure(.noResources)), to: manager)
             return
         }
-        begin(link, parameters, isPinned: true)
+        begin(link, parameters, .request)
     }
 
     /// The link to a peer, if nobody pairs on it yet; else whoever asked is told why there is none. A pairing that is under
@@ -120,10 +120,10 @@ extension HostCore {
     }
 
     /// On a link on which nobody is pairing.
-    mutating func begin(_ link: Link, _ parameters: PairingParameters, isPinned: Bool) {
-        link.isPairingPinned = isPinned
+    mutating func begin(_ link: Link, _ parameters: PairingParameters, _ origin: PairingOrigin) {
+        link.pairingOrigin = origin
         // Whoever was asked whether to pair again has been overtaken: answers are this pairing's.
-        link.securityWait = nil
+        secure(link, .overtaken)
         pairing(link, .begin(parameters))
     }
 
@@ -136,10 +136,10 @@ extension HostCore {
     mutating func pairing(_ link: Link, _ event: PairingEvent) {
         let wasUnderWay = link.pairing.isPairing
         let outputs = link.pairing.handle(event, now: now, book: bondBook)
-        if !wasUnderWay, link.pairing.isPairing { tell(.pairingBegan(link.id)) }
-        if !wasUnderWay, link.role == .peripheral {
-            link.pairingWindow = pairingDoor.number
-            if link.pairing.isPairing, let attempt = windowAttempt(on: link) {
+        if !wasUnderWay, link.pairing.isPairing {
+            tell(.pairingBegan(link.id))
+            secure(link, .overtaken)
+            if let attempt = windowAttempt(on: link) {
                 pairingDoor.handle(.began(attempt), now: now)
                 wishesChanged()
             }
@@ -203,14 +203,14 @@ extension HostCore {
         tell(.pairingFailed(link.id, error))
         pairingDoor.handle(
             .failed(windowAttempt(on: link), claimant: claimant(link), counts: error.countsAsAttempt), now: now)
-        link.securityWait = nil
+        secure(link, .settled)
         tellPaired(link, .failure(.pairing(error)))
         if link.role == .peripheral { wishesChanged() }
         tellings.append(.settleSecurity(link.id, .pairing(error)))
     }
 
     private mutating func tellPaired(_ link: Link, _ result: Result<BondID, HostError>) {
-        if !link.isPairingPinned { announce(.pairingEnded(result), of: link) }
+        if link.pairingOrigin == .rules { announce(.pairingEnded(result), of: link) }
         switch link.role {
         case .central: announce(.paired(link.peer, result), toThoseWanting: link.peer)
         case .peripheral:
@@ -242,4 +242,9 @@ extension HostCore {
         for mutation in bondBook.delete(id) { persist(mutation) }
         wishesChanged()
     }
+}
+
+extension PairingOrigin {
+    /// Whether one attempt at a time is let through a window, and this is one.
+    var isWindow: Bool { if case .window = self { true } else { false } }
 }

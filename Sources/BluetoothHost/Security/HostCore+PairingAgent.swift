@@ -8,7 +8,7 @@ import SecurityManager
 extension HostCore {
     mutating func answerPairing(_ id: LinkID, _ answer: PairingAnswer) {
         guard let link = links[id] else { return }
-        if case .consent? = link.securityWait?.what { return answerRenewal(link, answer) }
+        if link.secured.isAskingUser { return answerRenewal(link, answer) }
         guard link.pairing.isPairing else { return }
         switch answer {
         case .consent(let consent): pairing(link, .consented(consent))
@@ -30,7 +30,7 @@ extension HostCore {
             announce(.paired(peer, .failure(.pairing(.cancelled(.repeatedAttempts)))), to: manager)
             return
         }
-        begin(link, parameters, isPinned: false)
+        begin(link, parameters, .rules)
     }
 
     mutating func requestSecurity(_ id: LinkID) {
@@ -44,7 +44,7 @@ extension HostCore {
         guard pairingDoor.waits(claimant(link), at: now) == nil, !link.pairing.isDead, !link.isDisconnecting else {
             return false
         }
-        link.hasRequestedSecurity = true
+        secure(link, .centralAsked)
         pairing(
             link, .requestSecurity(level > 2 ? [.bonding, .mitm, .secureConnections] : [.bonding, .secureConnections]))
         return true
@@ -88,7 +88,7 @@ extension HostCore {
 
     /// What a window or a request pinned is the business of the app that asked; the rest is the agent's.
     mutating func displayPasskey(_ link: Link, _ passkey: UInt32) {
-        guard link.isPairingPinned else { return announce(.displayPasskey(passkey), of: link) }
+        guard link.pairingOrigin != .rules else { return announce(.displayPasskey(passkey), of: link) }
         switch link.role {
         case .central: announce(.displayPasskey(link.peer, passkey), toThoseWanting: link.peer)
         case .peripheral: announce(.displayPasskey(link.info, passkey))
@@ -96,7 +96,7 @@ extension HostCore {
     }
 
     mutating func requestPasskey(_ link: Link) {
-        guard link.isPairingPinned else {
+        guard link.pairingOrigin != .rules else {
             guard agent != nil else { return work.append(.pairing(link.id, .cancel(.passkeyEntryFailed))) }
             return announce(.passkeyRequested, of: link)
         }
@@ -107,7 +107,7 @@ extension HostCore {
     }
 
     mutating func confirmNumeric(_ link: Link, _ value: UInt32) {
-        guard link.isPairingPinned else {
+        guard link.pairingOrigin != .rules else {
             guard agent != nil else { return work.append(.pairing(link.id, .numericCompared(equal: false))) }
             return announce(.numericComparisonRequested(value), of: link)
         }

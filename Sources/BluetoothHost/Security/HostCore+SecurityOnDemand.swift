@@ -33,7 +33,7 @@ extension HostCore {
         guard let parameters = negotiatedParameters(for: link, atLeast: need, renewable: renewable) else {
             return false
         }
-        begin(link, parameters, isPinned: false)
+        begin(link, parameters, .rules)
         return link.pairing.isPairing
     }
 
@@ -45,9 +45,9 @@ extension HostCore {
 
     /// As peripheral: asks the central, and waits for it as long as a pairing may take. False when it cannot be asked now.
     mutating func awaitCentral(_ link: Link, level: UInt8) -> Bool {
-        guard link.securityWait == nil else { return true }
+        guard !link.secured.isAsking else { return true }
         guard requestSecurity(link, level: max(level, configuration.pairing.minimumLevel)) else { return false }
-        waitForSecurity(.central, on: link)
+        secure(link, .centralAwaited(until: pairingTimeout))
         return true
     }
 
@@ -79,13 +79,13 @@ extension HostCore {
             return pairOnDemand(link)
         }
         // The user is being asked about its bond.
-        if link.securityWait == nil { encrypt(link) }
+        if !link.secured.isAsking { encrypt(link) }
         return true
     }
 
     /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
     mutating func runAwaitingSecurity(_ link: Link) {
-        link.securityWait = nil
+        secure(link, .settled)
         let waiting = link.awaitingSecurity
         link.awaitingSecurity = []
         for var operation in waiting {
@@ -107,13 +107,13 @@ extension HostCore {
         guard link.role == .central, !link.awaitingSecurity.isEmpty, configuration.pairing.renewsBonds,
             agent != nil, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
         else { return false }
-        waitForSecurity(.consent, on: link)
+        secure(link, .userAsked(until: pairingTimeout))
         announce(.consentRequested(nil), of: link)
         return true
     }
 
     mutating func answerRenewal(_ link: Link, _ answer: PairingAnswer) {
-        link.securityWait = nil
+        secure(link, .settled)
         guard case .consent(true) = answer, pairOnDemand(link, renewable: unnamedBonds(of: link)) else {
             return runAwaitingSecurity(link)
         }
@@ -122,26 +122,16 @@ extension HostCore {
     /// As peripheral: the central answers our wish for encryption with a Pairing Request, which says that it has no key for
     /// it. Apps hear that; whether it may pair is another question.
     mutating func bondLostByCentral(_ link: Link) {
-        guard link.hasRequestedSecurity, !link.isProven, link.bond != nil else { return }
-        link.hasRequestedSecurity = false
+        guard link.secured.isCentralAsked, !link.isProven, link.bond != nil else { return }
+        secure(link, .overtaken)
         tellSecurity(link, .encryptionFailed(.pinOrKeyMissing))
+        tellings.append(.settleSecurity(link.id, .encryptionFailed(.pinOrKeyMissing)))
     }
 
-    func waitForSecurity(_ what: SecurityWait, on link: Link) {
-        link.securityWait = (what, now.advanced(byMilliseconds: PairingMachine.timeoutMilliseconds))
-    }
+    /// As long as a pairing may take.
+    private var pairingTimeout: Instant { now.advanced(byMilliseconds: PairingMachine.timeoutMilliseconds) }
 
-    /// Neither the user nor the central has answered.
-    mutating func securityWaitEnded(_ link: Link) {
-        guard let (what, until) = link.securityWait, until <= now else { return }
-        // A pairing that has begun since has a timer of its own.
-        link.securityWait = nil
-        guard !link.pairing.isPairing else { return }
-        if what == .central { tellSecurity(link, .pairing(.timedOut)) }
-        tellings.append(.settleSecurity(link.id, .pairing(.timedOut)))
-    }
-
-    func isSecurityAwaited(on link: Link) -> Bool { link.pairing.isPairing || link.securityWait != nil }
+    func isSecurityAwaited(on link: Link) -> Bool { link.pairing.isPairing || link.secured.isAsking }
 }
 
 /// What a link has to be worth.
