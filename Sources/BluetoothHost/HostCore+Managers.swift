@@ -23,7 +23,7 @@ extension HostCore {
         for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
         noteLimitedDeadline()
-        for link in linksInOrder where link.users.remove(slot.owner) != nil { endUnwanted(link) }
+        for link in links.all where link.users.remove(slot.owner) != nil { endUnwanted(link) }
         wishesChanged()
     }
 
@@ -33,7 +33,7 @@ extension HostCore {
         consider(recovery.deadline)
         consider(gap.deadline)
         consider(limitedDeadline)
-        for link in linksInOrder {
+        for link in links.all {
             consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
             // Nothing is asked for on a link that ends.
@@ -43,8 +43,8 @@ extension HostCore {
             consider(link.inquiry?.deadline)
             consider(link.lifecycle.deadline)
         }
-        for link in rejectedLinks.values { consider(link.deadline) }
-        consider(lastSlotDeadline)
+        for link in links.rejected.values { consider(link.deadline) }
+        consider(links.lastSlotDeadline)
         return earliest
     }
 
@@ -53,7 +53,7 @@ extension HostCore {
         withRecovery(.timerFired)
         tellGAP(.timerFired)
         if let due = limitedDeadline, due <= now { wishesChanged() }
-        for link in linksInOrder { timerFired(link) }
+        for link in links.all { timerFired(link) }
         dropStandingLinks()
         endOverdueLinks()
         freeLastSlot()

@@ -33,13 +33,7 @@ struct HostCore: ~Copyable {
     var recovery = ControllerRecovery()
     var gap: GAP
 
-    var links: [LinkID: Link] = [:]
-    /// In the order in which they were made.
-    var linksInOrder: [Link] = []
-    var linksByHandle: [ConnectionHandle: Link] = [:]
-    /// Handles of links that found no slot, until the controller has taken them back.
-    var rejectedLinks: [ConnectionHandle: LinkLifecycle] = [:]
-    var nextLinkNumber: UInt64 = 1
+    var links: LinkTable
 
     var server: GATTServer
     var bondBook: BondBook
@@ -88,6 +82,7 @@ struct HostCore: ~Copyable {
         peers = PeerDirectory(snapshot.peers)
         ledger = RestorationLedger(snapshot.restorations)
         gap = GAP(configuration, identity: identity)
+        links = LinkTable(linksMaximum: configuration.linksMaximum)
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
         noteLimitedDeadline()

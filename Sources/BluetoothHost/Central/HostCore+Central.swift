@@ -31,12 +31,12 @@ extension HostCore {
         withPeers { $0.keep(peer, &$1) }
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
-        if let link = serviceableLink(peer) {
+        if let link = links.serviceable(peer) {
             link.users.insert(slot.owner)
             announce(.connected(link.info), to: manager)
         } else {
             wishesChanged()
-            for link in linksInOrder where link.peer == peer { serveWaiting(link) }
+            for link in links.all(of: peer) { serveWaiting(link) }
         }
     }
 
@@ -46,7 +46,7 @@ extension HostCore {
         else { return }
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
-        if let link = clientLink(peer) {
+        if let link = links.client(of: peer) {
             link.users.remove(slot.owner)
             endUnwanted(link)
         }
@@ -67,30 +67,18 @@ extension HostCore {
     }
 
     func link(of peer: PeerIdentifier) -> LinkInfo? {
-        (clientLink(peer) ?? linksInOrder.first { $0.peer == peer })?.info
+        (links.client(of: peer) ?? links.all.first { $0.peer == peer })?.info
     }
 
     func connection(to peer: PeerIdentifier) -> LinkInfo? {
-        (clientLink(peer) ?? serviceableLink(peer))?.info
-    }
-
-    func centralLink(_ peer: PeerIdentifier) -> Link? {
-        links.values.first { $0.role == .central && $0.peer == peer }
-    }
-
-    /// The link over which managers of this side are a peer's clients. One that is ending gives way to one that stands.
-    func clientLink(_ peer: PeerIdentifier) -> Link? {
-        let link = centralLink(peer)
-        if let link, !link.isDisconnecting { return link }
-        return linksInOrder.first { $0.peer == peer && $0.isClient && !$0.isDisconnecting } ?? link
-            ?? linksInOrder.first { $0.peer == peer && $0.isClient }
+        (links.client(of: peer) ?? links.serviceable(peer))?.info
     }
 
     mutating func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
         // The peer may have made another one while this one was ending.
-        if state == .poweredOn { for other in linksInOrder where other.peer == link.peer { serveWaiting(other) } }
-        guard link.bond == nil, clientLink(link.peer) == nil else { return }
+        if state == .poweredOn { for other in links.all(of: link.peer) { serveWaiting(other) } }
+        guard link.bond == nil, links.client(of: link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
         for owner in ledger.owners(of: .central) {
             for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {
@@ -116,14 +104,14 @@ extension HostCore {
 
 extension HostCore {
     func maximumWriteLength(_ peer: PeerIdentifier) -> Int {
-        (clientLink(peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
+        (links.client(of: peer)?.endpoint.mtu ?? Self.defaultMTU) - Self.valueHeaderOctets
     }
 
     mutating func perform(
         _ manager: ManagerID, _ peer: PeerIdentifier, _ operation: GATTClientOperation, until: Instant?
     ) -> OperationToken {
         let token = makeToken()
-        guard let link = clientLink(peer), !link.isDisconnecting else {
+        guard let link = links.client(of: peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
@@ -151,7 +139,7 @@ extension HostCore {
         kind: SubscriptionRecord.Kind?
     ) -> OperationToken {
         let token = makeToken()
-        guard let link = clientLink(peer), !link.isDisconnecting else {
+        guard let link = links.client(of: peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }

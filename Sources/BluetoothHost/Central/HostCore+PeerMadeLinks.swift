@@ -36,20 +36,11 @@ extension HostCore {
         }
     }
 
-    /// The link that is a peer's connection as soon as somebody asks for it.
-    func serviceableLink(_ peer: PeerIdentifier) -> Link? {
-        let standing = linksInOrder.filter {
-            $0.peer == peer && !$0.isDisconnecting && ($0.role == .central || !$0.isImpostorPossible)
-        }
-        return standing.first(where: \.isClient) ?? standing.first
-    }
-
     /// Who waits for a link's peer, and has no other link to it. Whose link is ending has it until they have heard of the
     /// end.
     func waiting(for link: Link) -> [RestorationLedger.Owner] {
-        let others = linksInOrder.filter { $0 !== link && $0.peer == link.peer && $0.isClient }
-        guard others.allSatisfy(\.isDisconnecting) else { return [] }
-        return wanting(link.peer).filter { owner in !others.contains { $0.users.contains(owner) } }
+        guard let taken = links.usersOfEnding(beside: link) else { return [] }
+        return wanting(link.peer).filter { !taken.contains($0) }
     }
 
     private mutating func askForProof(_ link: Link) {

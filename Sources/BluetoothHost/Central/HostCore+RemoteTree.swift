@@ -5,7 +5,7 @@ import GATT
 
 extension HostCore {
     mutating func keepRemoteDatabase(_ peer: PeerIdentifier, _ database: RemoteDatabase) {
-        let link = clientLink(peer)
+        let link = links.client(of: peer)
         if let link, link.isImpostorPossible { return }
         withPeers { directory, facts in
             directory.keep(peer, &facts)

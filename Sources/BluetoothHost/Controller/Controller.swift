@@ -34,8 +34,6 @@ struct Controller: ~Copyable {
     var acl: ACLSendQueue?
     /// Links that had no room for an update: its app wants to hear when they have.
     var linksInTheWay: Set<LinkID> = []
-    /// Connections that it had when it took no other: nil as long as it has not refused one.
-    var connectionsMaximum: Int?
 
     private var commandPurposes: [UInt64: CommandPurpose] = [:]
     private var sendPurposes: [UInt64: SendPurpose] = [:]

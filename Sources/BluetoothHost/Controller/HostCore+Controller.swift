@@ -90,8 +90,8 @@ extension HostCore {
     private mutating func startOver() {
         setState(.resetting)
         tellGAP(.controllerLost)
-        for link in linksInOrder { closed(link, reason: .hardwareFailure) }
-        rejectedLinks = [:]
+        for link in links.all { closed(link, reason: .hardwareFailure) }
+        links.controllerLost()
         controller.startOver()
     }
 }
@@ -157,7 +157,7 @@ extension HostCore {
         outputs.removeAll(keepingCapacity: true)
         swap(&outputs, &spareSendOutputs)
         flushACL()
-        for link in linksInOrder where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
+        for link in links.all where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
         sendChannelFrames()
         announceRoom()
     }

@@ -5,7 +5,7 @@ import L2CAP
 // MARK: Peers that somebody else answers for
 
 extension HostCore {
-    func vouch(for peer: PeerIdentifier) { clientLink(peer)?.isVouched = true }
+    func vouch(for peer: PeerIdentifier) { links.client(of: peer)?.isVouched = true }
 
     /// A link in a bonded peer's name has ended, or is about to. Whether somebody else may have been at its other end: it
     /// was never encrypted, though this side asked for it, or the other side ended it before an app could ask that does.

@@ -44,7 +44,7 @@ extension HostCore {
     mutating func advertisingSetTerminated(_ event: HCILEAdvertisingSetTerminated) {
         let address = gap.advertisingSets.address(of: event.advertisingHandle)
         tellGAP(.setTerminated(event.advertisingHandle))
-        if event.status == .success, let address, let link = link(at: event.handle), link.role == .peripheral {
+        if event.status == .success, let address, let link = links.link(at: event.handle), link.role == .peripheral {
             connected(link, at: address)
         }
     }
@@ -61,8 +61,8 @@ extension HostCore {
         wishes.scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
         wishes.connections = wantedConnections
         wishes.resolvable = gap.resolvingList.identities.compactMap { resolvingEntry(of: $0.address) }
-        wishes.isFull = isFull
-        wishes.addressesWithLinks = Set(linksInOrder.lazy.map(\.address))
+        wishes.isFull = links.isFull
+        wishes.addressesWithLinks = Set(links.all.lazy.map(\.address))
         return wishes
     }
 
@@ -90,15 +90,8 @@ extension HostCore {
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
             return GAP.Wishes.Connection(
                 address: address, isPrivate: !resolvingKeys(of: address).isEmpty,
-                resolving: resolvingEntry(of: address), link: linkAsClient(of: pending.peer))
+                resolving: resolvingEntry(of: address), link: links.asConnection(to: pending.peer))
         }
-    }
-
-    private func linkAsClient(of peer: PeerIdentifier) -> GAP.Wishes.Connection.Link {
-        let links = linksInOrder.filter { $0.peer == peer && $0.isClient }
-        if links.contains(where: { !$0.isDisconnecting }) { return .standing }
-        // Only a link in a bonded peer's name can be a stranger's.
-        return links.isEmpty ? .none : links.allSatisfy { $0.identity != nil } ? .ending : .standing
     }
 
     /// nil for whoever is no bonded peer, or has given no key. A list holds one key of an identity (7.8.38): a peer that gave

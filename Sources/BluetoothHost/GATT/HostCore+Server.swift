@@ -64,7 +64,7 @@ extension HostCore {
     }
 
     private mutating func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
-        for link in links.values {
+        for link in links.all {
             withEndpoint(link) { $0.databaseChanged(range, now: $2, server: $1, outputs: &$3) }
         }
     }
@@ -97,7 +97,7 @@ extension HostCore {
         func isChosen(_ link: Link) -> Bool { recipients?.contains(link.id) ?? true }
         let isKept = keepForAbsent && recipients == nil
         var isRefused = false
-        for link in linksInOrder where isChosen(link) && !hasRoom(for: handle, of: isKept ? owner : nil, on: link) {
+        for link in links.all where isChosen(link) && !hasRoom(for: handle, of: isKept ? owner : nil, on: link) {
             controller.linksInTheWay.insert(link.id)
             isRefused = true
         }
@@ -105,7 +105,7 @@ extension HostCore {
         // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
         // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
         let kept = isKept ? keep(owner, handle, value) : []
-        for link in linksInOrder where isChosen(link) {
+        for link in links.all where isChosen(link) {
             if link.isProven, let bond = link.bond, kept.contains(bond) {
                 deliverQueuedUpdates(to: link)
             } else {
@@ -229,7 +229,7 @@ extension HostCore {
     func subscribers(of handle: AttributeHandle) -> [Subscriber] {
         var present: Set<BondID> = []
         var subscribers: [Subscriber] = []
-        for link in linksInOrder where !link.endpoint.subscription(to: handle, server: server).isEmpty {
+        for link in links.all where !link.endpoint.subscription(to: handle, server: server).isEmpty {
             if let bond = link.bond { present.insert(bond) }
             subscribers.append(
                 Subscriber(

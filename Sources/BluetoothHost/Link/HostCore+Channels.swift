@@ -78,7 +78,7 @@ extension HostCore {
     /// What a manager offered and opened ends with it.
     mutating func releaseChannels(of manager: ManagerID) {
         publishedChannels.unpublishAll(of: manager)
-        for link in linksInOrder {
+        for link in links.all {
             for (number, owner) in link.channelOwners where owner.manager == manager {
                 closeChannel(HostChannelID(link: link.id, number: number.rawValue))
             }
@@ -121,7 +121,7 @@ extension HostCore {
 
     /// Buffers of the controller are free again.
     mutating func sendChannelFrames() {
-        for link in linksInOrder where link.logical.hasFrame { sendChannelFrames(link) }
+        for link in links.all where link.logical.hasFrame { sendChannelFrames(link) }
     }
 
     mutating func closeChannels(_ link: Link, reason: HCIErrorCode) {

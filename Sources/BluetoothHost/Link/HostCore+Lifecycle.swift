@@ -7,7 +7,9 @@ import SecurityManager
 extension HostCore {
     /// The link at a handle, if events are its to hear.
     func openLink(at handle: ConnectionHandle) -> Link? {
-        guard let link = link(at: handle), link.lifecycle.handle(.event, now: now) == [.deliver] else { return nil }
+        guard let link = links.link(at: handle), link.lifecycle.handle(.event, now: now) == [.deliver] else {
+            return nil
+        }
         return link
     }
 
@@ -17,14 +19,12 @@ extension HostCore {
     mutating func happened(
         _ input: LinkLifecycle.Input, at handle: ConnectionHandle, reason: HCIErrorCode = .unspecifiedError
     ) -> LinkLifecycle {
-        let link = link(at: handle)
-        var lifecycle = link?.lifecycle ?? rejectedLinks[handle] ?? LinkLifecycle()
+        let link = links.link(at: handle)
+        var lifecycle = links.lifecycle(at: handle)
         let outputs = lifecycle.handle(input, now: now)
         if !outputs.contains(.close) { link?.lifecycle = lifecycle }
-        let wasRejected = rejectedLinks[handle] != nil
-        rejectedLinks[handle] = lifecycle.isRejected ? lifecycle : nil
         // The controller may have refused to advertise while it still had this one.
-        if wasRejected, !lifecycle.isRejected { tellGAP(.roomMade) }
+        if links.note(lifecycle, at: handle) { tellGAP(.roomMade) }
         for output in outputs {
             switch output {
             case .fault: noteFault()
@@ -52,11 +52,7 @@ extension HostCore {
 
     /// A link that should have ended by now, and has not, is the controller's fault: with it every link starts anew.
     mutating func endOverdueLinks() {
-        func isOverdue(_ lifecycle: LinkLifecycle) -> Bool { lifecycle.deadline.map { $0 <= now } ?? false }
-        let overdue =
-            linksInOrder.first { isOverdue($0.lifecycle) }?.handle
-            ?? rejectedLinks.first { isOverdue($0.value) }?.key
-        if let overdue { happened(.deadline, at: overdue) }
+        if let overdue = links.overdue(now) { happened(.deadline, at: overdue) }
     }
 }
 
@@ -67,7 +63,7 @@ extension HostCore {
     /// controller's buffers.
     mutating func dropStandingLinks() {
         while let handle = controller.acl?.takeStandstill(now: now) {
-            if let link = linksByHandle[handle] { drop(link.id) }
+            if let link = links.link(at: handle) { drop(link.id) }
         }
     }
 }

@@ -103,7 +103,7 @@ extension HostCore {
 
     mutating func read(_ manager: ManagerID, _ peer: PeerIdentifier, _ reading: LinkReading) -> OperationToken {
         let token = makeToken()
-        guard let link = clientLink(peer), !link.isDisconnecting else {
+        guard let link = links.client(of: peer), !link.isDisconnecting else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }

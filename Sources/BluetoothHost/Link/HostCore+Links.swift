@@ -18,8 +18,6 @@ extension LinkRole {
 // MARK: Links come and go
 
 extension HostCore {
-    func link(at handle: ConnectionHandle) -> Link? { linksByHandle[handle] }
-
     mutating func connectionComplete(
         _ status: HCIErrorCode, _ handle: ConnectionHandle, _ role: LERole, _ peerAddress: DeviceAddress?,
         _ facts: LinkFacts
@@ -31,7 +29,7 @@ extension HostCore {
         let own = gap.ownAddress(of: role)
         tellGAP(.linkMade(role))
         // A link that the handle still stands for here is not there any more: it takes no slot.
-        let isReplaced = link(at: handle) != nil
+        let isReplaced = links.link(at: handle) != nil
         if let address = peerAddress, hasSlot(for: address, role, isReplaced: isReplaced) {
             let lifecycle = happened(.connected, at: handle)
             opened(handle, role, address, own: own, lifecycle, facts)
@@ -49,8 +47,7 @@ extension HostCore {
         if case .bonded(let known) = bondBook.resolve(address) { identity = known }
         let peer = peers.identifier(at: identity?.address ?? address, fresh: random.uint128())
         let bond = identity.flatMap { bondBook.confirmedBond(with: $0) ?? bondBook.bondForEncryption(with: $0) }
-        let id = LinkID(rawValue: nextLinkNumber)
-        nextLinkNumber += 1
+        let id = links.makeID()
         let link = Link(
             id: id, handle: handle, role: role, connectedAt: now, ownAddress: own, address: address, peer: peer,
             identity: identity, bond: bond?.id, mtu: configuration.mtu,
@@ -60,9 +57,7 @@ extension HostCore {
                 connectedAt: now,
                 usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)),
             facts: facts)
-        links[id] = link
-        linksInOrder.append(link)
-        linksByHandle[handle] = link
+        links.add(link)
         controller.acl?.addLink(handle)
         if let bond {
             controller.acl?.setStanding(.named, of: handle)
@@ -104,9 +99,7 @@ extension HostCore {
 
     /// Ends everything that lived on a link. The peer may be gone, or we may: whoever waits hears of it exactly once.
     mutating func closed(_ link: Link, reason: HCIErrorCode) {
-        links[link.id] = nil
-        linksInOrder.removeAll { $0 === link }
-        linksByHandle[link.handle] = nil
+        links.remove(link)
         link.lifecycle = LinkLifecycle()
         tell(.disconnected(link.id, reason))
         var sends: [ACLSendOutput] = []
@@ -171,7 +164,7 @@ extension HostCore {
 
 extension HostCore {
     mutating func received(_ header: ACLDataHeader, _ data: RawSpan) {
-        guard let link = link(at: header.handle), !link.isDisconnecting else { return }
+        guard let link = links.link(at: header.handle), !link.isDisconnecting else { return }
         let fragment: Fragment
         switch header.boundary {
         case .first, .firstNonFlushable: fragment = .start

@@ -8,7 +8,7 @@ import SecurityManager
 
 extension HostCore {
     mutating func encrypt(_ peer: PeerIdentifier) {
-        guard let link = clientLink(peer) else { return }
+        guard let link = links.client(of: peer) else { return }
         switch link.role {
         case .central:
             if let identity = link.identity { tellGAP(.proofAsked(of: identity.address)) }

@@ -10,7 +10,7 @@ import SecurityManager
 extension HostCore {
     mutating func setPairingWindow(_ window: PairingWindow?) {
         pairingDoor.handle(.windowSet(window), now: now)
-        for link in linksInOrder where link.pairingOrigin.isWindow {
+        for link in links.all where link.pairingOrigin.isWindow {
             pairing(link, .cancel(.unspecifiedReason))
         }
         wishesChanged()
@@ -26,7 +26,7 @@ extension HostCore {
     private mutating func armPairing(_ link: Link) {
         guard !link.pairing.isDead else { return }
         link.pairingOrigin = pairingDoor.isOpen ? .window(pairingDoor.number) : .rules
-        let isBusy = links.values.contains { $0.pairing.isPairing && $0.pairingOrigin.isWindow }
+        let isBusy = links.all.contains { $0.pairing.isPairing && $0.pairingOrigin.isWindow }
         let parameters: PairingParameters?
         switch pairingDoor.admission(
             of: claimant(link), isBusy: isBusy, allowsOthers: configuration.pairing.isAllowed, now: now)
@@ -108,7 +108,7 @@ extension HostCore {
     /// The link to a peer, if nobody pairs on it yet; else whoever asked is told why there is none. A pairing that is under
     /// way goes on, and whoever waits for it does.
     mutating func linkToPair(with peer: PeerIdentifier, telling manager: ManagerID) -> Link? {
-        guard let link = centralLink(peer), !link.isDisconnecting else {
+        guard let link = links.central(of: peer), !link.isDisconnecting else {
             announce(.paired(peer, .failure(.notConnected)), to: manager)
             return nil
         }
@@ -128,7 +128,7 @@ extension HostCore {
     }
 
     mutating func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {
-        guard let link = linksInOrder.first(where: { $0.peer == peer && $0.pairing.isPairing }) else { return }
+        guard let link = links.all.first(where: { $0.peer == peer && $0.pairing.isPairing }) else { return }
         pairing(link, passkey.map(PairingEvent.passkeyEntered) ?? .cancel(.passkeyEntryFailed))
     }
 
@@ -238,7 +238,7 @@ extension HostCore {
     }
 
     mutating func deleteBond(_ id: BondID) {
-        for link in links.values where link.bond == id { disconnect(link, reason: .authenticationFailure) }
+        for link in links.all where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }
         wishesChanged()
     }
