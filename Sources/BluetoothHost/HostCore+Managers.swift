@@ -23,7 +23,7 @@ extension HostCore {
         for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
         ledger.release(slot.owner)
         noteLimitedDeadline()
-        for link in links.all where link.users.remove(slot.owner) != nil { endUnwanted(link) }
+        for link in links.all where link.client.users.remove(slot.owner) != nil { endUnwanted(link) }
         wishesChanged()
     }
 

@@ -252,7 +252,7 @@ import Testing
     func operationsWaiting() throws {
         let pair = try Pair(
             lock: .justWorks, key: .justWorks, lockCapability: .displayYesNo, keyCapability: .displayYesNo)
-        let tokens = try (0...Link.awaitingSecurityMaximum).map { _ in try pair.read() }
+        let tokens = try (0...ClientSession.awaitingSecurityMaximum).map { _ in try pair.read() }
         let last = try #require(tokens.last)
         expectRefused(pair.answer(to: last), .insufficientAuthentication)
         #expect(pair.scene.central?.results.count == 1)

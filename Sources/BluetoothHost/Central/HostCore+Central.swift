@@ -32,7 +32,7 @@ extension HostCore {
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
         if let link = links.serviceable(peer) {
-            link.users.insert(slot.owner)
+            link.client.users.insert(slot.owner)
             announce(.connected(link.info), to: manager)
         } else {
             wishesChanged()
@@ -47,7 +47,7 @@ extension HostCore {
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
         if let link = links.client(of: peer) {
-            link.users.remove(slot.owner)
+            link.client.users.remove(slot.owner)
             endUnwanted(link)
         }
         announce(.disconnected(peer, nil), to: manager)
@@ -92,7 +92,7 @@ extension HostCore {
         // A connection that was asked for since the link was given up is another one, and waits for its own link. While
         // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,
         // what was asked for stands too, and is made anew: an app then hears `disconnected`, and `connected` again.
-        for owner in wanting(link.peer) where link.users.contains(owner) {
+        for owner in wanting(link.peer) where link.client.users.contains(owner) {
             guard let manager = managers.manager(of: owner) else { continue }
             if state == .poweredOn { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
             announce(.disconnected(link.peer, error), to: manager)
@@ -162,29 +162,26 @@ extension HostCore {
     }
 
     mutating func start(_ asked: SecuredOperation, on link: Link) {
-        // Before the first operation, or behind it when it needs no larger PDUs: its user does not wait for an exchange then. A
-        // command that is signed needs no second packet at all.
-        let needsLargePDUs = !asked.operation.fits(mtu: Self.defaultMTU)
-        let isCommand = if case .signedWriteWithoutResponse = asked.operation { !needsLargePDUs } else { false }
-        let owesMTUExchange = isCommand ? false : link.inquiry?.takeMTUExchange() ?? false
-        if owesMTUExchange, needsLargePDUs { exchangeMTU(link) }
-        send(asked, on: link)
-        if owesMTUExchange, !needsLargePDUs { exchangeMTU(link) }
+        let exchange = asked.mtuExchange(defaultMTU: Self.defaultMTU)
+        let owesExchange = exchange == .notYet ? false : link.inquiry?.takeMTUExchange() ?? false
+        if owesExchange, exchange == .before { exchangeMTU(link) }
+        begin(asked, on: link)
+        if owesExchange, exchange == .behind { exchangeMTU(link) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
     mutating func exchangeMTU(_ link: Link) {
         guard configuration.mtu > Self.defaultMTU, !link.isDisconnecting else { return }
-        send(SecuredOperation(operation: .exchangeMTU, origin: .exchangeMTU, token: makeToken()), on: link)
+        begin(SecuredOperation(operation: .exchangeMTU, origin: .exchangeMTU, token: makeToken()), on: link)
     }
 
-    private mutating func send(_ asked: SecuredOperation, on link: Link) {
-        link.operations[asked.token.rawValue] = asked
+    private mutating func begin(_ asked: SecuredOperation, on link: Link) {
+        link.client.begin(asked)
         withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
     }
 
     mutating func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
-        guard let asked = link.operations.removeValue(forKey: token) else { return }
+        guard let asked = link.client.take(OperationToken(rawValue: token)) else { return }
         if case .failure(let error) = result, wantsSecurity(asked, error, on: link) {
             work.append(.refused(asked, error, link))
         } else {
@@ -195,33 +192,25 @@ extension HostCore {
     mutating func ended(
         _ asked: SecuredOperation, _ result: Result<GATTClientResult, GATTClientError>, on link: Link
     ) {
-        let outcome = result.mapError(HostError.gatt).map(OperationValue.gatt)
-        switch asked.origin {
-        case .procedure(let manager, let token), .signedWrite(let manager, let token):
-            finish(manager, token, link.peer, outcome)
-        case .subscribe(let manager, let token, let record):
-            if case .success = outcome, let owner = managers[manager]?.owner {
-                withLedger { $0.subscribe(owner, record, &$1) }
-            }
-            finish(manager, token, link.peer, outcome)
-        case .unsubscribe(let manager, let token, let handle):
-            if case .success = outcome, let owner = managers[manager]?.owner {
-                withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) }
-            }
-            finish(manager, token, link.peer, outcome)
-        // What was agreed is said when it is; a peer that refuses keeps the default.
-        case .exchangeMTU: break
-        case .readDatabaseHash: databaseHashRead(link, result)
-        case .claimFeatures: break
+        let conclusion = asked.conclusion(result)
+        if let manager = conclusion.manager {
+            finish(manager, conclusion.token, link.peer, result.mapError(HostError.gatt).map(OperationValue.gatt))
         }
-        if case .failure(.refused(.databaseOutOfSync, _)) = result { treeIsVoid(link) }
+        switch conclusion.consequence {
+        case .none: break
+        case .subscribed(let manager, let record):
+            if let owner = managers[manager]?.owner { withLedger { $0.subscribe(owner, record, &$1) } }
+        case .unsubscribed(let manager, let handle):
+            if let owner = managers[manager]?.owner { withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) } }
+        case .databaseHash(let hash): if let hash { databaseHashRead(link, hash) }
+        case .treeVoid: treeIsVoid(link)
+        }
     }
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
     mutating func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
-        guard case .signedWrite(let manager, let operation) = link.operations.removeValue(forKey: token)?.origin else {
-            return
-        }
+        guard case .signedWrite(let manager, let operation) = link.client.take(OperationToken(rawValue: token))?.origin
+        else { return }
         guard let bond = link.bond, !link.security.encrypted,
             case .signed(let pdu, let reservation) = bondBook.sign(message, with: bond)
         else { return finish(manager, operation, link.peer, .failure(.cannotSign)) }
@@ -249,24 +238,5 @@ extension HostCore {
         _ result: Result<OperationValue, HostError>
     ) {
         announce(.completed(token, peer, result), to: manager)
-    }
-}
-
-extension GATTClientOperation {
-    /// Whether it goes in PDUs of this size as it goes in larger ones. A value that is read may be longer than it is expected
-    /// to be; it is read on then.
-    fileprivate func fits(mtu: Int) -> Bool {
-        switch self {
-        case .read, .configure, .exchangeMTU: true
-        case .write(_, let value), .writeWithoutResponse(_, let value):
-            value.count <= mtu - HostCore.valueHeaderOctets
-        case .signedWriteWithoutResponse(_, let value):
-            value.count
-                <= mtu - HostCore.valueHeaderOctets - DataSigning.signCounterOctets - DataSigning.signatureOctets
-        case .discoverDatabase, .discoverPrimaryServices, .discoverPrimaryServicesByUUID, .findIncludedServices,
-            .discoverCharacteristics, .discoverDescriptors, .readByUUID, .readMultiple, .readMultipleVariable,
-            .writeLong, .reliableWrites:
-            false
-        }
     }
 }

@@ -20,18 +20,18 @@ extension HostCore {
     mutating func serve(_ link: Link) {
         let waiting = unserved(by: link)
         guard !waiting.isEmpty else { return }
-        link.users = Set(waiting)
+        link.client.users = Set(waiting)
         secure(link, .proofNotAsked)
         tellConnected(link)
         wishesChanged()
     }
 
     private func unserved(by link: Link) -> [RestorationLedger.Owner] {
-        link.role == .peripheral && link.users.isEmpty && !link.isDisconnecting ? waiting(for: link) : []
+        link.role == .peripheral && link.client.users.isEmpty && !link.isDisconnecting ? waiting(for: link) : []
     }
 
     mutating func tellConnected(_ link: Link) {
-        for owner in wanting(link.peer) where link.users.contains(owner) {
+        for owner in wanting(link.peer) where link.client.users.contains(owner) {
             if let manager = managers.manager(of: owner) { announce(.connected(link.info), to: manager) }
         }
     }

@@ -28,11 +28,8 @@ extension HostCore {
         start(.readByUUID(.databaseHash), .readDatabaseHash, makeToken(), on: link)
     }
 
-    mutating func databaseHashRead(_ link: Link, _ result: Result<GATTClientResult, GATTClientError>) {
-        guard case .success(.values(let values)) = result, let hash = values.first?.value,
-            hash != peers[link.peer]?.databaseHash
-        else { return }
-        treeIsVoid(link)
+    mutating func databaseHashRead(_ link: Link, _ hash: [UInt8]) {
+        if hash != peers[link.peer]?.databaseHash { treeIsVoid(link) }
     }
 
     /// The peer's tree is not the one that was kept. Only the peer itself can say so of a bonded one.

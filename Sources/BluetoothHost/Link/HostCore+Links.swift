@@ -70,7 +70,7 @@ extension HostCore {
             let waiting = waiting(for: link)
             guard !waiting.isEmpty else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
             link.isBrief = facts.parameters.supervisionTimeout < configuration.supervisionTimeout
-            link.users = Set(waiting)
+            link.client.users = Set(waiting)
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
             if link.identity == nil, link.inquiry?.takeMTUExchange() == true { exchangeMTU(link) }

@@ -46,9 +46,7 @@ final class Link {
     var pairing: PairingMachine
     /// Of the pairing under way, or of the last one.
     var pairingOrigin = PairingOrigin.rules
-    /// Operations that were refused for want of security, and wait for it.
-    var awaitingSecurity: [SecuredOperation] = []
-    static let awaitingSecurityMaximum = 64
+    var client = ClientSession()
 
     var lifecycle: LinkLifecycle
     /// As central.
@@ -60,18 +58,14 @@ final class Link {
     var isEndedHere = false
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
-    /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
-    /// the link. Nobody's, as long as it is the peer's and may be an impostor's.
-    var users: Set<RestorationLedger.Owner> = []
     /// Whether this side's central managers are clients of the peer.
-    var isClient: Bool { role == .central || !users.isEmpty }
+    var isClient: Bool { role == .central || !client.users.isEmpty }
     /// As central: a change of the connection's parameters has been asked of the controller, and the next one waits.
     /// One at a time, so that a peer that asks without end cannot fill the command queue.
     var isUpdatingConnection = false
     var waitingConnectionUpdate: ConnectionParameters?
     /// Who asked for a reading: one command answers them all.
     var readingsWaiting: [LinkReading: [(ManagerID, OperationToken)]] = [:]
-    var operations: [UInt64: SecuredOperation] = [:]
     /// Requests of the peer that wait for an app.
     var requests: [UInt64: ServerRequestKind] = [:]
     /// Indications from the queue of a bonded central: token to sequence.

@@ -144,7 +144,7 @@ extension LinkTable {
     func usersOfEnding(beside link: Link) -> Set<RestorationLedger.Owner>? {
         let others = all.filter { $0 !== link && $0.peer == link.peer && $0.isClient }
         guard others.allSatisfy(\.isDisconnecting) else { return nil }
-        return others.reduce(into: []) { $0.formUnion($1.users) }
+        return others.reduce(into: []) { $0.formUnion($1.client.users) }
     }
 
     /// What a peer's links are to the wish for a connection to it.

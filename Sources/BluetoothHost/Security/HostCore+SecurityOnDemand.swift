@@ -61,10 +61,10 @@ extension HostCore {
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
     mutating func refused(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) {
-        guard !link.isDisconnecting, link.awaitingSecurity.count < Link.awaitingSecurityMaximum,
+        guard !link.isDisconnecting, link.client.hasRoomToAwaitSecurity,
             makeSecure(link, for: error)
         else { return ended(operation, .failure(error), on: link) }
-        link.awaitingSecurity.append(operation)
+        link.client.awaitSecurity(operation)
     }
 
     private mutating func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
@@ -86,12 +86,7 @@ extension HostCore {
     /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
     mutating func runAwaitingSecurity(_ link: Link) {
         secure(link, .settled)
-        let waiting = link.awaitingSecurity
-        link.awaitingSecurity = []
-        for var operation in waiting {
-            operation.isRetry = true
-            start(operation, on: link)
-        }
+        for operation in link.client.takeAwaitingSecurity() { start(operation, on: link) }
     }
 }
 
@@ -104,7 +99,7 @@ extension HostCore {
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
     mutating func askForRenewal(_ link: Link) -> Bool {
-        guard link.role == .central, !link.awaitingSecurity.isEmpty, configuration.pairing.renewsBonds,
+        guard link.role == .central, link.client.isAwaitingSecurity, configuration.pairing.renewsBonds,
             agent != nil, !unnamedBonds(of: link).isEmpty, !link.pairing.isDead, !link.isDisconnecting
         else { return false }
         secure(link, .userAsked(until: pairingTimeout))

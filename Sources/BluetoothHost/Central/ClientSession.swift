@@ -1,0 +1,110 @@
+import ATT
+import BluetoothCore
+import BluetoothCrypto
+import GATT
+
+/// What this side's managers want of the server at one link's other end.
+///
+/// - In: operations as they begin, are refused for want of security, and end.
+/// - Out: who has an answer, and what else follows from it (``Conclusion``).
+/// - Owner: the link. Operations end with it, whatever they wait for.
+struct ClientSession {
+    /// Operations of one link that may wait for security.
+    static let awaitingSecurityMaximum = 64
+
+    /// What the end of an operation leads to.
+    struct Conclusion: Equatable {
+        enum Consequence: Equatable {
+            case none
+            /// To be kept, and live again after a relaunch.
+            case subscribed(ManagerID, SubscriptionRecord)
+            case unsubscribed(ManagerID, AttributeHandle)
+            /// What the peer says that its tree is, if it says anything.
+            case databaseHash([UInt8]?)
+            /// The tree is not the one that this side knows.
+            case treeVoid
+        }
+
+        /// Who hears of the result; nobody of the host's own operations.
+        var manager: ManagerID?
+        var token: OperationToken
+        var consequence = Consequence.none
+    }
+
+    /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
+    /// the link. Nobody's, as long as it is the peer's and may be an impostor's.
+    var users: Set<RestorationLedger.Owner> = []
+    private var underWay: [OperationToken: SecuredOperation] = [:]
+    /// Refused for want of security: they run again when the link is as secure as it is going to be.
+    private var awaitingSecurity: [SecuredOperation] = []
+
+    var isAwaitingSecurity: Bool { !awaitingSecurity.isEmpty }
+    var hasRoomToAwaitSecurity: Bool { awaitingSecurity.count < Self.awaitingSecurityMaximum }
+
+    mutating func begin(_ operation: SecuredOperation) { underWay[operation.token] = operation }
+
+    /// nil for what has ended already.
+    mutating func take(_ token: OperationToken) -> SecuredOperation? { underWay.removeValue(forKey: token) }
+
+    mutating func awaitSecurity(_ operation: SecuredOperation) { awaitingSecurity.append(operation) }
+
+    /// Each is asked once more, and no oftener.
+    mutating func takeAwaitingSecurity() -> [SecuredOperation] {
+        var waiting: [SecuredOperation] = []
+        swap(&waiting, &awaitingSecurity)
+        for index in waiting.indices { waiting[index].isRetry = true }
+        return waiting
+    }
+}
+
+extension SecuredOperation {
+    func conclusion(_ result: Result<GATTClientResult, GATTClientError>) -> ClientSession.Conclusion {
+        var conclusion = ClientSession.Conclusion(token: token)
+        switch (origin, result) {
+        case (.procedure(let manager, let token), _), (.signedWrite(let manager, let token), _),
+            (.subscribe(let manager, let token, _), .failure), (.unsubscribe(let manager, let token, _), .failure):
+            conclusion.manager = manager
+            conclusion.token = token
+        case (.subscribe(let manager, let token, let record), .success):
+            conclusion = .init(manager: manager, token: token, consequence: .subscribed(manager, record))
+        case (.unsubscribe(let manager, let token, let handle), .success):
+            conclusion = .init(manager: manager, token: token, consequence: .unsubscribed(manager, handle))
+        case (.readDatabaseHash, .success(.values(let values))):
+            conclusion.consequence = .databaseHash(values.first?.value)
+        // What was agreed is said when it is; a peer that refuses keeps the default.
+        case (.exchangeMTU, _), (.readDatabaseHash, _), (.claimFeatures, _): break
+        }
+        if case .failure(.refused(.databaseOutOfSync, _)) = result { conclusion.consequence = .treeVoid }
+        return conclusion
+    }
+
+    /// When the MTU is exchanged that a link owes before or with its first operation.
+    enum MTUExchange { case before, behind, notYet }
+
+    /// Before an operation that needs larger PDUs, or behind one that does not: its user does not wait for an exchange then. A
+    /// command that is signed needs no second packet at all.
+    func mtuExchange(defaultMTU: Int) -> MTUExchange {
+        guard operation.fits(mtu: defaultMTU) else { return .before }
+        if case .signedWriteWithoutResponse = operation { return .notYet }
+        return .behind
+    }
+}
+
+extension GATTClientOperation {
+    /// Whether it goes in PDUs of this size as it goes in larger ones. A value that is read may be longer than it is expected
+    /// to be; it is read on then.
+    fileprivate func fits(mtu: Int) -> Bool {
+        switch self {
+        case .read, .configure, .exchangeMTU: true
+        case .write(_, let value), .writeWithoutResponse(_, let value):
+            value.count <= mtu - HostCore.valueHeaderOctets
+        case .signedWriteWithoutResponse(_, let value):
+            value.count
+                <= mtu - HostCore.valueHeaderOctets - DataSigning.signCounterOctets - DataSigning.signatureOctets
+        case .discoverDatabase, .discoverPrimaryServices, .discoverPrimaryServicesByUUID, .findIncludedServices,
+            .discoverCharacteristics, .discoverDescriptors, .readByUUID, .readMultiple, .readMultipleVariable,
+            .writeLong, .reliableWrites:
+            false
+        }
+    }
+}
