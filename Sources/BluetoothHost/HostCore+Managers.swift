@@ -20,7 +20,7 @@ extension HostCore {
         tellGAP(.advertisingWithdrawn(manager))
         releaseChannels(of: manager)
         guard !ledger.outlivesManager(slot.owner) else { return }
-        for entry in publishedServices.values where entry.owner == slot.owner { unpublish(entry.service, slot.owner) }
+        unpublishAll(of: slot.owner)
         ledger.release(slot.owner)
         noteLimitedDeadline()
         for link in links.all where link.client.users.remove(slot.owner) != nil { endUnwanted(link) }

@@ -35,7 +35,7 @@ struct HostCore: ~Copyable {
 
     var links: LinkTable
 
-    var server: GATTServer
+    var server: Server
     var bondBook: BondBook
     var peers: PeerDirectory
     var ledger: RestorationLedger
@@ -44,8 +44,6 @@ struct HostCore: ~Copyable {
     /// What the user can see and type, where somebody speaks with one.
     var agent: IOCapability?
     var nextToken: UInt64 = 1
-    /// Published services by their declarations.
-    var publishedServices: [AttributeHandle: (owner: RestorationLedger.Owner, service: PublishedService)] = [:]
     var publishedChannels = PublishedChannels()
     /// When the first limited discoverable mode ends.
     var limitedDeadline: Instant?
@@ -55,6 +53,9 @@ struct HostCore: ~Copyable {
     var sendUntil: Instant?
     /// Empty lists whose storage is used again, since one is needed for every PDU.
     var spareEndpointOutputs: [[GATTOutput]] = []
+    var spareServerOutputs: [[Server.Output]] = []
+    var spareClients: [Server.Client] = []
+    var spareRooms: [Server.Room] = []
     var spareSendOutputs: [ACLSendOutput] = []
     /// Things a controller did that it should not have.
     var faults = 0
@@ -74,10 +75,7 @@ struct HostCore: ~Copyable {
             identity = Self.makeIdentity(&self.random)
             facts.append(.localIdentity(identity))
         }
-        server = GATTServer(
-            configuration: GATTServerConfiguration(
-                deviceName: configuration.deviceName, appearance: configuration.appearance),
-            records: snapshot.gattClients)
+        server = Server(configuration, clients: snapshot.gattClients)
         bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
         peers = PeerDirectory(snapshot.peers)
         ledger = RestorationLedger(snapshot.restorations)

@@ -32,8 +32,6 @@ struct Controller: ~Copyable {
     var facts = ControllerFacts()
     var commands = CommandQueue()
     var acl: ACLSendQueue?
-    /// Links that had no room for an update: its app wants to hear when they have.
-    var linksInTheWay: Set<LinkID> = []
 
     private var commandPurposes: [UInt64: CommandPurpose] = [:]
     private var sendPurposes: [UInt64: SendPurpose] = [:]

@@ -157,20 +157,9 @@ extension HostCore {
         outputs.removeAll(keepingCapacity: true)
         swap(&outputs, &spareSendOutputs)
         flushACL()
-        for link in links.all where link.hasWaitingUpdates { deliverQueuedUpdates(to: link) }
+        for link in links.all where server.hasWaitingUpdates(for: link.id) { deliverQueuedUpdates(to: link) }
         sendChannelFrames()
         announceRoom()
-    }
-
-    /// Tells apps that were refused an update when a link that was in their way has room again, or has gone. The others stay
-    /// in the way of their own updates alone.
-    mutating func announceRoom() {
-        var isNews = false
-        while let link = controller.linksInTheWay.first(where: { links[$0].map { hasRoomForUpdates($0) } ?? true }) {
-            controller.linksInTheWay.remove(link)
-            isNews = true
-        }
-        if isNews { announce(.readyToUpdate) }
     }
 
     mutating func perform(_ outputs: [ACLSendOutput]) {
@@ -178,8 +167,7 @@ extension HostCore {
             switch output {
             case .completed(_, let token):
                 if case .queuedUpdate(let owner, let sequence, let link) = controller.takeSendPurpose(of: token) {
-                    links[link]?.updatesUnderWay.remove(sequence)
-                    withLedger { $0.delivered(owner, sequence: sequence, &$1) }
+                    tellServer(.sent(link, owner, sequence: sequence))
                 }
             // A queued update stays queued, for the central's return.
             case .dropped(_, let token): _ = controller.takeSendPurpose(of: token)

@@ -14,7 +14,7 @@ extension HostCore {
     ) -> R {
         // An output may reach for an endpoint in turn: each call under way has a list of its own.
         var outputs = spareEndpointOutputs.popLast() ?? []
-        let result = body(&link.endpoint, &server, now, &outputs)
+        let result = body(&link.endpoint, &server.gatt, now, &outputs)
         perform(outputs, on: link)
         outputs.removeAll(keepingCapacity: true)
         spareEndpointOutputs.append(outputs)
@@ -40,16 +40,16 @@ extension HostCore {
             switch output {
             case .send(let pdu): send(pdu, on: .attributeProtocol, link)
             case .persist(let mutation): persist(.gatt(mutation))
-            case .serverRead(let id, let handle, let offset): serverRead(link, id, handle, offset)
-            case .serverWrite(let id, let writes): serverWrite(link, id, writes)
-            case .serverWriteCommand(let write): deliver(writes: [write], path: .command, id: nil, on: link)
+            case .serverRead(let id, let handle, let offset): tellServer(.read(link.id, id, handle, offset: offset))
+            case .serverWrite(let id, let writes): tellServer(.write(link.id, id, writes, .request))
+            case .serverWriteCommand(let write): tellServer(.write(link.id, nil, [write], .command))
             case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
                 signedWrite(link, handle, value, pdu, needsAuthentication)
             case .subscriptionChanged(let handle, let configuration):
-                if let manager = publisher(of: handle) {
-                    announce(.subscriptionChanged(link.info, handle, configuration), to: manager)
-                }
-            case .indicationEnded(let token, let confirmed): indicationEnded(link, token, confirmed)
+                tellServer(.subscriptionChanged(link.id, handle, configuration))
+            case .indicationEnded(let token, let confirmed):
+                tellServer(.indicationEnded(link.id, token: token, confirmed: confirmed))
+                announceRoom()
             case .clientCompleted(let token, let result): clientCompleted(link, token, result)
             case .sign(let token, let message): sign(link, token, message)
             case .notification(let handle, let value): valueUpdated(link, handle, value, isIndication: false)
@@ -60,30 +60,9 @@ extension HostCore {
     }
 }
 
-// MARK: Server
+// MARK: Signed writes
 
 extension HostCore {
-    private mutating func serverRead(_ link: Link, _ id: GATTRequestID, _ handle: AttributeHandle, _ offset: Int) {
-        link.requests[id.rawValue] = .read
-        let request = ServerReadRequest(
-            id: ServerRequestID(link: link.id, number: id.rawValue), link: link.info, handle: handle, offset: offset)
-        tellings.append(.read(publisher(of: handle), request))
-    }
-
-    private mutating func serverWrite(_ link: Link, _ id: GATTRequestID, _ writes: [AttributeWrite]) {
-        link.requests[id.rawValue] = .write
-        deliver(writes: writes, path: .request, id: ServerRequestID(link: link.id, number: id.rawValue), on: link)
-    }
-
-    mutating func deliver(writes: [AttributeWrite], path: WritePath, id: ServerRequestID?, on link: Link) {
-        let request = ServerWriteRequest(
-            id: id, link: link.info, path: path,
-            writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
-        // A write of several values is one app's to accept as a whole, or nobody's.
-        let publishers = Set(writes.map { publisher(of: $0.handle) })
-        tellings.append(.write(publishers.count == 1 ? publishers.first ?? nil : nil, request))
-    }
-
     /// MAC first, in constant time, and then the counter: a forged write moves nothing, and ends the link that it came on.
     private mutating func signedWrite(
         _ link: Link, _ handle: AttributeHandle, _ value: [UInt8], _ pdu: [UInt8], _ needsAuthentication: Bool
@@ -93,33 +72,10 @@ extension HostCore {
         switch bondBook.verifySigned(pdu, from: bond) {
         case .accepted(let counter, let mutation):
             persist(mutation)
-            deliver(
-                writes: [AttributeWrite(handle: handle, value: value)], path: .signed(counter: counter), id: nil,
-                on: link)
+            tellServer(
+                .write(link.id, nil, [AttributeWrite(handle: handle, value: value)], .signed(counter: counter)))
         case .replayed, .malformed, .notVerifiable: break
         case .badSignature: disconnect(link, reason: .authenticationFailure)
-        }
-    }
-
-    mutating func respond(to request: ServerRequestID, value: [UInt8]) { answer(request, .success(value)) }
-
-    mutating func refuse(_ request: ServerRequestID, error: ATTErrorCode) { answer(request, .failure(error)) }
-
-    private mutating func answer(_ request: ServerRequestID, _ result: Result<[UInt8], ATTErrorCode>) {
-        guard let link = links[request.link], let kind = link.requests.removeValue(forKey: request.number) else {
-            return
-        }
-        let id = GATTRequestID(request.number)
-        withEndpoint(link) { endpoint, server, _, outputs in
-            switch kind {
-            case .read:
-                endpoint.respond(
-                    toRead: id, with: result, security: link.security, server: &server, outputs: &outputs)
-            case .write:
-                var error: ATTErrorCode?
-                if case .failure(let code) = result { error = code }
-                endpoint.respond(toWrite: id, with: error, outputs: &outputs)
-            }
         }
     }
 }

@@ -1,64 +1,89 @@
 import ATT
 import BluetoothCore
 import GATT
-import HCI
 import SecurityManager
+
+// MARK: What the host's other values have to do with the server
+
+extension HostCore {
+    /// One event for the server, and what follows from it for others.
+    mutating func tellServer(_ event: Server.Event) { withServer { $0.handle(event, into: &$1) } }
+
+    private mutating func withServer<R, E: Error>(
+        _ body: (inout Server, inout [Server.Output]) throws(E) -> R
+    ) throws(E) -> R {
+        // An output may be an event for the server in turn: each call under way has a list of its own.
+        var outputs = spareServerOutputs.popLast() ?? []
+        let result = try body(&server, &outputs)
+        for output in outputs { perform(output) }
+        outputs.removeAll(keepingCapacity: true)
+        spareServerOutputs.append(outputs)
+        return result
+    }
+
+    private mutating func perform(_ output: Server.Output) {
+        switch output {
+        case .persist(let mutation): persist(.gatt(mutation))
+        case .servicePublished(let owner, let record): withLedger { $0.publish(owner, record, &$1) }
+        case .serviceRemoved(let owner, let declaration): withLedger { $0.unpublish(owner, declaration, &$1) }
+        case .databaseChanged(let range): databaseChanged(range)
+        case .readRequested(let owner, let link, let id, let handle, let offset):
+            askToRead(owner, link, id, handle, offset)
+        case .writesRequested(let owner, let link, let id, let writes, let path):
+            askToWrite(owner, link, id, writes, path)
+        case .answerRead(let link, let id, let result): answerRead(link, id, result)
+        case .answerWrite(let link, let id, let error): answerWrite(link, id, error)
+        case .subscriptionChanged(let owner, let link, let handle, let configuration):
+            guard let manager = managers.manager(of: owner), let link = links[link] else { return }
+            announce(.subscriptionChanged(link.info, handle, configuration), to: manager)
+        case .keep(let owner, let bond, let handle, let value, let isIndication):
+            withLedger {
+                _ = $0.queue(owner, bond: bond, handle: handle, isIndication: isIndication, value: value, &$1)
+            }
+        case .delivered(let owner, let sequence): withLedger { $0.delivered(owner, sequence: sequence, &$1) }
+        case .deliver(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
+        case .send(let update): send(update)
+        case .readyToUpdate: announce(.readyToUpdate)
+        }
+    }
+}
 
 // MARK: The published tree
 
 extension HostCore {
     mutating func publish(_ manager: ManagerID, _ service: ServiceDefinition) throws(HostError) -> PublishedService {
         guard let owner = managers[manager]?.owner else { throw .unknownManager }
-        if let standing = standingService(service, of: owner) { return standing }
-        let published: PublishedService
-        do {
-            published = try server.publish(service)
+        do throws(AttributeDatabaseError) {
+            return try withServer { server, outputs throws(AttributeDatabaseError) in
+                try server.publish(service, of: owner, into: &outputs)
+            }
         } catch {
             throw .publishing(error)
         }
-        let record = PublishedServiceRecord(handle: published.declaration, encoded: service.encoded)
-        withLedger { $0.publish(owner, record, &$1) }
-        publishedServices[published.declaration] = (owner, published)
-        databaseChanged(published.declaration...published.end)
-        return published
     }
 
     mutating func unpublish(_ manager: ManagerID, service declaration: AttributeHandle) {
-        guard let owner = managers[manager]?.owner, let entry = publishedServices[declaration], entry.owner == owner
-        else { return }
-        unpublish(entry.service, owner)
+        guard let owner = managers[manager]?.owner else { return }
+        withServer { $0.unpublish(declaration, of: owner, into: &$1) }
     }
 
     mutating func unpublishAll(_ manager: ManagerID) {
         guard let owner = managers[manager]?.owner else { return }
-        for entry in publishedServices.values where entry.owner == owner { unpublish(entry.service, owner) }
+        unpublishAll(of: owner)
+    }
+
+    mutating func unpublishAll(of owner: RestorationLedger.Owner) {
+        withServer { $0.unpublishAll(of: owner, into: &$1) }
     }
 
     func publishedServices(of manager: ManagerID) -> [PublishedService] {
-        guard let owner = managers[manager]?.owner else { return [] }
-        return publishedServices.values.filter { $0.owner == owner }.map(\.service)
-            .sorted { $0.declaration < $1.declaration }
-    }
-
-    mutating func unpublish(_ service: PublishedService, _ owner: RestorationLedger.Owner) {
-        publishedServices[service.declaration] = nil
-        if let mutation = server.remove(serviceAt: service.declaration) { persist(.gatt(mutation)) }
-        withLedger { $0.unpublish(owner, service.declaration, &$1) }
-        databaseChanged(service.declaration...service.end)
-    }
-
-    /// A restored service that the app publishes again, as Apple's apps do after a relaunch, is the one that stands.
-    private func standingService(_ service: ServiceDefinition, of owner: RestorationLedger.Owner) -> PublishedService? {
-        publishedServices.values.first { $0.owner == owner && $0.service.definition == service }?.service
+        managers[manager].map { server.published.services(of: $0.owner) } ?? []
     }
 
     mutating func restorePublishedServices() {
         for owner in ledger.owners(of: .peripheral) {
             for record in ledger.record(owner).services.sorted(by: { $0.handle < $1.handle }) {
-                guard let definition = try? ServiceDefinition(exactly: record.encoded),
-                    let published = try? server.publish(definition, at: record.handle)
-                else { continue }
-                publishedServices[published.declaration] = (owner, published)
+                server.restore(record, of: owner)
             }
         }
     }
@@ -68,23 +93,52 @@ extension HostCore {
             withEndpoint(link) { $0.databaseChanged(range, now: $2, server: $1, outputs: &$3) }
         }
     }
+}
 
-    /// Whose service a handle lies in, if somebody answers for it.
-    func publisher(of handle: AttributeHandle) -> ManagerID? {
-        guard let entry = publishedServices.values.first(where: { $0.service.contains(handle) }) else { return nil }
-        return managers.manager(of: entry.owner)
+// MARK: Requests
+
+extension HostCore {
+    private mutating func askToRead(
+        _ owner: RestorationLedger.Owner?, _ link: LinkID, _ id: GATTRequestID, _ handle: AttributeHandle, _ offset: Int
+    ) {
+        guard let info = links[link]?.info else { return }
+        let request = ServerReadRequest(
+            id: ServerRequestID(link: link, number: id.rawValue), link: info, handle: handle, offset: offset)
+        tellings.append(.read(owner.flatMap(managers.manager), request))
     }
-}
 
-extension GATTSendOutcome {
-    /// Sent, or in the link's own queue of indications.
-    fileprivate var isOnItsWay: Bool { self == .sent || self == .queued }
-    /// Nobody waits for it any more.
-    fileprivate var isUnwanted: Bool { self == .notSubscribed || self == .invalidCharacteristic }
-}
+    private mutating func askToWrite(
+        _ owner: RestorationLedger.Owner?, _ link: LinkID, _ id: GATTRequestID?, _ writes: [AttributeWrite],
+        _ path: WritePath
+    ) {
+        guard let info = links[link]?.info else { return }
+        let request = ServerWriteRequest(
+            id: id.map { ServerRequestID(link: link, number: $0.rawValue) }, link: info, path: path,
+            writes: writes.map { .init(handle: $0.handle, offset: $0.offset, value: $0.value) })
+        tellings.append(.write(owner.flatMap(managers.manager), request))
+    }
 
-extension PublishedService {
-    fileprivate func contains(_ handle: AttributeHandle) -> Bool { declaration <= handle && handle <= end }
+    mutating func respond(to request: ServerRequestID, value: [UInt8]) {
+        tellServer(.answered(request, .success(value)))
+    }
+
+    mutating func refuse(_ request: ServerRequestID, error: ATTErrorCode) {
+        tellServer(.answered(request, .failure(error)))
+    }
+
+    private mutating func answerRead(_ link: LinkID, _ id: GATTRequestID, _ result: Result<[UInt8], ATTErrorCode>) {
+        guard let link = links[link] else { return }
+        withEndpoint(link) {
+            _ = $0.respond(toRead: id, with: result, security: link.security, server: &$1, outputs: &$3)
+        }
+    }
+
+    private mutating func answerWrite(_ link: LinkID, _ id: GATTRequestID, _ error: ATTErrorCode?) {
+        guard let link = links[link] else { return }
+        withEndpoint(link) { endpoint, _, _, outputs in
+            _ = endpoint.respond(toWrite: id, with: error, outputs: &outputs)
+        }
+    }
 }
 
 // MARK: Updates
@@ -94,153 +148,98 @@ extension HostCore {
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
-        func isChosen(_ link: Link) -> Bool { recipients?.contains(link.id) ?? true }
-        let isKept = keepForAbsent && recipients == nil
-        var isRefused = false
-        for link in links.all where isChosen(link) && !hasRoom(for: handle, of: isKept ? owner : nil, on: link) {
-            controller.linksInTheWay.insert(link.id)
-            isRefused = true
+        let keeper = keepForAbsent && recipients == nil ? owner : nil
+        var clients: [Server.Client] = []
+        swap(&clients, &spareClients)
+        for link in links.all where recipients?.contains(link.id) ?? true {
+            clients.append(client(link, of: handle, keeper: keeper))
         }
-        guard !isRefused else { return false }
-        // Kept first, also for those who are here: only a completion or a confirmation says that they have it. A link
-        // that merely resolves to a bond is not that bond's owner, and takes nothing from it.
-        let kept = isKept ? keep(owner, handle, value) : []
-        for link in links.all where isChosen(link) {
-            if link.isProven, let bond = link.bond, kept.contains(bond) {
-                deliverQueuedUpdates(to: link)
-            } else {
-                _ = update(link, handle, value, token: makeToken().rawValue)
-            }
-        }
-        return true
+        let isTaken = withServer { $0.updateValue(handle, value, keeper: keeper, for: clients, into: &$1) }
+        clients.removeAll(keepingCapacity: true)
+        swap(&clients, &spareClients)
+        return isTaken
     }
 
-    /// Whether a link takes an update now, which one whose client does not want it always does: nobody is kept from the
-    /// news by somebody whom it does not concern. `owner` where it goes by way of what is kept.
-    private func hasRoom(
-        for handle: AttributeHandle, of owner: RestorationLedger.Owner?, on link: Link
-    ) -> Bool {
-        let wanted = link.endpoint.subscription(to: handle, server: server)
-        guard !wanted.isEmpty else { return true }
-        guard controller.hasRoom(for: link.handle) else { return false }
-        if wanted == .indication, link.endpoint.isIndicationQueueFull { return false }
-        return owner.map { !isCatchingUp(link, $0) } ?? true
+    private func client(_ link: Link, of handle: AttributeHandle, keeper: RestorationLedger.Owner?) -> Server.Client {
+        Server.Client(
+            bond: link.isProven ? link.bond : nil,
+            wanted: link.endpoint.subscription(to: handle, server: server.gatt),
+            room: room(of: link, hasKept: keeper.map { !isQueueFull($0, link) } ?? true))
     }
 
-    /// Whether a link that had no room for an update has some for any.
-    func hasRoomForUpdates(_ link: Link) -> Bool {
-        controller.hasRoom(for: link.handle) && !link.endpoint.isIndicationQueueFull
-            && !ledger.owners(of: .peripheral).contains { isCatchingUp(link, $0) }
+    private func room(of link: Link, hasKept: Bool) -> Server.Room {
+        Server.Room(
+            link: link.id, hasOctets: controller.hasRoom(for: link.handle),
+            hasIndications: !link.endpoint.isIndicationQueueFull, hasKept: hasKept)
     }
 
-    /// What waited for this central goes out one by one, and is as much as may wait: nothing of it gives way to what is new.
-    private func isCatchingUp(_ link: Link, _ owner: RestorationLedger.Owner) -> Bool {
-        guard link.hasWaitingUpdates || !link.updatesUnderWay.isEmpty, let bond = link.bond else { return false }
+    private func isQueueFull(_ owner: RestorationLedger.Owner, _ link: Link) -> Bool {
+        guard link.isProven, let bond = link.bond else { return false }
         return ledger.isQueueFull(owner, bond)
     }
 
-    /// As the client wants it on this link; `token` comes back when an indication has ended.
-    private mutating func update(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], token: UInt64)
-        -> GATTSendOutcome
-    {
-        let wanted = link.endpoint.subscription(to: handle, server: server)
-        return withEndpoint(link) { endpoint, server, now, outputs in
-            if wanted.contains(.notification) {
-                return endpoint.notify(handle, value, security: link.security, server: server, outputs: &outputs)
-            }
-            guard wanted.contains(.indication) else { return .notSubscribed }
-            return endpoint.indicate(
-                handle, value, token: token, now: now, security: link.security, server: server, outputs: &outputs)
+    private mutating func send(_ update: Server.Update) {
+        guard let link = links[update.link] else { return }
+        guard let kept = update.kept else {
+            _ = hand(update, to: link)
+            return
+        }
+        if !update.isIndication { sendPurpose = .queuedUpdate(kept.owner, sequence: kept.sequence, link.id) }
+        let outcome = hand(update, to: link)
+        sendPurpose = nil
+        tellServer(.tried(link.id, sequence: kept.sequence, outcome))
+    }
+
+    private mutating func hand(_ update: Server.Update, to link: Link) -> GATTSendOutcome {
+        withEndpoint(link) { endpoint, gatt, now, outputs in
+            update.isIndication
+                ? endpoint.indicate(
+                    update.handle, update.value, token: update.token, now: now, security: link.security, server: gatt,
+                    outputs: &outputs)
+                : endpoint.notify(
+                    update.handle, update.value, security: link.security, server: gatt, outputs: &outputs)
         }
     }
 
-    /// Queues a value for every bonded subscriber; says for whom.
-    private mutating func keep(_ owner: RestorationLedger.Owner, _ handle: AttributeHandle, _ value: [UInt8]) -> Set<
-        BondID
-    > {
-        guard let configuration = configurationHandle(of: handle) else { return [] }
-        var kept: Set<BondID> = []
-        for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
-            let bond = BondID(Int64(bitPattern: number))
-            guard let wanted = record.configurations[configuration], !wanted.isEmpty else { continue }
-            _ = withLedger {
-                $0.queue(
-                    owner, bond: bond, handle: handle, isIndication: !wanted.contains(.notification), value: value,
-                    &$1)
-            }
-            kept.insert(bond)
-        }
-        return kept
-    }
-
-    /// What waits for a bonded central that has proved itself goes out, oldest first and no more than the link has room
-    /// for. An update leaves the queue when the controller has sent it, or when the peer has confirmed it.
+    /// What waits for a bonded central that has proved itself goes out, oldest first and no more than the link has room for:
+    /// what one update takes of it the next does not find.
     mutating func deliverQueuedUpdates(to link: Link) {
         guard link.isProven, let bond = link.bond else { return }
-        link.hasWaitingUpdates = false
+        tellServer(.deliveryBegan(link.id))
         for owner in ledger.owners(of: .peripheral) {
-            for waiting in ledger.record(owner).queuedUpdates
-            where waiting.bond == bond && !link.updatesUnderWay.contains(waiting.sequence) {
-                guard controller.hasRoom(for: link.handle), deliver(waiting, of: owner, to: link) else {
-                    link.hasWaitingUpdates = true
-                    return
-                }
+            for waiting in ledger.record(owner).queuedUpdates where waiting.bond == bond {
+                tellServer(.offered(waiting, owner, to: client(link, of: waiting.valueHandle, keeper: nil)))
+                if server.hasWaitingUpdates(for: link.id) { return }
             }
         }
     }
 
-    /// False when there is no room on the link now.
-    private mutating func deliver(_ waiting: QueuedUpdate, of owner: RestorationLedger.Owner, to link: Link) -> Bool {
-        let token = makeToken().rawValue
-        link.updatesUnderWay.insert(waiting.sequence)
-        if waiting.isIndication {
-            link.queuedIndications[token] = (owner, waiting.sequence)
-        } else {
-            sendPurpose = .queuedUpdate(owner, sequence: waiting.sequence, link.id)
+    /// Tells apps that were refused an update when a link that was in their way has room again.
+    mutating func announceRoom() {
+        guard server.isAnybodyInTheWay else { return }
+        let owners = ledger.owners(of: .peripheral)
+        var rooms: [Server.Room] = []
+        swap(&rooms, &spareRooms)
+        for link in linksInOrder where server.isInTheWay(link.id) {
+            rooms.append(room(of: link, hasKept: !owners.contains { isQueueFull($0, link) }))
         }
-        let outcome = update(link, waiting.valueHandle, waiting.value, token: token)
-        sendPurpose = nil
-        guard !outcome.isOnItsWay else { return true }
-        link.queuedIndications[token] = nil
-        link.updatesUnderWay.remove(waiting.sequence)
-        // Anything but these means later: the next time that this central proves itself.
-        if outcome.isUnwanted { withLedger { $0.delivered(owner, sequence: waiting.sequence, &$1) } }
-        return outcome != .queueFull
-    }
-
-    mutating func indicationEnded(_ link: Link, _ token: UInt64, _ confirmed: Bool) {
-        defer { announceRoom() }
-        guard let (owner, sequence) = link.queuedIndications.removeValue(forKey: token) else { return }
-        link.updatesUnderWay.remove(sequence)
-        guard confirmed else { return }
-        withLedger { $0.delivered(owner, sequence: sequence, &$1) }
-        if link.hasWaitingUpdates { work.append(.deliverUpdates(link.id)) }
-    }
-
-    private func configurationHandle(of value: AttributeHandle) -> AttributeHandle? {
-        for entry in publishedServices.values {
-            for characteristic in entry.service.characteristics where characteristic.value == value {
-                return characteristic.configuration
-            }
-        }
-        return nil
+        tellServer(.roomChanged(rooms))
+        rooms.removeAll(keepingCapacity: true)
+        swap(&rooms, &spareRooms)
     }
 
     func subscribers(of handle: AttributeHandle) -> [Subscriber] {
         var present: Set<BondID> = []
         var subscribers: [Subscriber] = []
-        for link in links.all where !link.endpoint.subscription(to: handle, server: server).isEmpty {
+        for link in links.all where !link.endpoint.subscription(to: handle, server: server.gatt).isEmpty {
             if let bond = link.bond { present.insert(bond) }
             subscribers.append(
                 Subscriber(
                     peer: link.peer, bond: link.bond, link: link.info,
                     maximumUpdateLength: link.endpoint.mtu - Self.valueHeaderOctets))
         }
-        guard let configuration = configurationHandle(of: handle) else { return subscribers }
-        for (number, record) in server.records.sorted(by: { $0.key < $1.key }) {
-            let bond = BondID(Int64(bitPattern: number))
-            guard record.configurations[configuration]?.isEmpty == false, !present.contains(bond),
-                let address = bondBook.bond(bond)?.identity?.address, let peer = peers.identifier(at: address)
+        for (bond, _) in server.bondedSubscribers(of: handle) where !present.contains(bond) {
+            guard let address = bondBook.bond(bond)?.identity?.address, let peer = peers.identifier(at: address)
             else { continue }
             subscribers.append(
                 Subscriber(

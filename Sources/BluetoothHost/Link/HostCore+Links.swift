@@ -59,6 +59,7 @@ extension HostCore {
             facts: facts)
         links.add(link)
         controller.acl?.addLink(handle)
+        tellServer(.opened(id))
         if let bond {
             controller.acl?.setStanding(.named, of: handle)
             identify(link, bond.id, proven: false)
@@ -118,7 +119,7 @@ extension HostCore {
             announce(.centralDisconnected(link.info, reason))
             if link.isClient { clientLinkClosed(link, reason) }
         }
-        announceRoom()
+        tellServer(.closed(link.id))
         // What was refused for want of a slot in the controller may go now.
         tellGAP(.roomMade)
     }

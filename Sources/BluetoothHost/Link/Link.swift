@@ -66,14 +66,6 @@ final class Link {
     var waitingConnectionUpdate: ConnectionParameters?
     /// Who asked for a reading: one command answers them all.
     var readingsWaiting: [LinkReading: [(ManagerID, OperationToken)]] = [:]
-    /// Requests of the peer that wait for an app.
-    var requests: [UInt64: ServerRequestKind] = [:]
-    /// Indications from the queue of a bonded central: token to sequence.
-    var queuedIndications: [UInt64: (owner: RestorationLedger.Owner, sequence: UInt64)] = [:]
-    /// Sequences of that queue that are on their way, so that none is sent twice on one link.
-    var updatesUnderWay: Set<UInt64> = []
-    /// Some of that queue found no room, and goes when there is.
-    var hasWaitingUpdates = false
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, connectedAt: Instant, ownAddress: DeviceAddress,
@@ -108,8 +100,6 @@ final class Link {
             address: address, facts: facts)
     }
 }
-
-enum ServerRequestKind { case read, write }
 
 /// Who let a pairing begin, and by which method.
 enum PairingOrigin: Equatable {

@@ -147,9 +147,7 @@ extension HostCore {
         let record = recordToInherit(link, outputs)
         for output in outputs {
             if case .completed(let bond) = output, let record {
-                for mutation in server.inherit(record, by: UInt64(bitPattern: bond.id.rawValue)) {
-                    persist(.gatt(mutation))
-                }
+                tellServer(.bondRenewed(record, bond.id))
             }
             perform(output, on: link)
         }
@@ -161,7 +159,7 @@ extension HostCore {
         guard link.isProven, let old = link.bond,
             outputs.contains(where: { if case .completed(let bond) = $0 { bond.credential == nil } else { false } })
         else { return nil }
-        return server.records[UInt64(bitPattern: old.rawValue)]
+        return server.record(of: old)
     }
 
     private mutating func perform(_ output: PairingOutput, on link: Link) {
@@ -183,7 +181,7 @@ extension HostCore {
     mutating func persist(_ mutation: BondMutation) {
         persist(.bond(mutation))
         guard case .delete(let bond) = mutation else { return }
-        server.forget(bond: UInt64(bitPattern: bond.rawValue))
+        tellServer(.bondDeleted(bond))
         withLedger { $0.forget(bond: bond, &$1) }
     }
 

@@ -1,0 +1,62 @@
+import BluetoothCore
+import GATT
+
+/// The services that apps have published, each with its owner, in the order of handles.
+struct PublishedServices {
+    typealias Owner = RestorationLedger.Owner
+
+    struct Entry {
+        let owner: Owner
+        let service: PublishedService
+    }
+
+    private var entries: [Entry] = []
+
+    mutating func insert(_ service: PublishedService, of owner: Owner) {
+        entries.insert(Entry(owner: owner, service: service), at: place(of: service.declaration))
+    }
+
+    /// The service that was declared there, if it was this owner's.
+    mutating func remove(at declaration: AttributeHandle, of owner: Owner) -> PublishedService? {
+        let place = place(of: declaration)
+        guard place < entries.count, entries[place].service.declaration == declaration, entries[place].owner == owner
+        else { return nil }
+        return entries.remove(at: place).service
+    }
+
+    func services(of owner: Owner) -> [PublishedService] {
+        entries.lazy.filter { $0.owner == owner }.map(\.service)
+    }
+
+    /// The service that an owner has published with this definition.
+    func service(_ definition: ServiceDefinition, of owner: Owner) -> PublishedService? {
+        entries.first { $0.owner == owner && $0.service.definition == definition }?.service
+    }
+
+    /// Whose service a handle lies in.
+    func owner(of handle: AttributeHandle) -> Owner? {
+        let place = place(of: handle)
+        return contains(handle, at: place) ? entries[place].owner : nil
+    }
+
+    /// The Client Characteristic Configuration descriptor of the characteristic with this value handle.
+    func configuration(ofValueAt handle: AttributeHandle) -> AttributeHandle? {
+        let place = place(of: handle)
+        guard contains(handle, at: place) else { return nil }
+        return entries[place].service.characteristics.first { $0.value == handle }?.configuration
+    }
+
+    private func contains(_ handle: AttributeHandle, at place: Int) -> Bool {
+        place < entries.count && entries[place].service.declaration <= handle
+    }
+
+    /// Of the first service that does not end before a handle. By halves: it is looked for with every request.
+    private func place(of handle: AttributeHandle) -> Int {
+        var (low, high) = (0, entries.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if entries[middle].service.end < handle { low = middle + 1 } else { high = middle }
+        }
+        return low
+    }
+}

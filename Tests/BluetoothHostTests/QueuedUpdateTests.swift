@@ -1,0 +1,46 @@
+import ATT
+import BluetoothCore
+import BluetoothHost
+import GATT
+import SecurityManager
+import Testing
+
+/// Updates that are kept for a bonded central, over the air.
+@Suite struct QueuedUpdateTests {
+    private func octets(_ handle: AttributeHandle) -> [UInt8] {
+        [UInt8(truncatingIfNeeded: handle.rawValue), UInt8(handle.rawValue >> 8)]
+    }
+
+    @Test("Indications that waited for room and left as notifications, as the central wants it now, are delivered once")
+    func subscriptionChangedWhileWaiting() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let characteristic = try #require(fortress.scene.published).characteristics[2]
+        let ccc = try #require(characteristic.configuration)
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        owner.encrypt(fortress.bond.ltk)
+        #expect(owner.request([0x12] + octets(ccc) + [2, 0]) == [0x13])
+        owner.disconnect()
+        // One more than the bearer takes: it waits for room.
+        let values = (0...UInt8(ATTBound.indicationQueueCapacityCount + 1)).map { $0 }
+        fortress.lock.call {
+            for value in values {
+                #expect($0.updateValue(app.manager, characteristic.value, [value], to: nil, keepForAbsent: true))
+            }
+        }
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        owner.encrypt(fortress.bond.ltk)
+        #expect(owner.run(1_000) { owner.att.last?.first == 0x1D })
+        #expect(owner.request([0x12] + octets(ccc) + [1, 0]) == [0x13])
+        var confirmed = 0
+        while owner.run(1_000, until: { owner.att.count { $0.first == 0x1D } > confirmed }) {
+            confirmed += 1
+            owner.send([0x1E], on: RawPeer.attributeProtocol)
+        }
+        let told = owner.att.filter { [0x1B, 0x1D].contains($0.first) }
+        #expect(told.compactMap(\.last).sorted() == values)
+        #expect(told.count { $0.first == 0x1B } == 1)
+        #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) == [])
+    }
+}
