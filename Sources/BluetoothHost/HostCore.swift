@@ -52,8 +52,8 @@ struct HostCore: ~Copyable {
     /// Later than this the next PDU must not leave.
     var sendUntil: Instant?
     /// Empty lists whose storage is used again, since one is needed for every PDU.
-    var spareEndpointOutputs: [[GATTOutput]] = []
-    var spareServerOutputs: [[Server.Output]] = []
+    var spareEndpointOutputs: [GATTOutput] = []
+    var spareServerOutputs: [Server.Output] = []
     var spareClients: [Server.Client] = []
     var spareRooms: [Server.Room] = []
     var spareSendOutputs: [ACLSendOutput] = []
@@ -123,6 +123,8 @@ extension HostCore {
             if let link = links[link] { securityChanged(link, .encryptionFailed(status)) }
         case .proofOverdue(let link): if let link = links[link] { proofOverdue(link) }
         case .updateFinished(let link): if let link = links[link] { negotiate(link) { $0.l2capFinished(now: $1) } }
+        case .server(let event): tellServer(event)
+        case .roomChanged: announceRoom()
         case .deliverUpdates(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
         }
     }

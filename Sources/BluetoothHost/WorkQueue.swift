@@ -26,7 +26,11 @@ enum Work {
     case proofOverdue(LinkID)
     /// The link's parameters were agreed on, or refused, over L2CAP.
     case updateFinished(LinkID)
-    /// An update has reached a central for which more of them wait.
+    /// What a client wants of the server, or has got from it.
+    case server(Server.Event)
+    /// A link that was in an app's way may have room again.
+    case roomChanged
+    /// What is kept for a link's bond goes out.
     case deliverUpdates(LinkID)
 }
 

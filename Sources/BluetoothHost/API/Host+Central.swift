@@ -29,7 +29,7 @@ extension Host {
     package func peer(at address: DeviceAddress) -> PeerIdentifier { ask { $0.peer(at: address) } }
 
     /// A peer's link: where there are several, the one that apps are its clients over.
-    package func link(of peer: PeerIdentifier) -> LinkInfo? { core.link(of: peer) }
+    package func link(of peer: PeerIdentifier) -> LinkInfo? { core.info(of: peer) }
 
     /// The link that is an app's connection to a peer, or would be if it asked.
     package func connection(to peer: PeerIdentifier) -> LinkInfo? { core.connection(to: peer) }

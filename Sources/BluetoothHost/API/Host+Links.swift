@@ -61,7 +61,7 @@ extension Host {
     }
 
     /// A link as it is now; nil once it is gone.
-    package func link(_ link: LinkID) -> LinkInfo? { core.link(link) }
+    package func link(_ link: LinkID) -> LinkInfo? { core.info(of: link) }
 
     /// Ends a link that this side cannot keep up with: an end that no app asked for, and that its apps hear of as such.
     package func drop(_ link: LinkID) { ask { $0.drop(link) } }

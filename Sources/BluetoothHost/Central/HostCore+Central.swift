@@ -66,7 +66,7 @@ extension HostCore {
         peers.identifier(at: address, fresh: random.uint128())
     }
 
-    func link(of peer: PeerIdentifier) -> LinkInfo? {
+    func info(of peer: PeerIdentifier) -> LinkInfo? {
         (links.client(of: peer) ?? links.all.first { $0.peer == peer })?.info
     }
 
@@ -165,17 +165,17 @@ extension HostCore {
         let exchange = asked.mtuExchange(defaultMTU: Self.defaultMTU)
         let owesExchange = exchange == .notYet ? false : link.inquiry?.takeMTUExchange() ?? false
         if owesExchange, exchange == .before { exchangeMTU(link) }
-        begin(asked, on: link)
+        beginOperation(asked, on: link)
         if owesExchange, exchange == .behind { exchangeMTU(link) }
     }
 
     /// Core 5.4, Vol 3, Part G, 4.3.1 (Exchange MTU)
     mutating func exchangeMTU(_ link: Link) {
         guard configuration.mtu > Self.defaultMTU, !link.isDisconnecting else { return }
-        begin(SecuredOperation(operation: .exchangeMTU, origin: .exchangeMTU, token: makeToken()), on: link)
+        beginOperation(SecuredOperation(operation: .exchangeMTU, origin: .exchangeMTU, token: makeToken()), on: link)
     }
 
-    private mutating func begin(_ asked: SecuredOperation, on link: Link) {
+    private mutating func beginOperation(_ asked: SecuredOperation, on link: Link) {
         link.client.begin(asked)
         withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
     }
@@ -215,7 +215,7 @@ extension HostCore {
             case .signed(let pdu, let reservation) = bondBook.sign(message, with: bond)
         else { return finish(manager, operation, link.peer, .failure(.cannotSign)) }
         if let reservation { persist(reservation) }
-        send(pdu, on: .attributeProtocol, link)
+        sendPDU(pdu, on: .attributeProtocol, link)
         finish(manager, operation, link.peer, .success(.signed(counter: Self.signCounter(of: pdu))))
     }
 

@@ -28,12 +28,12 @@ extension HostCore {
 
     mutating func transportOutOfStep(indicator: UInt8?) { controllerFailed(.outOfStep(indicator: indicator)) }
 
-    mutating func received(_ type: HCIPacketType, _ octets: RawSpan) {
+    mutating func receivedPacket(_ type: HCIPacketType, _ octets: RawSpan) {
         guard recovery.isListening else { return }
         do {
             switch try HCIPacket(type: type, octets) {
-            case .event(let event): received(event)
-            case .aclData(let header, let data): received(header, data)
+            case .event(let event): receivedEvent(event)
+            case .aclData(let header, let data): receivedData(header, data)
             // A controller sends no commands.
             case .command, .ignored: break
             }
@@ -99,12 +99,12 @@ extension HostCore {
 // MARK: Events
 
 extension HostCore {
-    private mutating func received(_ event: HCIEvent) {
+    private mutating func receivedEvent(_ event: HCIEvent) {
         if controller.commands.isResetting, !event.isAnswer { return }
         switch event {
         case .commandComplete(let answer): withCommands { $0.commands.receive(answer, now: $1, into: &$2) }
         case .commandStatus(let answer): withCommands { $0.commands.receive(answer, now: $1, into: &$2) }
-        case .numberOfCompletedPackets(let packets): received(packets)
+        case .numberOfCompletedPackets(let packets): receivedCompleted(packets)
         case .disconnectionComplete(let event):
             happened(
                 event.status == .success ? .disconnected : .notDisconnected, at: event.handle, reason: event.reason)
@@ -116,14 +116,14 @@ extension HostCore {
             guard let link = openLink(at: event.handle) else { return }
             encryptionChanged(link, event.status, isOn: true)
         case .hardwareError(let code): controllerFailed(.hardwareError(code: code))
-        case .le(let event): received(event)
+        case .le(let event): receivedLEEvent(event)
         case .readRemoteVersionInformationComplete(let event): learned(event)
         case .dataBufferOverflow: noteFault()
         case .unknown: break
         }
     }
 
-    private mutating func received(_ event: HCILEEvent) {
+    private mutating func receivedLEEvent(_ event: HCILEEvent) {
         switch event {
         case .connectionComplete(let event):
             connectionComplete(
@@ -131,8 +131,8 @@ extension HostCore {
         case .enhancedConnectionComplete(let event):
             connectionComplete(
                 event.status, event.handle, event.role, event.peerAddressOnAir, LinkFacts(event.parameters))
-        case .advertisingReport(let event): received(event)
-        case .extendedAdvertisingReport(let event): received(event)
+        case .advertisingReport(let event): receivedReport(event)
+        case .extendedAdvertisingReport(let event): receivedReport(event)
         case .advertisingSetTerminated(let event): advertisingSetTerminated(event)
         case .longTermKeyRequest(let event):
             guard let link = openLink(at: event.handle) else { return }
@@ -149,11 +149,11 @@ extension HostCore {
         }
     }
 
-    private mutating func received(_ packets: HCINumberOfCompletedPackets) {
+    private mutating func receivedCompleted(_ packets: HCINumberOfCompletedPackets) {
         var outputs: [ACLSendOutput] = []
         swap(&outputs, &spareSendOutputs)
         controller.acl?.receive(packets, now: now, into: &outputs)
-        perform(outputs)
+        performSends(outputs)
         outputs.removeAll(keepingCapacity: true)
         swap(&outputs, &spareSendOutputs)
         flushACL()
@@ -162,7 +162,7 @@ extension HostCore {
         announceRoom()
     }
 
-    mutating func perform(_ outputs: [ACLSendOutput]) {
+    mutating func performSends(_ outputs: [ACLSendOutput]) {
         for output in outputs {
             switch output {
             case .completed(_, let token):

@@ -5,11 +5,11 @@ import SecurityManager
 // MARK: What is heard on the air
 
 extension HostCore {
-    mutating func received(_ event: HCILEAdvertisingReport) {
+    mutating func receivedReport(_ event: HCILEAdvertisingReport) {
         for report in event.reports { if let whole = HeardAdvertisement(report) { heard(whole) } }
     }
 
-    mutating func received(_ event: HCILEExtendedAdvertisingReport) {
+    mutating func receivedReport(_ event: HCILEExtendedAdvertisingReport) {
         for report in event.reports { if let whole = gap.assemble(report) { heard(whole) } }
     }
 

@@ -10,7 +10,7 @@ extension HostCore {
     mutating func tellGAP(_ event: GAP.Event) {
         var outputs: [GAP.Output] = []
         gap.handle(event, now: now, into: &outputs)
-        perform(outputs)
+        performGAP(outputs)
     }
 
     /// Something that ``GAP/Wishes`` is made of has changed. GAP hears of all such changes together, once an iteration.
@@ -22,10 +22,10 @@ extension HostCore {
         endLimitedModes()
         var outputs: [GAP.Output] = []
         gap.settle(wishes, now: now, random: &random, into: &outputs)
-        perform(outputs)
+        performGAP(outputs)
     }
 
-    private mutating func perform(_ outputs: [GAP.Output]) {
+    private mutating func performGAP(_ outputs: [GAP.Output]) {
         for output in outputs {
             switch output {
             case .command(let command, let machine): submit(command, for: .gap(machine))

@@ -12,12 +12,12 @@ extension HostCore {
     mutating func withEndpoint<R>(
         _ link: Link, _ body: (inout GATTEndpoint, inout GATTServer, Instant, inout [GATTOutput]) -> R
     ) -> R {
-        // An output may reach for an endpoint in turn: each call under way has a list of its own.
-        var outputs = spareEndpointOutputs.popLast() ?? []
+        var outputs: [GATTOutput] = []
+        swap(&outputs, &spareEndpointOutputs)
         let result = body(&link.endpoint, &server.gatt, now, &outputs)
-        perform(outputs, on: link)
+        performGATT(outputs, on: link)
         outputs.removeAll(keepingCapacity: true)
-        spareEndpointOutputs.append(outputs)
+        swap(&outputs, &spareEndpointOutputs)
         return result
     }
 
@@ -35,21 +35,22 @@ extension HostCore {
         announce(.mtuChanged(link.info), toClientsOf: link)
     }
 
-    private mutating func perform(_ outputs: [GATTOutput], on link: Link) {
+    private mutating func performGATT(_ outputs: [GATTOutput], on link: Link) {
         for output in outputs {
             switch output {
-            case .send(let pdu): send(pdu, on: .attributeProtocol, link)
+            case .send(let pdu): sendPDU(pdu, on: .attributeProtocol, link)
             case .persist(let mutation): persist(.gatt(mutation))
-            case .serverRead(let id, let handle, let offset): tellServer(.read(link.id, id, handle, offset: offset))
-            case .serverWrite(let id, let writes): tellServer(.write(link.id, id, writes, .request))
-            case .serverWriteCommand(let write): tellServer(.write(link.id, nil, [write], .command))
+            case .serverRead(let id, let handle, let offset):
+                work.append(.server(.read(link.id, id, handle, offset: offset)))
+            case .serverWrite(let id, let writes): work.append(.server(.write(link.id, id, writes, .request)))
+            case .serverWriteCommand(let write): work.append(.server(.write(link.id, nil, [write], .command)))
             case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
                 signedWrite(link, handle, value, pdu, needsAuthentication)
             case .subscriptionChanged(let handle, let configuration):
-                tellServer(.subscriptionChanged(link.id, handle, configuration))
+                work.append(.server(.subscriptionChanged(link.id, handle, configuration)))
             case .indicationEnded(let token, let confirmed):
-                tellServer(.indicationEnded(link.id, token: token, confirmed: confirmed))
-                announceRoom()
+                work.append(.server(.indicationEnded(link.id, token: token, confirmed: confirmed)))
+                work.append(.roomChanged)
             case .clientCompleted(let token, let result): clientCompleted(link, token, result)
             case .sign(let token, let message): sign(link, token, message)
             case .notification(let handle, let value): valueUpdated(link, handle, value, isIndication: false)
@@ -72,8 +73,8 @@ extension HostCore {
         switch bondBook.verifySigned(pdu, from: bond) {
         case .accepted(let counter, let mutation):
             persist(mutation)
-            tellServer(
-                .write(link.id, nil, [AttributeWrite(handle: handle, value: value)], .signed(counter: counter)))
+            let write = AttributeWrite(handle: handle, value: value)
+            work.append(.server(.write(link.id, nil, [write], .signed(counter: counter))))
         case .replayed, .malformed, .notVerifiable: break
         case .badSignature: disconnect(link, reason: .authenticationFailure)
         }

@@ -12,16 +12,21 @@ extension HostCore {
     private mutating func withServer<R, E: Error>(
         _ body: (inout Server, inout [Server.Output]) throws(E) -> R
     ) throws(E) -> R {
-        // An output may be an event for the server in turn: each call under way has a list of its own.
-        var outputs = spareServerOutputs.popLast() ?? []
+        var outputs: [Server.Output] = []
+        swap(&outputs, &spareServerOutputs)
         let result = try body(&server, &outputs)
-        for output in outputs { perform(output) }
+        var next = outputs.startIndex
+        while next < outputs.endIndex {
+            performServer(outputs[next], &outputs)
+            next += 1
+        }
         outputs.removeAll(keepingCapacity: true)
-        spareServerOutputs.append(outputs)
+        swap(&outputs, &spareServerOutputs)
         return result
     }
 
-    private mutating func perform(_ output: Server.Output) {
+    /// `outputs`: what becomes of an update may lead to more.
+    private mutating func performServer(_ output: Server.Output, _ outputs: inout [Server.Output]) {
         switch output {
         case .persist(let mutation): persist(.gatt(mutation))
         case .servicePublished(let owner, let record): withLedger { $0.publish(owner, record, &$1) }
@@ -41,8 +46,8 @@ extension HostCore {
                 _ = $0.queue(owner, bond: bond, handle: handle, isIndication: isIndication, value: value, &$1)
             }
         case .delivered(let owner, let sequence): withLedger { $0.delivered(owner, sequence: sequence, &$1) }
-        case .deliver(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
-        case .send(let update): send(update)
+        case .deliver(let link): work.append(.deliverUpdates(link))
+        case .send(let update): sendUpdate(update, &outputs)
         case .readyToUpdate: announce(.readyToUpdate)
         }
     }
@@ -178,7 +183,7 @@ extension HostCore {
         return ledger.isQueueFull(owner, bond)
     }
 
-    private mutating func send(_ update: Server.Update) {
+    private mutating func sendUpdate(_ update: Server.Update, _ outputs: inout [Server.Output]) {
         guard let link = links[update.link] else { return }
         guard let kept = update.kept else {
             _ = hand(update, to: link)
@@ -187,7 +192,7 @@ extension HostCore {
         if !update.isIndication { sendPurpose = .queuedUpdate(kept.owner, sequence: kept.sequence, link.id) }
         let outcome = hand(update, to: link)
         sendPurpose = nil
-        tellServer(.tried(link.id, sequence: kept.sequence, outcome))
+        server.handle(.tried(link.id, sequence: kept.sequence, outcome), into: &outputs)
     }
 
     private mutating func hand(_ update: Server.Update, to link: Link) -> GATTSendOutcome {
@@ -220,7 +225,7 @@ extension HostCore {
         let owners = ledger.owners(of: .peripheral)
         var rooms: [Server.Room] = []
         swap(&rooms, &spareRooms)
-        for link in linksInOrder where server.isInTheWay(link.id) {
+        for link in links.all where server.isInTheWay(link.id) {
             rooms.append(room(of: link, hasKept: !owners.contains { isQueueFull($0, link) }))
         }
         tellServer(.roomChanged(rooms))

@@ -46,7 +46,7 @@ extension HostCore {
             }
         }
         link.channelOwners[number] = ChannelOwner(manager: manager, delegate: delegate)
-        perform(outputs, on: link)
+        performChannels(outputs, on: link)
         return HostChannelID(link: link.id, number: number.rawValue)
     }
 
@@ -95,7 +95,7 @@ extension HostCore {
     ) {
         var outputs: [LELogicalLinkOutput] = []
         body(&link.logical, now, &outputs)
-        perform(outputs, on: link)
+        performChannels(outputs, on: link)
         sendChannelFrames(link)
     }
 
@@ -105,7 +105,7 @@ extension HostCore {
             signal: payload, security: link.channelSecurity,
             requirement: { publishedChannels[$0]?.requirement }, takesUpdate: { takes($0, on: link) }, now: now,
             into: &outputs)
-        perform(outputs, on: link)
+        performChannels(outputs, on: link)
         sendChannelFrames(link)
     }
 
@@ -114,8 +114,8 @@ extension HostCore {
         while !link.isDisconnecting, controller.hasRoomForChannels(link.handle) {
             var outputs: [LELogicalLinkOutput] = []
             guard let frame = link.logical.nextFrame(now: now, into: &outputs) else { return }
-            send(frame.payload, on: frame.channel, link)
-            perform(outputs, on: link)
+            sendPDU(frame.payload, on: frame.channel, link)
+            performChannels(outputs, on: link)
         }
     }
 
@@ -127,18 +127,18 @@ extension HostCore {
     mutating func closeChannels(_ link: Link, reason: HCIErrorCode) {
         var outputs: [LELogicalLinkOutput] = []
         link.logical.linkLost(into: &outputs)
-        perform(outputs, on: link, linkLost: reason)
+        performChannels(outputs, on: link, linkLost: reason)
     }
 
-    private mutating func perform(
+    private mutating func performChannels(
         _ outputs: [LELogicalLinkOutput], on link: Link, linkLost: HCIErrorCode = .unspecifiedError
     ) {
         for output in outputs {
             switch output {
-            case .signal(let payload): send(payload, on: .leSignalling, link)
+            case .signal(let payload): sendPDU(payload, on: .leSignalling, link)
             case .updateConnection(let parameters): updateConnection(link, parameters)
             case .updateFinished: work.append(.updateFinished(link.id))
-            case .opened(let number): opened(number, link)
+            case .opened(let number): channelOpened(number, link)
             case .received(let number, let sdu):
                 announce(.received(sdu), link.channelOwners[number], link, number)
             case .hasRoom(let number): announce(.hasRoom, link.channelOwners[number], link, number)
@@ -154,7 +154,7 @@ extension HostCore {
     }
 
     /// A channel that this side asked for has its owner; one that the peer asked for gets the service's.
-    private mutating func opened(_ number: ChannelNumber, _ link: Link) {
+    private mutating func channelOpened(_ number: ChannelNumber, _ link: Link) {
         guard let channel = link.logical.channels[number] else { return }
         let id = HostChannelID(link: link.id, number: number.rawValue)
         if link.channelOwners[number] == nil, let service = publishedChannels[channel.spsm] {

@@ -32,14 +32,14 @@ extension HostCore {
         let isReplaced = links.link(at: handle) != nil
         if let address = peerAddress, hasSlot(for: address, role, isReplaced: isReplaced) {
             let lifecycle = happened(.connected, at: handle)
-            opened(handle, role, address, own: own, lifecycle, facts)
+            linkOpened(handle, role, address, own: own, lifecycle, facts)
         } else {
             tell(.rejected(onAir: peerAddress))
             happened(.connectedWithoutSlot, at: handle, reason: .remoteDeviceTerminatedLowResources)
         }
     }
 
-    private mutating func opened(
+    private mutating func linkOpened(
         _ handle: ConnectionHandle, _ role: LinkRole, _ address: DeviceAddress, own: DeviceAddress,
         _ lifecycle: LinkLifecycle, _ facts: LinkFacts
     ) {
@@ -105,7 +105,7 @@ extension HostCore {
         tell(.disconnected(link.id, reason))
         var sends: [ACLSendOutput] = []
         controller.acl?.removeLink(link.handle, into: &sends)
-        perform(sends)
+        performSends(sends)
         secure(link, .linkClosed)
         pairing(link, .disconnected)
         runAwaitingSecurity(link)
@@ -133,7 +133,7 @@ extension HostCore {
         if links[link.id] != nil { noteContest(over: link) }
     }
 
-    func link(_ link: LinkID) -> LinkInfo? { links[link]?.info }
+    func info(of link: LinkID) -> LinkInfo? { links[link]?.info }
 
     mutating func drop(_ link: LinkID) {
         guard let link = links[link], !link.isDisconnecting else { return }
@@ -164,7 +164,7 @@ extension HostCore {
 // MARK: Data
 
 extension HostCore {
-    mutating func received(_ header: ACLDataHeader, _ data: RawSpan) {
+    mutating func receivedData(_ header: ACLDataHeader, _ data: RawSpan) {
         guard let link = links.link(at: header.handle), !link.isDisconnecting else { return }
         let fragment: Fragment
         switch header.boundary {
@@ -175,7 +175,7 @@ extension HostCore {
         }
         do {
             switch try link.recombiner.receive(fragment, data) {
-            case .whole(let frame): received(frame, on: link)
+            case .whole(let frame): receivedFrame(frame, on: link)
             case .oversized(let channel, _, let head): receivedOversized(channel, head, on: link)
             case nil: return
             }
@@ -184,7 +184,7 @@ extension HostCore {
         }
     }
 
-    private mutating func received(_ frame: BasicFrame, on link: Link) {
+    private mutating func receivedFrame(_ frame: BasicFrame, on link: Link) {
         switch frame.channel {
         case .attributeProtocol where frame.payload.count > configuration.mtu:
             receivedOversized(frame.channel, frame.payload, on: link)
@@ -204,7 +204,7 @@ extension HostCore {
         }
     }
 
-    mutating func send(_ payload: [UInt8], on channel: ChannelIdentifier, _ link: Link) {
+    mutating func sendPDU(_ payload: [UInt8], on channel: ChannelIdentifier, _ link: Link) {
         let (purpose, until) = (sendPurpose, sendUntil)
         (sendPurpose, sendUntil) = (nil, nil)
         guard controller.send(payload, on: channel, link.handle, for: purpose, until: until) else {

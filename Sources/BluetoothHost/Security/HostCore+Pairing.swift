@@ -149,7 +149,7 @@ extension HostCore {
             if case .completed(let bond) = output, let record {
                 tellServer(.bondRenewed(record, bond.id))
             }
-            perform(output, on: link)
+            performPairing(output, on: link)
         }
     }
 
@@ -162,9 +162,9 @@ extension HostCore {
         return server.record(of: old)
     }
 
-    private mutating func perform(_ output: PairingOutput, on link: Link) {
+    private mutating func performPairing(_ output: PairingOutput, on link: Link) {
         switch output {
-        case .send(let pdu): send(pdu, on: .securityManagerProtocol, link)
+        case .send(let pdu): sendPDU(pdu, on: .securityManagerProtocol, link)
         case .persist(let mutation): persist(mutation)
         case .requestConsent(let model): requestConsent(link, model)
         case .displayPasskey(let passkey): displayPasskey(link, passkey)
@@ -181,7 +181,7 @@ extension HostCore {
     mutating func persist(_ mutation: BondMutation) {
         persist(.bond(mutation))
         guard case .delete(let bond) = mutation else { return }
-        tellServer(.bondDeleted(bond))
+        work.append(.server(.bondDeleted(bond)))
         withLedger { $0.forget(bond: bond, &$1) }
     }
 
