@@ -8,17 +8,6 @@ import Synchronization
 // MARK: What the host says
 
 extension CentralCore: CentralRoleDelegate {
-    func hostStateChanged(_ state: HostState) {
-        guard let state = lastTold.news(state) else { return }
-        delivery.deliver(host) {
-            let manager = self.shared.withLock { shared in
-                shared.state = state
-                return shared.manager
-            }
-            if let manager { manager.delegate?.centralManagerDidUpdateState(manager) }
-        }
-    }
-
     func discovered(_ report: AdvertisementReport) {
         // Whoever is not told of now counts as unheard.
         guard let scan, !discoveriesBacklog.isFull else { return }
@@ -41,8 +30,7 @@ extension CentralCore: CentralRoleDelegate {
 
     func connected(_ link: LinkInfo) {
         let peripheral = peripheral(link.peer)
-        standing[link.peer] = peripheral
-        noteBond(of: link)
+        feed(.connected(peripheral, isBonded: link.bond != nil), peripheral)
         refreshWriteLength(peripheral)
         tell { manager, delegate in
             peripheral.content.withLock { $0.state = .connected }
@@ -53,7 +41,7 @@ extension CentralCore: CentralRoleDelegate {
 
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {
         let peripheral = peripheral(peer)
-        standing[peer] = nil
+        feed(.ended, peripheral)
         tell { manager, delegate in
             peripheral.content.withLock { $0.state = .disconnected }
             delegate.centralManager(manager, didFailToConnect: peripheral, error: appleError(error))
@@ -62,17 +50,11 @@ extension CentralCore: CentralRoleDelegate {
 
     func disconnected(_ peer: PeerIdentifier, error: HostError?) {
         let peripheral = peripheral(peer)
-        standing[peer] = nil
-        // A stranger forgets its subscribers with the link, and may come back with another tree. A wish for a connection
-        // that is withdrawn ends no link.
-        if strangers.remove(peer) != nil {
-            subscriptions[peer] = nil
-            databases[peer] = nil
-            checkedDatabases.remove(peer)
-            invalidatedDatabases.remove(peer)
-        }
-        let keepsSubscriptions = subscriptions[peer] != nil
-        tell { manager, delegate in
+        feed(.ended, peripheral)
+        let keepsSubscriptions = sessions[peer]?.subscriptions.isEmpty == false
+        // The app may have asked for another connection before it could hear that this one is over.
+        let isWanted = sessions[peer]?.isWanted == true
+        tell {
             let stale = peripheral.content.withLock { content in
                 // The app may have asked for another connection since it gave this one up.
                 if content.state != .connecting { content.state = .disconnected }
@@ -80,28 +62,34 @@ extension CentralCore: CentralRoleDelegate {
                 return keepsSubscriptions ? [] : content.tree.notifying
             }
             for characteristic in stale { characteristic.state.withLock { $0.isNotifying = false } }
+        } _: { manager, delegate in
             delegate.centralManager(
                 manager, didDisconnectPeripheral: peripheral, error: error.map { appleError($0) })
+        }
+        if isWanted { showWanted(peripheral) }
+    }
+
+    private func showWanted(_ peripheral: CBPeripheral) {
+        delivery.deliver(host) {
+            peripheral.content.withLock { if $0.state == .disconnected { $0.state = .connecting } }
         }
     }
 
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
-        guard let operation = takeOperation(token) else { return }
-        let peripheral = peripheral(peer)
-        finish(operation, peripheral, result)
+        guard let purpose = takePurpose(of: token, peer) else { return }
+        feed(.completed(purpose, result), peripheral(peer))
     }
 
     func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {
-        let peripheral = peripheral(peer)
-        tellLink(peripheral) { $0.peripheral(peripheral, didNotWriteBecause: .late) }
+        tell(peripheral(peer), .link(.notWritten(.late)))
     }
 
     func mtuChanged(_ link: LinkInfo) { refreshWriteLength(peripheral(link.peer)) }
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
-        if databases[peer]?.characteristic(at: handle)?.uuid == .serviceChanged { return serviceChanged(peer, value) }
+        if sessions[peer]?.isServiceChanged(handle) == true { return serviceChanged(peer, value) }
         // A notification may be lost; an indication was confirmed, and who sends more of them is not listened to.
-        if !tellFlooded(peripheral(peer), .sent(handle, value)), isIndication { endLink(to: peer) }
+        if !tellFlooded(peripheral(peer), .value(.sent(handle, value))), isIndication { endLink(to: peer) }
     }
 
     private func endLink(to peer: PeerIdentifier) {
@@ -124,58 +112,37 @@ extension CentralCore: CentralRoleDelegate {
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
         guard first <= last else { return }
         let peripheral = peripheral(peer)
-        databases[peer]?.invalidate(first...last)
-        invalidatedDatabases.insert(peer)
-        checkedDatabases.remove(peer)
-        // What is kept is void; an empty tree is none.
-        host?.keepRemoteDatabase(peer, RemoteDatabase())
-        subscriptions[peer] = subscriptions[peer]?.filter { $0 < first || last < $0 }
-        let tell = { @Sendable in
-            let gone = peripheral.content.withLock { content in
-                let gone = content.tree.invalidate(first...last)
-                content.services?.removeAll { gone.contains($0) }
-                return gone
-            }
-            peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
-        }
-        guard !delivery.deliver(host, within: peripheral.backlog, tell) else { return }
+        feed(.invalidated(first...last), peripheral)
+        let news = PeripheralNews.tree(.invalidated(first...last))
+        guard !tellFlooded(peripheral, news) else { return }
         // Told nevertheless, once for each link: an app that missed it would take another attribute for the one it knew.
-        delivery.deliver(host, tell)
+        tell(peripheral, news)
         endLink(to: peer)
     }
 
     func securityChanged(_ link: LinkInfo, error: HostError?) {
-        noteBond(of: link)
         let peripheral = peripheral(link.peer)
-        tellLink(peripheral) { $0.peripheral(peripheral, didChangeSecurity: link, error: error) }
+        feed(.secured(isBonded: link.bond != nil), peripheral)
+        tell(peripheral, .link(.security(link, error)))
     }
 
-    func passkeyRequested(_ peer: PeerIdentifier) {
-        let peripheral = peripheral(peer)
-        tellLink(peripheral) { $0.peripheralDidRequestPasskey(peripheral) }
-    }
+    func passkeyRequested(_ peer: PeerIdentifier) { tell(peripheral(peer), .link(.passkeyRequested)) }
 
     func displayPasskey(_ peer: PeerIdentifier, passkey: UInt32) {
-        let peripheral = peripheral(peer)
-        tellLink(peripheral) { $0.peripheral(peripheral, displayPasskey: passkey) }
+        tell(peripheral(peer), .link(.displayPasskey(passkey)))
     }
 
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32) {
-        let peripheral = peripheral(link.peer)
-        tellLink(peripheral) { $0.peripheral(peripheral, compareNumericValue: value) }
+        tell(peripheral(link.peer), .link(.compareNumericValue(value)))
     }
 
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>) {
-        if case .success = result {
-            strangers.remove(peer)
-            shared.withLock { _ = $0.known.insert(peer) }
-        }
         let peripheral = peripheral(peer)
-        tellLink(peripheral) { $0.peripheral(peripheral, didPair: result) }
-    }
-
-    func noteBond(of link: LinkInfo) {
-        if link.bond == nil { strangers.insert(link.peer) } else { strangers.remove(link.peer) }
+        if case .success = result {
+            feed(.secured(isBonded: true), peripheral)
+            peripherals.withLock { _ = $0.bonded.insert(peer) }
+        }
+        tell(peripheral, .link(.paired(result)))
     }
 
     private func refreshWriteLength(_ peripheral: CBPeripheral) {
@@ -205,17 +172,65 @@ extension CentralCore {
 
     func connect(_ peripheral: CBPeripheral, _ options: ConnectionOptions) {
         submit { host, id in
-            self.standing[peripheral.peer] = peripheral
+            self.feed(.wanted(peripheral), peripheral)
             // A disconnection that the app had not heard of when it asked is told before this.
-            self.delivery.deliver(host) {
-                peripheral.content.withLock { if $0.state == .disconnected { $0.state = .connecting } }
-            }
+            self.showWanted(peripheral)
             host.connect(
                 id, peripheral.peer, options: options.rawValue, askedAtSeconds: self.handle.wallClockSeconds())
         }
     }
 
     func cancelConnection(_ peripheral: CBPeripheral) {
-        submit { host, id in host.cancelConnection(id, peripheral.peer) }
+        submit { host, id in
+            self.feed(.withdrawn, peripheral)
+            host.cancelConnection(id, peripheral.peer)
+        }
+    }
+}
+
+// MARK: Calls of a peripheral
+
+extension CentralCore {
+    /// Runs a call on a peripheral on the loop; ignored, as with Apple, unless the adapter is on.
+    func submit(_ call: PeripheralCall, for peripheral: CBPeripheral) {
+        guard isPoweredOn("operations of a peripheral") else { return }
+        if handle.executor.join() != nil { return run(call, peripheral) }
+        handle.executor.execute { _ in self.run(call, peripheral) }
+    }
+
+    private func run(_ call: PeripheralCall, _ peripheral: CBPeripheral) {
+        guard id != nil else { return }
+        switch call {
+        case .discoverServices(let filter):
+            let peer = peripheral.peer
+            let kept = sessions[peer]?.tree.database == nil ? host?.remoteDatabase(peer) : nil
+            let isBonded = host?.connection(to: peer).map { $0.bond != nil }
+            feed(.discover(filter, isBonded: isBonded, kept: kept), peripheral)
+        case .openChannel(let psm): openChannel(peripheral, psm)
+        default: feed(.call(call, of: peripheral), peripheral)
+        }
+    }
+}
+
+// MARK: Channels
+
+extension CentralCore {
+    private func openChannel(_ peripheral: CBPeripheral, _ psm: CBL2CAPPSM) {
+        guard let host, let id, let link = host.connection(to: peripheral.peer) else {
+            return tell(peripheral, .channel(nil, CBError(.notConnected)))
+        }
+        do {
+            let channel = try host.openChannel(id, on: link.link, psm: psm, delegate: router(host))
+            sessions[peripheral.peer, default: PeerSession()].openings[channel] = peripheral
+        } catch {
+            tell(peripheral, .channel(nil, appleError(error)))
+        }
+    }
+
+    func takeOpening(_ id: HostChannelID) -> CBPeripheral? {
+        for peer in sessions.keys {
+            if let peripheral = sessions[peer]?.openings.removeValue(forKey: id) { return peripheral }
+        }
+        return nil
     }
 }

@@ -1,46 +1,141 @@
 import BluetoothCore
+import BluetoothHost
 import FoundationEssentials
+import GATT
+import SecurityManager
 import Synchronization
 
-/// What a peripheral's delegate hears with every exchange. A value and no closure, so that telling it on the loop
-/// allocates nothing.
+/// What a peripheral's delegate hears. A value and no closure, so that telling it on the loop allocates nothing.
 enum PeripheralNews: Sendable {
-    /// A read ended; nil where nothing was read.
-    case read(CBCharacteristic, [UInt8]?, (any Error)?)
-    case wrote(CBCharacteristic, (any Error)?)
-    /// The peripheral sent the value of the characteristic with this value handle.
-    case sent(AttributeHandle, [UInt8])
+    case tree(TreeNews)
+    case value(ValueNews)
+    /// What Apple's API does not say: heard by a delegate that is a ``CBPeripheralLinkDelegate``.
+    case link(LinkNews)
+    case channel(CBL2CAPChannel?, (any Error)?)
+
+    enum TreeNews: Sendable {
+        typealias Filter = PeripheralCall.Filter
+
+        case services(Result<[RemoteService], any Error>, Filter)
+        case includedServices(CBService, Result<[RemoteService], any Error>, Filter)
+        /// With the value handles that this side is subscribed to.
+        case characteristics(
+            CBService, Result<[RemoteCharacteristic], any Error>, Filter, subscribed: Set<AttributeHandle>)
+        case descriptors(CBCharacteristic, Result<[RemoteDescriptor], any Error>)
+        /// Nothing is known any more between these handles.
+        case invalidated(ClosedRange<AttributeHandle>)
+    }
+
+    enum ValueNews: Sendable {
+        /// A read ended; nil where nothing was read.
+        case read(CBCharacteristic, [UInt8]?, (any Error)?)
+        case readDescriptor(CBDescriptor, [UInt8]?, (any Error)?)
+        case wrote(CBCharacteristic, (any Error)?)
+        case wroteDescriptor(CBDescriptor, (any Error)?)
+        /// There is room again for writes without response.
+        case ready
+        case notifying(CBCharacteristic, Bool, (any Error)?)
+        /// The peripheral sent the value of the characteristic with this value handle.
+        case sent(AttributeHandle, [UInt8])
+        case rssi(Int, (any Error)?)
+    }
+
+    enum LinkNews: Sendable {
+        case security(LinkInfo, HostError?)
+        case passkeyRequested
+        case displayPasskey(UInt32)
+        case compareNumericValue(UInt32)
+        case paired(Result<BondID, HostError>)
+        case signed(CBCharacteristic, counter: UInt32?, (any Error)?)
+        case notWritten(UnwrittenReason)
+    }
 
     /// Changes what the app sees, and then calls the delegate if there is one.
+    func show(_ peripheral: CBPeripheral) {
+        switch self {
+        case .tree(let news): news.show(peripheral)
+        case .value(let news): news.show(peripheral)
+        case .link(let news):
+            if let delegate = peripheral.delegate as? any CBPeripheralLinkDelegate { news.tell(peripheral, delegate) }
+        case .channel(let channel, let error):
+            peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
+        }
+    }
+}
+
+extension PeripheralNews.TreeNews {
+    fileprivate func show(_ peripheral: CBPeripheral) {
+        switch self {
+        case .services(let found, let filter):
+            if case .success(let found) = found { peripheral.show(found, filter) }
+            peripheral.delegate?.peripheral(peripheral, didDiscoverServices: found.failure)
+        case .includedServices(let service, let found, let filter):
+            if case .success(let found) = found { peripheral.show(found, includedBy: service, filter) }
+            peripheral.delegate?
+                .peripheral(peripheral, didDiscoverIncludedServicesFor: service, error: found.failure)
+        case .characteristics(let service, let found, let filter, let subscribed):
+            if case .success(let found) = found { peripheral.show(found, of: service, filter, subscribed) }
+            peripheral.delegate?
+                .peripheral(peripheral, didDiscoverCharacteristicsFor: service, error: found.failure)
+        case .descriptors(let characteristic, let found):
+            if case .success(let found) = found { characteristic.adopt(found) }
+            peripheral.delegate?
+                .peripheral(peripheral, didDiscoverDescriptorsFor: characteristic, error: found.failure)
+        case .invalidated(let range):
+            let gone = peripheral.forget(range)
+            peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
+        }
+    }
+}
+
+extension PeripheralNews.ValueNews {
     fileprivate func show(_ peripheral: CBPeripheral) {
         switch self {
         case .read(let characteristic, let octets, let error):
             if let octets { characteristic.state.withLock { $0.value = Data(octets) } }
             peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+        case .readDescriptor(let descriptor, let octets, let error):
+            if let octets {
+                let read = CBDescriptor.Value(octets, type: descriptor.uuid.bluetoothUUID)
+                descriptor.state.withLock { $0.value = read }
+            }
+            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
         case .wrote(let characteristic, let error):
             peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+        case .wroteDescriptor(let descriptor, let error):
+            peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+        case .ready: peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+        case .notifying(let characteristic, let enabled, let error):
+            if error == nil { characteristic.state.withLock { $0.isNotifying = enabled } }
+            peripheral.delegate?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: error)
         case .sent(let handle, let octets):
             guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
                 return
             }
             characteristic.state.withLock { $0.value = Data(octets) }
             peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+        case .rssi(let rssi, let error): peripheral.delegate?.peripheral(peripheral, didReadRSSI: rssi, error: error)
         }
     }
 }
 
-extension CentralCore {
-    func tell(_ peripheral: CBPeripheral, _ news: PeripheralNews) {
-        if case .inline = delivery { return news.show(peripheral) }
-        delivery.deliver(host) { news.show(peripheral) }
-    }
-
-    /// The same for what a peer can cause as often as it likes. False when it is dropped.
-    func tellFlooded(_ peripheral: CBPeripheral, _ news: PeripheralNews) -> Bool {
-        if case .inline = delivery {
-            news.show(peripheral)
-            return true
+extension PeripheralNews.LinkNews {
+    fileprivate func tell(_ peripheral: CBPeripheral, _ delegate: any CBPeripheralLinkDelegate) {
+        switch self {
+        case .security(let link, let error): delegate.peripheral(peripheral, didChangeSecurity: link, error: error)
+        case .passkeyRequested: delegate.peripheralDidRequestPasskey(peripheral)
+        case .displayPasskey(let passkey): delegate.peripheral(peripheral, displayPasskey: passkey)
+        case .compareNumericValue(let value): delegate.peripheral(peripheral, compareNumericValue: value)
+        case .paired(let result): delegate.peripheral(peripheral, didPair: result)
+        case .signed(let characteristic, let counter, let error):
+            delegate.peripheral(peripheral, didSignValueFor: characteristic, counter: counter, error: error)
+        case .notWritten(let reason): delegate.peripheral(peripheral, didNotWriteBecause: reason)
         }
-        return delivery.deliver(host, within: peripheral.backlog) { news.show(peripheral) }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var failure: (any Error)? {
+        if case .failure(let error) = self { error } else { nil }
     }
 }

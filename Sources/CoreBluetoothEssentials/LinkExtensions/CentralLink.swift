@@ -126,18 +126,3 @@ extension CBCentralManager {
         return core.host?.link(of: peripheral.peer)
     }
 }
-
-extension CentralCore {
-    /// Calls a peripheral's delegate if it wants to hear of links.
-    func tellLink(_ peripheral: CBPeripheral, _ call: @escaping @Sendable (any CBPeripheralLinkDelegate) -> Void) {
-        tell(peripheral) { if let delegate = $0 as? any CBPeripheralLinkDelegate { call(delegate) } }
-    }
-
-    func showKeptServices(_ peripheral: CBPeripheral) -> Bool {
-        guard let host, handle.executor.isOnLoop, let tree = adoptKeptDatabase(peripheral.peer, host) else {
-            return false
-        }
-        peripheral.show(tree)
-        return true
-    }
-}

@@ -31,8 +31,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         core = CentralCore(handle: host, delivery: delivery)
         delegateBox = Mutex(Delegate(delegate))
         super.init()
-        core.shared.withLock { $0.manager = self }
-        core.register(restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
+        core.register(self, restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
     }
 
     deinit { core.unregister() }
@@ -46,23 +45,23 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         }
     }
 
-    public override var state: CBManagerState { core.shared.withLock { $0.state } }
+    public override var state: CBManagerState { core.state }
 
     /// Whether a scan was asked for and not stopped.
-    public var isScanning: Bool { core.shared.withLock { $0.isScanning } }
+    public var isScanning: Bool { core.peripherals.withLock { $0.isScanning } }
 
     /// Looks for peripherals that advertise any of these services, or for all. Replaces the scan that was asked for
     /// before.
     public func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
         guard core.isPoweredOn("scanForPeripherals") else { return }
-        core.shared.withLock { $0.isScanning = true }
+        core.peripherals.withLock { $0.isScanning = true }
         core.startScan(ScanRecord(serviceUUIDs, options))
     }
 
     /// Stops looking.
     public func stopScan() {
         guard core.isPoweredOn("stopScan") else { return }
-        core.shared.withLock { $0.isScanning = false }
+        core.peripherals.withLock { $0.isScanning = false }
         core.stopScan()
     }
 
@@ -95,8 +94,14 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     public func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
         guard core.isPoweredOn("retrieveConnectedPeripherals") else { return [] }
         let wanted = Set(serviceUUIDs)
-        return core.shared.withLock { $0.peripherals.all }.filter { peripheral in
+        return core.peripherals.withLock { $0.met.all }.filter { peripheral in
             peripheral.state == .connected && peripheral.services?.contains { wanted.contains($0.uuid) } == true
         }
     }
+}
+
+extension CBCentralManager: CoreManager {
+    static var kind: String { "central" }
+
+    func tellState(_ delegate: any CBCentralManagerDelegate) { delegate.centralManagerDidUpdateState(self) }
 }

@@ -32,8 +32,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         core = PeripheralCore(handle: host, delivery: delivery)
         delegateBox = Mutex(Delegate(delegate))
         super.init()
-        core.shared.withLock { $0.manager = self }
-        core.register(restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
+        core.register(self, restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
     }
 
     deinit { core.unregister() }
@@ -47,7 +46,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         }
     }
 
-    public override var state: CBManagerState { core.shared.withLock { $0.state } }
+    public override var state: CBManagerState { core.state }
 
     /// Whether advertising started, or was restored, and was not stopped.
     public var isAdvertising: Bool { core.shared.withLock { $0.isAdvertising } }
@@ -119,4 +118,10 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         guard core.isPoweredOn("setDesiredConnectionLatency") else { return }
         core.setDesiredLatency(latency, for: central)
     }
+}
+
+extension CBPeripheralManager: CoreManager {
+    static var kind: String { "peripheral" }
+
+    func tellState(_ delegate: any CBPeripheralManagerDelegate) { delegate.peripheralManagerDidUpdateState(self) }
 }

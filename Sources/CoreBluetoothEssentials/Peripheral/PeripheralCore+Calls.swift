@@ -169,6 +169,28 @@ extension PeripheralCore {
     }
 }
 
+// MARK: Channels that centrals open
+
+extension PeripheralCore {
+    func publishChannel(_ encrypted: Bool) {
+        submit { host, id in
+            do throws(HostError) {
+                let psm = try host.publishChannel(id, encrypted: encrypted, delegate: self.router(host))
+                self.tell { $1.peripheralManager($0, didPublishL2CAPChannel: psm, error: nil) }
+            } catch {
+                self.tell { $1.peripheralManager($0, didPublishL2CAPChannel: 0, error: appleError(error)) }
+            }
+        }
+    }
+
+    func unpublishChannel(_ psm: CBL2CAPPSM) {
+        submit { host, id in
+            let error = host.unpublishChannel(id, psm: psm) ? nil : CBError(.invalidParameters)
+            self.tell { $1.peripheralManager($0, didUnpublishL2CAPChannel: psm, error: error) }
+        }
+    }
+}
+
 // MARK: Links
 
 extension PeripheralCore {

@@ -10,15 +10,6 @@ import Synchronization
 // MARK: What the host says
 
 extension PeripheralCore: PeripheralRoleDelegate {
-    func hostStateChanged(_ state: HostState) {
-        guard let state = lastTold.news(state) else { return }
-        tell {
-            self.shared.withLock { $0.state = state }
-        } _: {
-            $1.peripheralManagerDidUpdateState($0)
-        }
-    }
-
     func centralConnected(_ link: LinkInfo) {
         let central = central(link)
         standing[link.peer] = central
@@ -102,7 +93,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
     private func put(_ question: Question) {
-        guard let manager = shared.withLock({ $0.manager }), let delegate = manager.delegate else {
+        guard let manager = seat.withLock({ $0.manager }), let delegate = manager.delegate else {
             if let first = question.first { respond(to: first, .unlikelyError) }
             return
         }
@@ -182,7 +173,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
 extension PeripheralCore {
     /// Rebuilds what the app had, and tells it before it hears anything else. The host runs all of it already.
-    func restore(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) {
+    func rebuild(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) {
         var restored: [CBMutableService] = []
         for published in host.publishedServices(of: id) {
             let service = CBMutableService(restoring: published)
@@ -196,9 +187,10 @@ extension PeripheralCore {
         let advertising = record.advertising
         delivery.deliver(self.host) { [restored] in
             if advertising != nil { self.shared.withLock { $0.isAdvertising = true } }
-            guard let manager = self.shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-            delegate.peripheralManager(
-                manager, willRestoreState: Self.restorationState(services: restored, advertising: advertising))
+            self.withDelegate { manager, delegate in
+                delegate.peripheralManager(
+                    manager, willRestoreState: Self.restorationState(services: restored, advertising: advertising))
+            }
         }
     }
 

@@ -7,24 +7,14 @@ import Synchronization
 /// A peripheral manager's half on the loop.
 ///
 /// What is in `shared` may be touched from any thread; every other variable only on the loop.
-final class PeripheralCore: @unchecked Sendable {
+final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendable {
     struct Shared: Sendable {
-        weak var manager: CBPeripheralManager?
-        var state = CBManagerState.unknown
         var isAdvertising = false
         var centrals = Registry<CBCentral>()
         var updates = UpdateBudget()
     }
 
-    let handle: CBHost
-    let delivery: CallbackDelivery
-    let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
     let shared = Mutex(Shared())
-
-    private(set) weak var host: Host?
-    private(set) var id: ManagerID?
-    /// The state that the app was last told of, or is about to be.
-    var lastTold = CBManagerState.unknown
     /// By the handle of the declaration.
     var services: [AttributeHandle: CBMutableService] = [:]
     /// By value handle.
@@ -37,72 +27,32 @@ final class PeripheralCore: @unchecked Sendable {
     var isStartingAdvertising = false
     /// Updates that `updateValue` took and the host had no room for.
     var waiting = WaitingUpdates()
-    var router: ChannelRouter?
 
-    init(handle: CBHost, delivery: CallbackDelivery) {
-        self.handle = handle
-        self.delivery = delivery
+    func register(_ manager: CBPeripheralManager, restoreIdentifier: String?) {
+        register(manager) { $0.registerPeripheral(restoreIdentifier: restoreIdentifier, delegate: self) }
     }
 
-    func register(restoreIdentifier: String?) {
-        handle.executor.execute { host in
-            self.host = host
-            let (id, record) = host.registerPeripheral(restoreIdentifier: restoreIdentifier, delegate: self)
-            self.id = id
-            if let record { self.restore(record, host, id) }
-            self.hostStateChanged(host.hostState)
-        }
+    override func forget() {
+        services = [:]
+        characteristics = [:]
+        standing = [:]
+        toldLinks = []
     }
 
-    func unregister() {
-        handle.executor.execute { host in
-            guard let id = self.id else { return }
-            self.id = nil
-            host.unregister(id)
-            self.services = [:]
-            self.characteristics = [:]
-            self.standing = [:]
-            self.toldLinks = []
-        }
+    override func restore(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) { rebuild(record, host, id) }
+
+    override func channelOpened(_ info: ChannelInfo, _ pipe: ChannelPipe) {
+        let channel = CBL2CAPChannel(peer: central(info.link), psm: info.psm, pipe: pipe)
+        tell { $1.peripheralManager($0, didOpen: channel, error: nil) }
     }
 
-    /// Runs a call of the app on the loop.
-    func submit(_ body: @escaping @Sendable (Host, ManagerID) -> Void) {
-        handle.executor.execute { host in
-            guard let id = self.id else { return }
-            body(host, id)
-        }
-    }
-
-    func isPoweredOn(_ what: String) -> Bool {
-        if shared.withLock({ $0.state }) == .poweredOn { return true }
-        handle.misuse("\(what): the peripheral manager is not powered on")
-        return false
-    }
-
-    /// Changes what the app sees, and calls the delegate if there is one.
-    func tell(
-        after change: @escaping @Sendable () -> Void = {},
-        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
-    ) {
-        delivery.deliver(host) {
-            change()
-            self.withDelegate(call)
-        }
-    }
-
-    /// The same for what a peer can cause as often as it likes: it may be dropped, and false is said then.
+    /// For what a peer can cause as often as it likes: it may be dropped, and false is said then.
     @discardableResult
     func tellFlooded(
         by central: CBCentral,
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
     ) -> Bool {
         delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
-    }
-
-    private func withDelegate(_ call: (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void) {
-        guard let manager = shared.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-        call(manager, delegate)
     }
 
     /// The one object for a peer.

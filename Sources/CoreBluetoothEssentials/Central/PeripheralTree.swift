@@ -1,0 +1,84 @@
+import BluetoothCore
+import GATT
+import Synchronization
+
+// What an app sees of a peripheral's tree.
+
+extension CBPeripheral {
+    /// Of the services that were found, those that the app asked for.
+    func show(_ found: [RemoteService], _ filter: PeripheralCall.Filter) {
+        content.withLock { content in
+            let services = found.map { content.tree.service($0, of: self) }
+            content.services = Self.merge(content.services, services, filter)
+        }
+    }
+
+    func show(_ found: [RemoteService], includedBy service: CBService, _ filter: PeripheralCall.Filter) {
+        let services = content.withLock { content in found.map { content.tree.service($0, of: self) } }
+        service.state.withLock { $0.includedServices = Self.merge($0.includedServices, services, filter) }
+    }
+
+    func show(
+        _ found: [RemoteCharacteristic], of service: CBService, _ filter: PeripheralCall.Filter,
+        _ subscribed: Set<AttributeHandle>
+    ) {
+        let characteristics = content.withLock { content in
+            found.map { content.tree.characteristic($0, of: service, isNotifying: subscribed.contains) }
+        }
+        service.state.withLock { $0.characteristics = Self.merge($0.characteristics, characteristics, filter) }
+    }
+
+    /// What the app sees after a discovery: everything when everything was asked for, else what it saw and what is new.
+    private static func merge<Attribute: CBAttribute>(
+        _ seen: [Attribute]?, _ found: [Attribute], _ filter: PeripheralCall.Filter
+    ) -> [Attribute] {
+        guard filter != nil, let seen else { return found }
+        return seen + found.filter { !seen.contains($0) }
+    }
+
+    /// Nothing between these handles is shown any more; says which services that touches.
+    func forget(_ range: ClosedRange<AttributeHandle>) -> [CBService] {
+        content.withLock { content in
+            let gone = content.tree.invalidate(range)
+            content.services?.removeAll { gone.contains($0) }
+            return gone
+        }
+    }
+
+    /// Shows the app a peripheral as it was kept.
+    func show(_ state: CBPeripheralState, _ tree: KeptTree?) {
+        content.withLock { $0.state = state }
+        if let tree { show(tree) }
+    }
+
+    /// The whole tree, discovered down to its descriptors.
+    func show(_ kept: KeptTree) {
+        content.withLock { content in
+            let services = kept.database.services.map { remote in
+                (remote, content.tree.service(remote, of: self))
+            }
+            for (remote, service) in services {
+                let characteristics = remote.characteristics.map { found in
+                    let characteristic = content.tree.characteristic(
+                        found, of: service, isNotifying: kept.subscriptions.contains)
+                    characteristic.adopt(found.descriptors)
+                    return characteristic
+                }
+                let included = remote.includedServices.compactMap { include in
+                    services.first { $0.0.declaration == include.declaration }?.1
+                }
+                service.state.withLock {
+                    $0.characteristics = characteristics
+                    $0.includedServices = included
+                }
+            }
+            content.services = services.filter(\.0.isPrimary).map(\.1)
+        }
+    }
+}
+
+/// A peer's tree as it was kept, and what this side is subscribed to in it.
+struct KeptTree: Sendable {
+    var database: RemoteDatabase
+    var subscriptions: Set<AttributeHandle>
+}

@@ -1,0 +1,127 @@
+import BluetoothHost
+import Synchronization
+
+/// A manager as its core sees it.
+protocol CoreManager: CBManager {
+    associatedtype AppDelegate
+    /// What an app that misuses it reads.
+    static var kind: String { get }
+    var delegate: AppDelegate? { get }
+    /// The state has changed.
+    func tellState(_ delegate: AppDelegate)
+}
+
+/// What both managers' halves on the loop share: the place at the host, the adapter's state, the app's calls on their way in,
+/// and the callbacks on their way out.
+///
+/// What is in `seat` may be touched from any thread; every other variable only on the loop.
+class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
+    struct Seat: Sendable {
+        weak var manager: Manager?
+        var state = CBManagerState.unknown
+    }
+
+    let handle: CBHost
+    let delivery: CallbackDelivery
+    let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
+    let seat = Mutex(Seat())
+
+    private(set) weak var host: Host?
+    private(set) var id: ManagerID?
+    /// The state that the app was last told of, or is about to be.
+    private var lastTold = CBManagerState.unknown
+    private var router: ChannelRouter?
+
+    init(handle: CBHost, delivery: CallbackDelivery) {
+        self.handle = handle
+        self.delivery = delivery
+    }
+
+    // MARK: What a core adds
+
+    /// Rebuilds what the app had, and tells it before it hears anything else. The host runs all of it already.
+    func restore(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) {}
+
+    /// The manager is gone.
+    func forget() {}
+
+    func channelOpened(_ info: ChannelInfo, _ pipe: ChannelPipe) {}
+    func channelFailed(_ id: HostChannelID, _ end: ChannelEnd) {}
+
+    // MARK: The place at the host
+
+    /// Registers with the host, restores what was kept, and says how the adapter is.
+    func register(_ manager: Manager, at enter: @escaping @Sendable (Host) -> (ManagerID, RestorationRecord?)) {
+        seat.withLock { $0.manager = manager }
+        handle.executor.execute { host in
+            self.host = host
+            let (id, record) = enter(host)
+            self.id = id
+            if let record { self.restore(record, host, id) }
+            self.hostStateChanged(host.hostState)
+        }
+    }
+
+    func unregister() {
+        handle.executor.execute { host in
+            guard let id = self.id else { return }
+            self.id = nil
+            host.unregister(id)
+            self.forget()
+        }
+    }
+
+    func hostStateChanged(_ state: HostState) {
+        guard let state = lastTold.news(state) else { return }
+        delivery.deliver(host) {
+            self.seat.withLock { $0.state = state }
+            self.withDelegate { $0.tellState($1) }
+        }
+    }
+
+    /// Runs a call of the app on the loop.
+    func submit(_ body: @escaping @Sendable (Host, ManagerID) -> Void) {
+        handle.executor.execute { host in
+            guard let id = self.id else { return }
+            body(host, id)
+        }
+    }
+
+    var state: CBManagerState { seat.withLock { $0.state } }
+
+    func isPoweredOn(_ what: String) -> Bool {
+        if state == .poweredOn { return true }
+        handle.misuse("\(what): the \(Manager.kind) manager is not powered on")
+        return false
+    }
+
+    /// What brings the channels of this manager.
+    func router(_ host: Host) -> ChannelRouter {
+        if let router, router.host === host { return router }
+        let made = ChannelRouter(handle: handle, delivery: delivery, host: host) { [weak self] info, pipe in
+            if let self { channelOpened(info, pipe) } else { pipe.close() }
+        } failed: { [weak self] id, end in
+            self?.channelFailed(id, end)
+        }
+        router = made
+        return made
+    }
+
+    // MARK: Telling the app
+
+    /// Changes what the app sees, and calls the manager's delegate if there is one, where and when it is to be called.
+    func tell(
+        after change: @escaping @Sendable () -> Void = {},
+        _ call: @escaping @Sendable (Manager, Manager.AppDelegate) -> Void
+    ) {
+        delivery.deliver(host) {
+            change()
+            self.withDelegate(call)
+        }
+    }
+
+    func withDelegate(_ call: (Manager, Manager.AppDelegate) -> Void) {
+        guard let manager = seat.withLock({ $0.manager }), let delegate = manager.delegate else { return }
+        call(manager, delegate)
+    }
+}
