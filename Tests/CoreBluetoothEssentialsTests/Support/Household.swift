@@ -146,6 +146,7 @@ final class Household {
     var openings: [Instant] { stillBolt.orders.filter { $0.order.movement != .lock }.map(\.at) }
     /// Of what is on the key's disk.
     var keptRequest: KeyRequest? { keyStore.committed.locks.values.first?.request }
+    var keptReceiptCounter: UInt32? { keyStore.committed.locks.values.first?.receiptCounter }
 
     // MARK: Who may open
 
