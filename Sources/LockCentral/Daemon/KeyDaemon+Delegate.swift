@@ -46,11 +46,12 @@ extension KeyDaemon: CBCentralLinkDelegate {
 
     package func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
         let peer = peripheral.peer
-        guard feedEnrolment(.connected(peer)) else { return }
+        // It was given up before it could be told.
+        guard sessions[peer]?.isReleased() == false, feedEnrolment(.connected(peer)) else { return }
         // What the connection was asked for is over, or went with the process that wanted it.
         guard machine.wantsLink(peer) else { return disconnect(peer) }
-        if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
-        feed(.connected(peer, signedPath(central.link(of: peripheral), handles[peer])))
+        sessions[peer]?.lookAtKept()
+        feed(.connected(peer, signedPath(central.link(of: peripheral), sessions[peer]?.handles)))
     }
 
     /// nil unless everything is there that a signed command and its receipt need.
@@ -72,7 +73,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         let peer = peripheral.peer
-        awaited[peer] = nil
+        sessions[peer]?.linkEnded()
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
         if passesOnEnd(of: peer, error) { feed(.disconnected(peer)) }
     }
@@ -117,20 +118,22 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     /// Makes sure that the tree is known and that the key is subscribed to all that it listens to.
     func prepare(_ peripheral: CBPeripheral) {
         let peer = peripheral.peer
-        if handles[peer] == nil, peripheral.showKeptServices() { handles[peer] = LockHandles(peripheral) }
-        guard let known = handles[peer] else {
-            return peripheral.discoverServices([CBUUID(LockUUID.lockService)])
+        take(sessions[peer]?.prepare(everything: enrolment.isConfirming(peer)) ?? .wait, of: peripheral)
+    }
+
+    private func take(_ step: LockSession.Step, of peripheral: CBPeripheral) {
+        switch step {
+        case .wait: break
+        case .discover: peripheral.discoverServices([CBUUID(LockUUID.lockService)])
+        case .subscribe(let missing):
+            for characteristic in missing { peripheral.setNotifyValue(true, for: characteristic) }
+        case .ready: prepared(peripheral.peer)
+        case .failed: unprepared(peripheral)
         }
-        // What a former bond had subscribed to, the lock keeps under that bond: a new one asks for everything.
-        let missing =
-            enrolment.isConfirming(peer) ? known.subscriptions : known.subscriptions.filter { !$0.isNotifying }
-        guard !missing.isEmpty else { return prepared(peer) }
-        awaited[peer] = missing
-        for characteristic in missing { peripheral.setNotifyValue(true, for: characteristic) }
     }
 
     private func prepared(_ peer: PeerIdentifier) {
-        if feedEnrolment(.prepared(peer, isTreeKnown: handles[peer] != nil)) { feed(.encrypted(peer)) }
+        if feedEnrolment(.prepared(peer, isTreeKnown: sessions[peer]?.handles != nil)) { feed(.encrypted(peer)) }
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {
@@ -148,8 +151,8 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     package func peripheral(
         _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
     ) {
-        handles[peripheral.peer] = LockHandles(peripheral)
-        guard error == nil, handles[peripheral.peer] != nil else { return unprepared(peripheral) }
+        sessions[peripheral.peer]?.look()
+        guard error == nil, sessions[peripheral.peer]?.handles != nil else { return unprepared(peripheral) }
         prepare(peripheral)
     }
 
@@ -157,21 +160,13 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
         error: (any Error)?
     ) {
-        let peer = peripheral.peer
-        guard awaited[peer]?.contains(characteristic) == true else { return }
-        guard error == nil else {
-            awaited[peer] = nil
-            return unprepared(peripheral)
-        }
-        awaited[peer]?.removeAll { $0 === characteristic }
-        guard awaited[peer]?.isEmpty == true else { return }
-        awaited[peer] = nil
-        prepared(peer)
+        let step = sessions[peripheral.peer]?.subscribed(to: characteristic, isTaken: error == nil)
+        take(step ?? .wait, of: peripheral)
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService]) {
         guard invalidatedServices.contains(where: { $0.uuid.bluetoothUUID == LockUUID.lockService }) else { return }
-        handles[peripheral.peer] = nil
+        sessions[peripheral.peer]?.forgetTree()
         if manager?.link(of: peripheral)?.isProven == true { prepare(peripheral) }
     }
 
@@ -179,7 +174,7 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         let peer = peripheral.peer
-        guard error == nil, let known = handles[peer], let value = characteristic.value else { return }
+        guard error == nil, let known = sessions[peer]?.handles, let value = characteristic.value else { return }
         let octets = Array(value)
         if characteristic === known.challenge {
             feed(.challenge(peer, octets))

@@ -49,7 +49,7 @@ extension KeyDaemon {
 
     /// Whether ``KeyMachine`` hears of it too.
     func passesOnEnd(of peer: PeerIdentifier, _ error: (any Error)?) -> Bool {
-        released.remove(peer) != nil || feedEnrolment(.disconnected(peer, isLost: error != nil, register))
+        sessions[peer]?.takeReleasedEnd() == true || feedEnrolment(.disconnected(peer, isLost: error != nil, register))
     }
 
     /// One event of the enrolment, and everything that it wants done. Whether the event is ``KeyMachine``'s.
@@ -71,14 +71,15 @@ extension KeyDaemon {
         case .connect(let peer): connect(peer)
         case .disconnect(let peer): disconnect(peer)
         case .release(let peer):
-            if let peripheral = peripherals[peer], peripheral.state != .disconnected { released.insert(peer) }
+            // While the radio is off nothing is given up, and no end is told.
+            if manager?.state == .poweredOn { sessions[peer]?.release() }
             disconnect(peer)
         case .pair(let peer, let data, let credential):
-            peripherals[peer]?.pair(.outOfBand(data), credential: credential)
+            sessions[peer]?.peripheral?.pair(.outOfBand(data), credential: credential)
         case .discover(let peer):
-            handles[peer] = nil
-            peripherals[peer]?.discoverServices([CBUUID(LockUUID.lockService)])
-        case .encrypt(let peer): peripherals[peer]?.encrypt()
+            sessions[peer]?.forgetTree()
+            sessions[peer]?.peripheral?.discoverServices([CBUUID(LockUUID.lockService)])
+        case .encrypt(let peer): sessions[peer]?.peripheral?.encrypt()
         case .askKeyStatus(let peer):
             let request = ControlPointRequest(opcode: .keyStatus)
             withHandles(peer) { $0.writeValue(Data(request.encoded), for: $1.controlPoint, type: .withResponse) }

@@ -31,19 +31,11 @@ package final class KeyDaemon {
     private let machineTimer: TimerToken
     private(set) var machine: KeyMachine
     var manager: CBCentralManager?
-    /// Held, so that their delegate is called.
-    var peripherals: [PeerIdentifier: CBPeripheral] = [:]
-    var handles: [PeerIdentifier: LockHandles] = [:]
-    /// Subscriptions that are asked for and not yet answered.
-    var awaited: [PeerIdentifier: [CBCharacteristic]] = [:]
-    /// Connections to be asked for as soon as the radio is on.
-    private var wanted: Set<PeerIdentifier> = []
+    var sessions: [PeerIdentifier: LockSession] = [:]
     let enrolmentTimer: TimerToken
     var enrolment = KeyEnrolmentMachine()
     /// The operator who waits, and behind them the one whose code takes their place.
     var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
-    /// Whose links the enrolment has ended and does not want to hear of: their ends are told in this iteration.
-    var released: Set<PeerIdentifier> = []
     private var asking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
 
@@ -95,9 +87,9 @@ package final class KeyDaemon {
             case .persist(let mutation): store.append(mutation)
             case .connect(let peer): connect(peer)
             case .disconnect(let peer): disconnect(peer)
-            case .encrypt(let peer): peripherals[peer]?.encrypt()
-            case .vouch(let peer): peripherals[peer]?.vouch()
-            case .readRSSI(let peer): peripherals[peer]?.readRSSI()
+            case .encrypt(let peer): sessions[peer]?.peripheral?.encrypt()
+            case .vouch(let peer): sessions[peer]?.peripheral?.vouch()
+            case .readRSSI(let peer): sessions[peer]?.peripheral?.readRSSI()
             case .readChallenge(let peer): withHandles(peer) { $0.readValue(for: $1.challenge) }
             case .writeSigned(let peer, let value, let until): write(value, to: peer, isSigned: true, until: until)
             case .writeEncrypted(let peer, let value, let until):
@@ -115,14 +107,21 @@ package final class KeyDaemon {
     }
 
     private func write(_ value: [UInt8], to peer: PeerIdentifier, isSigned: Bool, until: Instant) {
-        guard let peripheral = peripherals[peer], let handles = handles[peer] else {
+        guard let (peripheral, handles) = lock(peer) else {
             return feed(.notWritten(peer, isLate: false))
         }
         peripheral.writeValue(Data(value), for: handles.command, isSigned: isSigned, until: until)
     }
 
     func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {
-        if let peripheral = peripherals[peer], let handles = handles[peer] { body(peripheral, handles) }
+        if let (peripheral, handles) = lock(peer) { body(peripheral, handles) }
+    }
+
+    private func lock(_ peer: PeerIdentifier) -> (CBPeripheral, LockHandles)? {
+        guard let session = sessions[peer], let peripheral = session.peripheral, let handles = session.handles else {
+            return nil
+        }
+        return (peripheral, handles)
     }
 
     // MARK: Connections
@@ -130,32 +129,34 @@ package final class KeyDaemon {
     /// Asked for as soon as the radio is on; it never times out, and outlives this process.
     func connect(_ peer: PeerIdentifier) {
         guard let manager, manager.state == .poweredOn, let peripheral = peripheral(peer) else {
-            wanted.insert(peer)
+            sessions[peer, default: LockSession()].isWanted = true
             return
         }
-        wanted.remove(peer)
+        sessions[peer]?.isWanted = false
         guard peripheral.state == .disconnected || peripheral.state == .disconnecting else { return }
         tell(.connecting(peer))
         manager.connect(peripheral, options: nil)
     }
 
     func connectWanted() {
-        for peer in wanted.sorted(by: { $0.bits < $1.bits }) { connect(peer) }
+        for peer in sessions.keys.sorted(by: { $0.bits < $1.bits }) where sessions[peer]?.isWanted == true {
+            connect(peer)
+        }
     }
 
     func disconnect(_ peer: PeerIdentifier) {
-        wanted.remove(peer)
-        if let peripheral = peripherals[peer] { manager?.cancelPeripheralConnection(peripheral) }
+        sessions[peer]?.isWanted = false
+        if let peripheral = sessions[peer]?.peripheral { manager?.cancelPeripheralConnection(peripheral) }
     }
 
     private func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
-        if let known = peripherals[peer] { return known }
+        if let known = sessions[peer]?.peripheral { return known }
         return manager?.peripheral(peer).map { keep($0) }
     }
 
     @discardableResult
     func keep(_ peripheral: CBPeripheral) -> CBPeripheral {
-        peripherals[peripheral.peer] = peripheral
+        sessions[peripheral.peer, default: LockSession()].peripheral = peripheral
         peripheral.delegate = self
         return peripheral
     }
@@ -208,7 +209,7 @@ extension KeyDaemon {
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
         // Nothing waits for this connection any more.
-        if !machine.wantsLink(peer), peripherals[peer]?.state == .connecting, !enrolment.holds(peer) {
+        if !machine.wantsLink(peer), sessions[peer]?.peripheral?.state == .connecting, !enrolment.holds(peer) {
             disconnect(peer)
         }
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }

@@ -56,7 +56,7 @@ extension KeyDaemon {
             address: host.identity.address, addressOnAir: host.addressOnAir,
             locks: locks.map { slot in
                 KeyDaemonStatus.Lock(
-                    record: slot.record, connection: peripherals[slot.record.peer]?.state ?? .disconnected,
+                    record: slot.record, connection: sessions[slot.record.peer]?.peripheral?.state ?? .disconnected,
                     request: slot.request, proximity: slot.nearness.proximity, nearness: nearness(slot),
                     link: host.link(of: slot.record.peer))
             }, isEnrolling: enrolment.enrolling != nil,
