@@ -5,13 +5,6 @@ import GATT
 
 @testable import CoreBluetoothEssentials
 
-/// A session asks its peripheral nothing: there is no host behind it.
-private final class NoLoop: HostExecutor {
-    let isOnLoop = false
-    func execute(_ body: @escaping @Sendable (Host) -> Void) {}
-    func join() -> Host? { nil }
-}
-
 enum ConnectionInput: CaseIterable { case wanted, withdrawn, stranger, bonded, secured, paired, ended }
 
 enum TreeInput: CaseIterable {
@@ -60,8 +53,7 @@ struct PeerSessionBench {
     let description: CBDescriptor
 
     init() {
-        let core = CentralCore(handle: CBHost(NoLoop()), delivery: .inline)
-        peripheral = CBPeripheral(PeerIdentifier(bits: 1), name: nil, core: core)
+        peripheral = .ofNoHost()
         let range = AttributeHandle(5)...AttributeHandle(9)
         service = CBService(
             uuid: CBUUID(0xAA00), isPrimary: true, state: CBService.State(peripheral: peripheral, range: range))

@@ -25,18 +25,17 @@ extension LockDaemon: CBPeripheralManagerLinkDelegate {
         guard peripheral.state == .poweredOn else { return }
         for service in outdated { peripheral.remove(service) }
         outdated = []
-        if tree == nil {
+        switch service {
+        case .none, .publishing:
             let fresh = LockServiceTree()
-            published = fresh
+            service = .publishing(fresh)
             peripheral.add(fresh.service)
-        } else {
-            advertise(peripheral)
+        case .published: advertise(peripheral)
         }
     }
 
     package func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
-        guard let fresh = published, fresh.service === service else { return }
-        published = nil
+        guard case .publishing(let fresh) = self.service, fresh.service === service else { return }
         if let error { return surroundings.fail(error) }
         begin(fresh)
         advertise(peripheral)
@@ -67,7 +66,6 @@ extension LockDaemon {
         _ peripheral: CBPeripheralManager, centralDidConnect central: CBCentral, link: LinkInfo
     ) {
         let lockLink = LockLink(link)
-        links.insert(link.link)
         tell(.connected(link.link, link.peer, link.bond))
         var subscriptions: Set<LockSubscription> = []
         for subscription in LockSubscription.allCases {
@@ -84,7 +82,6 @@ extension LockDaemon {
         reason: HCIErrorCode
     ) {
         let lockLink = LockLink(link)
-        links.remove(link.link)
         feedEnrolment(.disconnected(lockLink))
         dropWaiting(for: lockLink)
         tell(.disconnected(link.link, link.peer))

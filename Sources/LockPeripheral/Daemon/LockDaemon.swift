@@ -48,28 +48,32 @@ package final class LockDaemon {
         }
     }
 
+    /// The Lock service at the host.
+    enum Service {
+        case none
+        /// On its way there.
+        case publishing(LockServiceTree)
+        case published(LockServiceTree)
+    }
+
     /// So many enrolment attempts in vain close the window; only the operator opens it again.
     package static let enrolmentFailuresMaximum = Host.pairingFailuresMaximum
 
     let configuration: Configuration
     let surroundings: Surroundings
     let host: Host
-    /// Those that stand.
-    var links: Set<LinkID> = []
     private let store: any LockStore
     private let actuator: any Actuator
-    private let snapshot: LockSnapshot
-    private let reading: BoltReading
     private let machineTimer: TimerToken
     private let actuatorTimer: TimerToken
     var manager: CBPeripheralManager?
-    var tree: LockServiceTree?
-    /// On its way to the host.
-    var published: LockServiceTree?
+    var service = Service.none
     /// Restored, and not what this program publishes.
     var outdated: [CBMutableService] = []
     var advertisedName: String?
-    /// nil until the service has its handles.
+    /// What the machine begins with; nil once it has.
+    private var beginning: (LockSnapshot, BoltReading)?
+    /// nil until the service has its handles. Links that stand are its sessions; the shell keeps none beside them.
     private(set) var machine: LockMachine?
     var enrolment = LockEnrolment(failuresMaximum: enrolmentFailuresMaximum)
     /// Of the window that is open.
@@ -89,8 +93,8 @@ package final class LockDaemon {
         self.host = host
         self.store = store
         self.actuator = actuator
-        snapshot = try store.load()
-        reading = try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime())
+        let snapshot = try store.load()
+        beginning = (snapshot, try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime()))
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
         enrolmentTimer = host.makeTimer()
@@ -100,10 +104,15 @@ package final class LockDaemon {
             options: [CBPeripheralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
     }
 
+    var tree: LockServiceTree? {
+        if case .published(let tree) = service { tree } else { nil }
+    }
+
     /// The service is published under these handles: the lock begins.
     func begin(_ tree: LockServiceTree) {
-        self.tree = tree
-        guard machine == nil, let receipt = tree.receipt.valueHandle else { return }
+        service = .published(tree)
+        guard let (snapshot, reading) = beginning, let receipt = tree.receipt.valueHandle else { return }
+        beginning = nil
         var outputs: [LockOutput] = []
         var machine = LockMachine(
             restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt, at: moment,

@@ -82,7 +82,7 @@ extension LockDaemon {
         var status = LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            links: links.sorted { $0.rawValue < $1.rawValue }.compactMap { host.link($0) }, credentials: [],
+            links: (machine?.sortedLinks { _ in true } ?? []).compactMap { host.link($0.id) }, credentials: [],
             unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential)
         list(page, in: &status)
         return status
