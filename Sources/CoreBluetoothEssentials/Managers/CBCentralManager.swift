@@ -14,7 +14,6 @@ import Synchronization
 /// with it when it goes.
 public final class CBCentralManager: CBManager, @unchecked Sendable {
     let core: CentralCore
-    private let delegateBox: Mutex<Delegate<any CBCentralManagerDelegate>>
 
     /// A manager on `host`. Its delegates are called on `queue`, a serial one, or the main queue.
     public convenience init(
@@ -28,8 +27,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         delegate: (any CBCentralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        core = CentralCore(handle: host, delivery: delivery)
-        delegateBox = Mutex(Delegate(delegate))
+        core = CentralCore(handle: host, delivery: delivery, delegate: delegate)
         super.init()
         core.register(self, restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
     }
@@ -38,11 +36,8 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
 
     /// Who hears of this manager; not retained.
     public weak var delegate: (any CBCentralManagerDelegate)? {
-        get { delegateBox.withLock { $0 }.value }
-        set {
-            let delegate = Delegate(newValue)
-            delegateBox.withLock { $0 = delegate }
-        }
+        get { core.delegate }
+        set { core.delegate = newValue }
     }
 
     public override var state: CBManagerState { core.state }

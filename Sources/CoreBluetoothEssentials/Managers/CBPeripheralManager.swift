@@ -14,7 +14,6 @@ import Synchronization
 /// with it when it goes.
 public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     let core: PeripheralCore
-    private let delegateBox: Mutex<Delegate<any CBPeripheralManagerDelegate>>
 
     /// A manager on `host`. Its delegate is called on `queue`, a serial one, or the main queue.
     public convenience init(
@@ -29,8 +28,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         delegate: (any CBPeripheralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        core = PeripheralCore(handle: host, delivery: delivery)
-        delegateBox = Mutex(Delegate(delegate))
+        core = PeripheralCore(handle: host, delivery: delivery, delegate: delegate)
         super.init()
         core.register(self, restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
     }
@@ -39,11 +37,8 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 
     /// Who hears of this manager; not retained.
     public weak var delegate: (any CBPeripheralManagerDelegate)? {
-        get { delegateBox.withLock { $0 }.value }
-        set {
-            let delegate = Delegate(newValue)
-            delegateBox.withLock { $0 = delegate }
-        }
+        get { core.delegate }
+        set { core.delegate = newValue }
     }
 
     public override var state: CBManagerState { core.state }

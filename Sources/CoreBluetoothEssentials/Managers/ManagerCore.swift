@@ -6,7 +6,6 @@ protocol CoreManager: CBManager {
     associatedtype AppDelegate
     /// What an app that misuses it reads.
     static var kind: String { get }
-    var delegate: AppDelegate? { get }
     /// The state has changed.
     func tellState(_ delegate: AppDelegate)
 }
@@ -18,13 +17,14 @@ protocol CoreManager: CBManager {
 class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     struct Seat: Sendable {
         weak var manager: Manager?
+        var delegate: Delegate<Manager.AppDelegate>
         var state = CBManagerState.unknown
     }
 
     let handle: CBHost
     let delivery: CallbackDelivery
     let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
-    let seat = Mutex(Seat())
+    let seat: Mutex<Seat>
 
     private(set) weak var host: Host?
     private(set) var id: ManagerID?
@@ -32,9 +32,26 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     private var lastTold = CBManagerState.unknown
     private var router: ChannelRouter?
 
-    init(handle: CBHost, delivery: CallbackDelivery) {
+    init(handle: CBHost, delivery: CallbackDelivery, delegate: Manager.AppDelegate?) {
         self.handle = handle
         self.delivery = delivery
+        seat = Mutex(Seat(delegate: Delegate(delegate)))
+    }
+
+    /// Who hears of the manager; not retained.
+    var delegate: Manager.AppDelegate? {
+        get { seat.withLock { $0.delegate }.value }
+        set {
+            let delegate = Delegate(newValue)
+            seat.withLock { $0.delegate = delegate }
+        }
+    }
+
+    /// The manager and its delegate, while both are there.
+    var audience: (Manager, Manager.AppDelegate)? {
+        let (manager, delegate) = seat.withLock { ($0.manager, $0.delegate) }
+        guard let manager, let delegate = delegate.value else { return nil }
+        return (manager, delegate)
     }
 
     // MARK: What a core adds
@@ -121,7 +138,6 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     }
 
     func withDelegate(_ call: (Manager, Manager.AppDelegate) -> Void) {
-        guard let manager = seat.withLock({ $0.manager }), let delegate = manager.delegate else { return }
-        call(manager, delegate)
+        if let (manager, delegate) = audience { call(manager, delegate) }
     }
 }

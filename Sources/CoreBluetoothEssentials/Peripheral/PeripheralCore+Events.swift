@@ -93,7 +93,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     /// Asks the delegate, and refuses when there is none: a peer does not wait for nobody.
     private func put(_ question: Question) {
-        guard let manager = seat.withLock({ $0.manager }), let delegate = manager.delegate else {
+        guard let (manager, delegate) = audience else {
             if let first = question.first { respond(to: first, .unlikelyError) }
             return
         }

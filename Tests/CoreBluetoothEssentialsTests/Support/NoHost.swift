@@ -13,6 +13,7 @@ private final class NoLoop: HostExecutor {
 extension CBPeripheral {
     static func ofNoHost() -> CBPeripheral {
         CBPeripheral(
-            PeerIdentifier(bits: 1), name: nil, core: CentralCore(handle: CBHost(NoLoop()), delivery: .inline))
+            PeerIdentifier(bits: 1), name: nil,
+            core: CentralCore(handle: CBHost(NoLoop()), delivery: .inline, delegate: nil))
     }
 }
