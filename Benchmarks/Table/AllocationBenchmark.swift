@@ -9,7 +9,7 @@ struct AllocationBenchmark {
     /// On Apple's API, at the client: the octets of the `Data` that the app gets or gives, and its object. Of
     /// commands each has such octets.
     private static let coreBluetoothBounds: [Workload.Operation: Double] = [
-        .read: 2, .write: 1, .command: Double(Workload.commandsPerRead) + 3, .notification: 2,
+        .read: 2, .write: 1, .command: Double(Workload.commandsPerRead) + 2, .notification: 2,
     ]
 
     private let count: Int

@@ -26,7 +26,7 @@ enum ClientBound {
 
 extension GATTClientOperation {
     /// The machine for it; nil for what cannot be run as it was asked, and for those that have no response.
-    var procedure: (any ClientProcedure)? {
+    func procedure(mtu: Int) -> (any ClientProcedure)? {
         switch self {
         case .exchangeMTU: nil
         case .writeWithoutResponse, .signedWriteWithoutResponse: nil
@@ -41,7 +41,10 @@ extension GATTClientOperation {
         case .readByUUID(let uuid, let range): range.closed.map { ReadByUUID(uuid: uuid, range: $0) }
         case .readMultiple(let handles): MultipleRead(handles: handles, isVariable: false)
         case .readMultipleVariable(let handles): MultipleRead(handles: handles, isVariable: true)
-        case .write(let handle, let value): ValueWrite(handle: handle, value: value)
+        case .write(let handle, let value):
+            value.count <= mtu - 3
+                ? ValueWrite(handle: handle, value: value) as any ClientProcedure
+                : QueuedWrite([AttributeWrite(handle: handle, value: value)])
         case .writeLong(let handle, let offset, let value):
             QueuedWrite([AttributeWrite(handle: handle, offset: offset, value: value)])
         case .reliableWrites(let writes): QueuedWrite(writes)

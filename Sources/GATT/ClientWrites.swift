@@ -1,28 +1,15 @@
 import ATT
 import BluetoothCore
 
-/// Core 5.4, Vol 3, Part G, 4.9.3 (Write Characteristic Value), 4.12.3 (Write Characteristic Descriptors); with a value that
-/// is longer than a Write Request takes, 4.9.4 (Write Long Characteristic Values) and 4.12.4 (… Descriptors)
+/// Core 5.4, Vol 3, Part G, 4.9.3 (Write Characteristic Value), 4.12.3 (Write Characteristic Descriptors)
 struct ValueWrite: ClientProcedure {
-    private let handle: AttributeHandle
-    private let value: [UInt8]
-    private var long: QueuedWrite?
+    let handle: AttributeHandle
+    let value: [UInt8]
 
-    init(handle: AttributeHandle, value: [UInt8]) {
-        self.handle = handle
-        self.value = value
-    }
-
-    mutating func start(mtu: Int) -> ClientStep {
-        guard value.count > mtu - 3 else { return .request(.write(.init(handle: handle, value: value))) }
-        var long = QueuedWrite([AttributeWrite(handle: handle, value: value)])
-        defer { self.long = long }
-        return long.start(mtu: mtu)
-    }
+    mutating func start(mtu: Int) -> ClientStep { .request(.write(.init(handle: handle, value: value))) }
 
     mutating func receive(_ response: ATTResponse, mtu: Int) -> ClientStep {
-        if let step = long?.receive(response, mtu: mtu) { return step }
-        return switch response {
+        switch response {
         case .write: .finished(.success(.done))
         case .error(let error): .refused(error)
         default: .failed(.undecodable)

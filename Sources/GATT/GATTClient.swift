@@ -5,8 +5,7 @@ import BluetoothCore
 struct GATTClient: Sendable {
     private struct Waiting: Sendable {
         let token: UInt64
-        /// nil exchanges the MTU.
-        let procedure: (any ClientProcedure)?
+        let operation: GATTClientOperation
     }
 
     private enum State: Sendable {
@@ -20,11 +19,11 @@ struct GATTClient: Sendable {
     private var pdus = RecycledOctets()
 
     /// What is wrong when it is not taken.
-    mutating func enqueue(_ operation: GATTClientOperation, token: UInt64) -> GATTClientError? {
-        let procedure = operation.procedure
-        guard procedure != nil || operation == .exchangeMTU else { return .invalidOperation }
+    mutating func enqueue(_ operation: GATTClientOperation, token: UInt64, mtu: Int) -> GATTClientError? {
+        // The procedure itself is made when its turn comes: by then the MTU may be another.
+        guard operation.procedure(mtu: mtu) != nil || operation == .exchangeMTU else { return .invalidOperation }
         guard waiting.count < ClientBound.operationQueueCapacityCount else { return .queueFull }
-        waiting.append(Waiting(token: token, procedure: procedure))
+        waiting.append(Waiting(token: token, operation: operation))
         return nil
     }
 
@@ -34,7 +33,7 @@ struct GATTClient: Sendable {
     ) {
         while case .idle = state, !waiting.isEmpty {
             let next = waiting.removeFirst()
-            guard var procedure = next.procedure else {
+            guard var procedure = next.operation.procedure(mtu: bearer.mtu) else {
                 startMTUExchange(next.token, &bearer, now, &outputs)
                 continue
             }

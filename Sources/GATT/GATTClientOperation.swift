@@ -4,7 +4,7 @@ import BluetoothCore
 /// What a client asks of a server: the one vocabulary for it from the apps' calls down to ATT. Operations of one link run
 /// in the order in which they were asked, one at a time; the two that have no response go at once.
 ///
-/// Whether one can be run as it was asked, and in which PDUs, its ``ClientProcedure`` decides and nobody else.
+/// Whether one can be run as it was asked, and in which PDUs, ``procedure(mtu:)`` decides and nobody else.
 ///
 /// Core 5.4, Vol 3, Part G, 4.2 (Feature support and procedure mapping)
 package enum GATTClientOperation: Hashable, Sendable {

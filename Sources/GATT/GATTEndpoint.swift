@@ -101,7 +101,7 @@ extension GATTEndpoint {
             let octets = message.count + ATTSignedWriteCommand.authenticationSignatureOctets
             finish(token, octets <= bearer.mtu ? .sign(token: token, message: message) : nil, &outputs)
         default:
-            if let error = client.enqueue(operation, token: token) {
+            if let error = client.enqueue(operation, token: token, mtu: bearer.mtu) {
                 outputs.append(.clientCompleted(token: token, .failure(error)))
                 return
             }

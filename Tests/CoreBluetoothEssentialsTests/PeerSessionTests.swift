@@ -243,7 +243,7 @@ struct PeerSessionTests {
         bench.feed(.call(call, of: bench.peripheral))
         #expect(bench.said == row.asked)
         guard case .ask(_, let purpose)? = bench.outputs.last else { return #expect(row.done.isEmpty) }
-        bench.feed(.began(purpose, OperationToken(rawValue: 3)))
+        bench.session.began(purpose, OperationToken(rawValue: 3))
         let ended = bench.session.take(OperationToken(rawValue: 3))
         let taken = try #require(ended)
         let endedAgain = bench.session.take(OperationToken(rawValue: 3))

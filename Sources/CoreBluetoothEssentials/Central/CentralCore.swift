@@ -20,7 +20,8 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     let discoveriesBacklog = Backlog(maximum: Backlog.discoveriesMaximum)
     let peripherals = Mutex(Peripherals())
     var sessions: [PeerIdentifier: PeerSession] = [:]
-    private var spareOutputs: [PeerSession.Output] = []
+    /// Room for outputs, kept from call to call: as much of it as calls have been within each other.
+    private var spareOutputs: [[PeerSession.Output]] = []
     var scan: ScanRecord?
     var discoveries = Discoveries()
 
@@ -53,13 +54,12 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// One event of a peer's session, and everything that it wants done.
     func feed(_ event: PeerSession.Event, _ peripheral: CBPeripheral) {
-        // What carries out may be called back into: the room for outputs is whose turn came first.
-        var outputs: [PeerSession.Output] = []
-        swap(&outputs, &spareOutputs)
+        // An app that is told calls back.
+        var outputs = spareOutputs.popLast() ?? []
         sessions[peripheral.peer, default: PeerSession()].handle(event, into: &outputs)
-        for output in outputs { carryOut(output, peripheral) }
+        for position in outputs.indices { carryOut(outputs[position], peripheral) }
         outputs.removeAll(keepingCapacity: true)
-        swap(&outputs, &spareOutputs)
+        spareOutputs.append(outputs)
         if sessions[peripheral.peer]?.isEmpty == true { sessions[peripheral.peer] = nil }
     }
 
@@ -67,7 +67,11 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
         switch output {
         case .ask(let request, let purpose):
             let token = ask(request, of: peripheral.peer)
-            feed(token.map { .began(purpose, $0) } ?? .notBegun(purpose), peripheral)
+            if let token {
+                sessions[peripheral.peer, default: PeerSession()].began(purpose, token)
+            } else {
+                feed(.notBegun(purpose), peripheral)
+            }
         case .tell(let news): tell(peripheral, news)
         case .commandEnded:
             if peripheral.content.withLock({ $0.commands.giveBack() }) { tell(peripheral, .value(.ready)) }
@@ -87,7 +91,10 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// What an operation was asked for. A pairing may show that the peer has another name than when it was asked.
     func takePurpose(of token: OperationToken, _ peer: PeerIdentifier) -> PeerSession.Purpose? {
-        if let purpose = sessions[peer]?.take(token) { return purpose }
+        // By `default`, which changes the value where it is: through an optional it would be moved to the heap and back.
+        if sessions.keys.contains(peer), let purpose = sessions[peer, default: PeerSession()].take(token) {
+            return purpose
+        }
         for other in sessions.keys {
             if let purpose = sessions[other]?.take(token) { return purpose }
         }

@@ -62,8 +62,6 @@ struct PeerSession: Sendable {
         /// the host keeps, if nothing is known here.
         case discover(PeripheralCall.Filter, isBonded: Bool?, kept: RemoteDatabase?)
         case call(PeripheralCall, of: CBPeripheral)
-        /// The host gave an operation its token.
-        case began(Purpose, OperationToken)
         /// There is no host to ask.
         case notBegun(Purpose)
         case completed(Purpose, Result<OperationValue, HostError>)
@@ -87,6 +85,9 @@ struct PeerSession: Sendable {
     private var operations: [OperationToken: Purpose] = [:]
     /// Channels that were asked for and are not open yet.
     var openings: [HostChannelID: CBPeripheral] = [:]
+
+    /// The host gave an operation its token.
+    mutating func began(_ purpose: Purpose, _ token: OperationToken) { operations[token] = purpose }
 
     /// What a completed operation was asked for; it is over.
     mutating func take(_ token: OperationToken) -> Purpose? { operations.removeValue(forKey: token) }
@@ -130,7 +131,6 @@ struct PeerSession: Sendable {
         case .invalidated(let range): invalidate(range, &outputs)
         case .discover(let filter, let isBonded, let kept): discover(filter, isBonded, kept, &outputs)
         case .call(let call, let peripheral): begin(call, peripheral, &outputs)
-        case .began(let purpose, let token): operations[token] = purpose
         case .notBegun(let purpose): finish(purpose, .failure(.notConnected), &outputs)
         case .completed(let purpose, let result): finish(purpose, result, &outputs)
         }
