@@ -33,7 +33,6 @@ package final class Host {
         didSet { core.tellsNotices = onNotice != nil }
     }
 
-    private let store: any HostStore
     private var timers = TimerTable()
     private var delegates: [ManagerID: RoleDelegate] = [:]
     private weak var pairingAgent: (any PairingAgent)?
@@ -41,16 +40,18 @@ package final class Host {
     private var spareActs = ActQueue()
     private var spareTellings: [Telling] = []
 
-    /// Reads nothing by itself: `snapshot` is what ``HostStore/load()`` gave. The first launch ever makes the identity
-    /// here; it is durable with the first iteration, before a controller hears of it.
+    /// `snapshot` is what ``HostStore/load()`` gave, or, with `rows`, ``HostStore/launch()``: what that left is read when it
+    /// is asked for. The first launch ever makes the identity here; it is durable with the first iteration, before a controller
+    /// hears of it.
     package init(
-        configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, store: any HostStore,
+        configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, rows: (any HostRows)? = nil,
+        store: any HostStore,
         random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
-        self.store = store
         participants = [store]
-        core = HostCore(configuration, boot: boot, snapshot: snapshot, random: random, makeKeyPair: makeKeyPair)
-        handOverFacts()
+        core = HostCore(
+            configuration, boot: boot, snapshot: snapshot, rows: rows, store: store, random: random,
+            makeKeyPair: makeKeyPair)
     }
 
     package var configuration: HostConfiguration { core.configuration }
@@ -73,17 +74,11 @@ extension Host {
     /// Every input of this iteration happens at `now`.
     package func beginIteration(now: Instant) { core.now = now }
 
-    /// Tells the apps what this iteration has brought, brings the controller closer to what is wanted now, and hands the facts
-    /// of both to the store. Call it before the commit.
+    /// Tells the apps what this iteration has brought, and brings the controller closer to what is wanted now. Call it before
+    /// the commit.
     package func endIteration() {
         tellApps()
         ask { $0.settleGAP() }
-        handOverFacts()
-    }
-
-    private func handOverFacts() {
-        for fact in core.facts { store.append(fact) }
-        core.facts.removeAll(keepingCapacity: true)
     }
 
     /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until
@@ -108,7 +103,7 @@ extension Host {
     }
 
     /// Whether anything waits for a commit.
-    package var hasFacts: Bool { !core.facts.isEmpty || participants.contains { $0.hasPending } }
+    package var hasFacts: Bool { participants.contains { $0.hasPending } }
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
     package func afterCommit(_ act: @escaping () -> Void) { core.acts.append(call: act) }

@@ -20,8 +20,11 @@ struct HostCore: ~Copyable {
     var random: any RandomSource
     let makeKeyPair: () -> P256KeyPair
 
-    /// What a store has to hear before anything of ``acts`` is let go.
-    var facts: [HostMutation] = []
+    /// Hears each fact at once, commits them before anything of ``acts`` is let go, and calls nobody.
+    private let store: any HostStore
+    /// What the launch left in the store.
+    let rows: (any HostRows)?
+    var isEveryClientRecalled = false
     var acts = ActQueue()
     /// What parts of the host want of each other.
     var work = WorkQueue()
@@ -62,25 +65,30 @@ struct HostCore: ~Copyable {
     var tellsNotices = false
 
     init(
-        _ configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, random: any RandomSource,
-        makeKeyPair: @escaping () -> P256KeyPair
+        _ configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, rows: (any HostRows)?,
+        store: any HostStore, random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
         self.configuration = configuration
         self.boot = boot
+        self.store = store
+        self.rows = rows
         self.random = random
         self.makeKeyPair = makeKeyPair
         if let known = snapshot.identity {
             identity = known
         } else {
             identity = Self.makeIdentity(&self.random)
-            facts.append(.localIdentity(identity))
+            store.append(.localIdentity(identity))
         }
         server = Server(configuration, clients: snapshot.gattClients)
-        bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds)
-        peers = PeerDirectory(snapshot.peers)
+        bondBook = BondBook(localIdentity: identity, bonds: snapshot.bonds, rest: rows)
+        peers = PeerDirectory(snapshot.peers, rest: rows)
         ledger = RestorationLedger(snapshot.restorations)
         gap = GAP(configuration, identity: identity)
         links = LinkTable(linksMaximum: configuration.linksMaximum)
+        for owner in ledger.owners(of: .central) {
+            for pending in ledger.record(owner).pendingConnections { peers.read(pending.peer) }
+        }
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()
         noteLimitedDeadline()
@@ -137,16 +145,22 @@ extension HostCore {
         #if LATCH_PLANTS
         if Plant.active == .subscription, case .gatt(.clientCharacteristicConfiguration) = mutation { return }
         #endif
-        facts.append(mutation)
+        store.append(mutation)
     }
 
-    /// Changes the ledger, and notes its facts.
+    /// Changes the ledger, and hands its facts to the store.
     mutating func withLedger<R>(_ body: (inout RestorationLedger, inout [HostMutation]) -> R) -> R {
-        body(&ledger, &facts)
+        var facts: [HostMutation] = []
+        defer { for fact in facts { store.append(fact) } }
+        return body(&ledger, &facts)
     }
 
     /// The same for the directory of peers.
-    mutating func withPeers<R>(_ body: (inout PeerDirectory, inout [HostMutation]) -> R) -> R { body(&peers, &facts) }
+    mutating func withPeers<R>(_ body: (inout PeerDirectory, inout [HostMutation]) -> R) -> R {
+        var facts: [HostMutation] = []
+        defer { for fact in facts { store.append(fact) } }
+        return body(&peers, &facts)
+    }
 
     mutating func makeToken() -> OperationToken {
         defer { nextToken += 1 }

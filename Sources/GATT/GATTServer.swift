@@ -40,8 +40,10 @@ package struct GATTServer: Sendable {
     package private(set) var database = AttributeDatabase()
     /// Of the tree as it stands.
     package private(set) var databaseHash: [UInt8] = []
-    /// By bond: what the store has, or will have once the outputs so far are committed.
+    /// By bond: what the store has, or will have once the outputs so far are committed. Of bonds that were not recalled yet
+    /// it has nothing.
     package private(set) var records: [UInt64: GATTClientRecord]
+    private var recalled: Set<UInt64> = []
     /// Value handle of Service Changed.
     let serviceChanged: AttributeHandle
     private var nextRequest: UInt64 = 1
@@ -75,8 +77,17 @@ package struct GATTServer: Sendable {
         return mutation
     }
 
+    /// Takes what the store remembers of a client: before its record is first looked at, and once.
+    package mutating func recall(_ bond: UInt64, _ stored: @autoclosure () -> GATTClientRecord?) {
+        guard recalled.insert(bond).inserted, records[bond] == nil else { return }
+        records[bond] = stored()
+    }
+
     /// The bond is gone, and with it what was remembered of the client.
-    package mutating func forget(bond: UInt64) { records[bond] = nil }
+    package mutating func forget(bond: UInt64) {
+        records[bond] = nil
+        recalled.remove(bond)
+    }
 
     /// What was remembered of a client is remembered under its next bond. The returned mutations are to be persisted.
     package mutating func inherit(_ record: GATTClientRecord, by bond: UInt64) -> [GATTMutation] {

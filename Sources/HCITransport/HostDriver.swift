@@ -19,6 +19,17 @@ package final class HostDriver {
     private var isStopping = false
     /// Called after each commit while nothing else is ready to run: where a store's housekeeping belongs.
     package var onIdle: () throws -> Void = {}
+    /// One slice of what can wait until the radio is quiet; false once there is no more of it. nil for nothing.
+    package var idleWork: (() throws -> Bool)?
+    /// When the next slice is due; the one before it was done then.
+    private var sliceDue: Instant?
+    private var lastSlice = Instant(nanoseconds: 0)
+    private var hasHeardPacket = false
+    /// Nothing has come from the controller for so long: whoever is on the air is not kept waiting.
+    package static let quietMilliseconds: UInt64 = 10
+    /// However much comes from it, slices go on at this pace.
+    package static let sliceIntervalMaximumMilliseconds: UInt64 = 100
+
     /// The way to the controller broke, or is there again.
     package var onTransportNotice: (TransportNotice) -> Void = { _ in }
 
@@ -51,11 +62,16 @@ package final class HostDriver {
                 begin: { [unowned self] in beginIteration() },
                 opened: { [host] in host.transportOpened() },
                 closed: { [host] in host.transportClosed() },
-                packet: { [host] type, octets in host.received(type, octets) },
+                packet: { [unowned self] type, octets in
+                    hasHeardPacket = true
+                    host.received(type, octets)
+                },
                 outOfStep: { [host] in host.transportOutOfStep(indicator: $0) },
                 notice: { [unowned self] in onTransportNotice($0) },
                 ended: { [unowned self] in failure = failure ?? $0 }))
         try settle()
+        lastSlice = SystemClock.now()
+        try workWhileIdle()
         if failure == nil { try loop.run { [unowned self] in endOfIteration() } }
         if let failure { throw failure }
     }
@@ -69,11 +85,38 @@ package final class HostDriver {
         do {
             try settle()
             try onIdle()
+            try workWhileIdle()
         } catch {
             failure = failure ?? error
         }
         return failure != nil || isStopping ? .stop : .wait
     }
+
+    /// Does one slice of what can wait, if it is time for that, and sees to it that the loop comes by for the next.
+    private func workWhileIdle() throws {
+        guard let idleWork else { return }
+        let now = SystemClock.now()
+        if hasHeardPacket || sliceDue == nil {
+            sliceDue = min(
+                now.advanced(byMilliseconds: Self.quietMilliseconds),
+                lastSlice.advanced(byMilliseconds: Self.sliceIntervalMaximumMilliseconds))
+        }
+        hasHeardPacket = false
+        if let due = sliceDue, due <= now {
+            beginIteration()
+            guard try idleWork() else {
+                self.idleWork = nil
+                if host.hasWork { try settle() }
+                return
+            }
+            lastSlice = now
+            if host.hasWork { try settle() }
+        }
+        loop.deadline = Instant.earliest(loop.deadline, sliceDue)
+    }
+
+    /// Ends ``run()`` with this iteration: what it stands on has turned out to be bad.
+    package func fail(_ error: any Error) { failure = failure ?? error }
 
     /// Commits, then acts, until the acts have asked for nothing more. A controller that is gone takes no packets, but what
     /// was read before it went is committed.

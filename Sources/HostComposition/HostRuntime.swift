@@ -13,6 +13,8 @@ package final class HostRuntime {
     package let bluetooth: CBHost
     package let loop: EventLoop
     package let driver: HostDriver
+    /// Slices of the app's own that can wait until the radio is quiet: each says whether there are more.
+    package var idleWork: () -> Bool = { false }
 
     /// Nothing has been sent when it returns. `launched` is what opening `controller` for the first time gave; `misuse`
     /// hears of calls that are ignored because an app broke a rule of the API.
@@ -23,7 +25,7 @@ package final class HostRuntime {
     ) throws {
         self.loop = loop
         host = Host(
-            configuration: configuration, boot: boot, snapshot: try store.load(), store: store,
+            configuration: configuration, boot: boot, snapshot: try store.launch(), rows: store.rows, store: store,
             random: OperatingSystemRandom(),
             makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
@@ -46,6 +48,39 @@ package final class HostRuntime {
             loop: loop,
             misuse: misuse)
         driver.onIdle = { try database.checkpointIfNeeded() }
+        var isCheckDue = !database.isChecked
+        driver.idleWork = { [unowned self] in
+            if isCheckDue {
+                isCheckDue = false
+                try checkWhole(database)
+            }
+            return host.readOn() || idleWork()
+        }
+    }
+
+    /// Damage ends the loop, as a commit that failed does, and lets nothing more be committed.
+    private func checkWhole(_ database: Database) throws {
+        let verdict = FileVerdict(database, driver)
+        let mailbox = loop.mailbox
+        try database.checkWhole { fault in
+            if let fault { mailbox.post { verdict.refuse(fault) } }
+        }
+    }
+}
+
+/// Whom the check of a file tells, if they are still there. Only passed on by the check's thread; used on the loop's.
+private final class FileVerdict: @unchecked Sendable {
+    private weak var database: Database?
+    private weak var driver: HostDriver?
+
+    init(_ database: Database, _ driver: HostDriver) {
+        self.database = database
+        self.driver = driver
+    }
+
+    func refuse(_ fault: StoreError) {
+        database?.fail(fault)
+        driver?.fail(fault)
     }
 }
 

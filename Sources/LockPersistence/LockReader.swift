@@ -8,12 +8,25 @@ struct LockReader {
     let database: any StatementSource
 
     func snapshot() throws(StoreError) -> LockSnapshot {
-        var snapshot = try duties()
+        var snapshot = try launchSnapshot()
         try each("SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential")
         { (row) throws(StoreError) in
             let credential = try Self.credential(row)
             snapshot.credentials[credential.id] = credential
         }
+        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
+            (row) throws(StoreError) in
+            snapshot.lastCommands[try row.integer(0)] = try Self.lastCommand(row)
+        }
+        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
+            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
+        }
+        return snapshot
+    }
+
+    /// What is not kept for bonds, one by one.
+    func launchSnapshot() throws(StoreError) -> LockSnapshot {
+        var snapshot = try duties()
         try each(
             """
             SELECT relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed FROM lock_settings
@@ -22,15 +35,6 @@ struct LockReader {
             snapshot.settings = LockSettings(
                 relockSeconds: try row.optionalInteger(0), lockAndGoSeconds: try row.integer(1),
                 challengeLifeMilliseconds: try row.integer(2), acceptsSigned: try row.bool(3))
-        }
-        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
-            (row) throws(StoreError) in
-            snapshot.lastCommands[try row.integer(0)] = LastCommand(
-                challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
-                result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
-        }
-        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
-            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
         }
         try each("SELECT sequence, hash FROM lock_audit ORDER BY sequence DESC LIMIT 1") { (row) throws(StoreError) in
             snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
@@ -84,7 +88,13 @@ struct LockReader {
         return horizon
     }
 
-    private static func credential(_ row: Row) throws(StoreError) -> Credential {
+    static func lastCommand(_ row: Row) throws(StoreError) -> LastCommand {
+        LastCommand(
+            challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
+            result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
+    }
+
+    static func credential(_ row: Row) throws(StoreError) -> Credential {
         guard let role = Role(rawValue: try row.integer(2)) else { throw row.misfit(2) }
         return Credential(
             id: CredentialID(rawValue: try row.integer(0)), name: row.text(1), role: role,

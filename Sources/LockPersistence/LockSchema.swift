@@ -85,5 +85,12 @@ extension SchemaComponent {
                     WHEN OLD.sequence > coalesce((SELECT sequence FROM lock_audit_horizon), 0)
                     BEGIN SELECT raise(ABORT, 'the audit is shortened at its horizon only'); END;
                 """),
+            // For rows that are read when they are asked for.
+            Migration(
+                "3 indexes of credentials",
+                """
+                CREATE INDEX lock_credential_bond ON lock_credential (bond);
+                CREATE INDEX lock_credential_name ON lock_credential (name);
+                """),
         ])
 }

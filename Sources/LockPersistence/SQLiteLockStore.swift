@@ -5,11 +5,12 @@ import StatePersistence
 
 /// What the lock keeps, in the tables of ``SchemaComponent/lock``.
 ///
-/// In: the lock's facts, written in the transaction that the loop opens for all. Out: at launch, one snapshot.
+/// In: the lock's facts, written in the transaction that the loop opens for all. Out: at launch, one snapshot, and later the
+/// rows that it left (``LockRows``).
 package final class SQLiteLockStore: LockStore {
-    private let database: Database
+    let database: Database
     private let auditRecordsMaximum: UInt64
-    private var pending: [LockMutation] = []
+    private(set) var pending: [LockMutation] = []
 
     package init(_ database: Database, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum) {
         self.database = database
@@ -24,6 +25,18 @@ package final class SQLiteLockStore: LockStore {
 
     package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
 
+    package func launch() throws -> LockSnapshot {
+        var snapshot = try LockReader(database: database).launchSnapshot()
+        if let bond = snapshot.intent?.origin.command?.bond {
+            let holder = holder(of: bond)
+            snapshot.lastCommands[bond] = holder.lastCommand
+            snapshot.receiptCounters[bond] = holder.receiptCounter
+        }
+        return snapshot
+    }
+
+    package var rows: (any LockRows)? { self }
+
     package func append(_ mutation: LockMutation) { pending.append(mutation) }
 
     package func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord] {
@@ -32,7 +45,8 @@ package final class SQLiteLockStore: LockStore {
 
     package func auditHorizon() throws -> AuditHead { try LockReader(database: database).auditHorizon() }
 
-    package var hasPending: Bool { !pending.isEmpty }
+    /// After a read that failed, too: the commit that this calls for throws why.
+    package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 
     package func writePending() throws {
         for mutation in pending { try write(mutation) }

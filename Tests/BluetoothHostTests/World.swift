@@ -120,7 +120,7 @@ final class Node {
     func launch(_ prepare: (Host) -> Void) {
         store = MemoryHostStore(store.kept)
         let host = Host(
-            configuration: configuration, boot: boot, snapshot: store.load(),
+            configuration: configuration, boot: boot, snapshot: store.launch(), rows: store,
             store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
             makeKeyPair: P256KeyPair.generate)
         seed &+= 1

@@ -15,7 +15,8 @@ struct SchemaTests {
         }
         #expect(
             digests == [
-                ["978A0D2BD393E56D", "D74AFEF1D7FD0353"], ["372D90DFE15E4392", "45E97C3F766225E5", "25810D2990E5B67D"],
+                ["978A0D2BD393E56D", "D74AFEF1D7FD0353", "C4B7D66C7082C825"],
+                ["372D90DFE15E4392", "45E97C3F766225E5", "25810D2990E5B67D"],
             ])
     }
 }

@@ -37,5 +37,5 @@ extension Host {
     }
 
     /// Centrals that subscribed to a characteristic, bonded ones that are away among them.
-    package func subscribers(of handle: AttributeHandle) -> [Subscriber] { core.subscribers(of: handle) }
+    package func subscribers(of handle: AttributeHandle) -> [Subscriber] { ask { $0.subscribers(of: handle) } }
 }

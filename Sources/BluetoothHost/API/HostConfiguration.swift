@@ -21,6 +21,9 @@ package struct HostConfiguration: Sendable {
     /// Whether this side is on the air under resolvable private addresses, and for how long under each.
     package var privacy = true
     package var privateAddressLifeMilliseconds = PrivateAddress.lifeMilliseconds
+    /// Whether a characteristic's subscribers are told with those who are away. An app that never asks for them spares its
+    /// launch the reading of every client that the host remembers.
+    package var listsAbsentSubscribers = true
 
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,

@@ -30,19 +30,47 @@ package struct PeerDirectory {
     /// In the order in which they were first heard.
     private var strangers: [PeerIdentifier] = []
     private var firstStranger = 0
+    /// What the store keeps and nobody has asked for yet; nil when that is nothing.
+    private let rest: (any HostRows)?
 
-    package init(_ peers: [PeerRecord]) {
+    package init(_ peers: [PeerRecord], rest: (any HostRows)? = nil) {
+        self.rest = rest
         records = Dictionary(peers.map { ($0.identifier, $0) }) { _, last in last }
         byAddress = Dictionary(peers.map { ($0.address, $0.identifier) }) { _, last in last }
         kept = Set(peers.map(\.identifier))
     }
 
-    package subscript(identifier: PeerIdentifier) -> PeerRecord? { records[identifier] }
+    package subscript(identifier: PeerIdentifier) -> PeerRecord? { records[identifier] ?? rest?.peer(identifier) }
 
-    package func identifier(at address: DeviceAddress) -> PeerIdentifier? { byAddress[address] }
+    package func identifier(at address: DeviceAddress) -> PeerIdentifier? {
+        byAddress[address] ?? stored(at: address)?.identifier
+    }
+
+    /// What is in memory counts: it may have another address by now.
+    private func stored(at address: DeviceAddress) -> PeerRecord? {
+        rest?.peer(at: address).flatMap { records[$0.identifier] == nil ? $0 : nil }
+    }
+
+    /// Takes a kept peer into memory, if it is not there yet: one that will be asked for often.
+    package mutating func read(_ identifier: PeerIdentifier) {
+        guard records[identifier] == nil, let record = rest?.peer(identifier) else { return }
+        take(record)
+    }
+
+    private mutating func read(at address: DeviceAddress) {
+        guard byAddress[address] == nil, let record = stored(at: address) else { return }
+        take(record)
+    }
+
+    private mutating func take(_ record: PeerRecord) {
+        records[record.identifier] = record
+        if byAddress[record.address] == nil { byAddress[record.address] = record.identifier }
+        kept.insert(record.identifier)
+    }
 
     /// The name for whoever is at `address`; `fresh` becomes it when there is none.
     package mutating func identifier(at address: DeviceAddress, fresh: @autoclosure () -> UInt128) -> PeerIdentifier {
+        read(at: address)
         if let known = byAddress[address] { return known }
         let identifier = PeerIdentifier(bits: fresh())
         records[identifier] = PeerRecord(identifier: identifier, address: address)
@@ -56,6 +84,7 @@ package struct PeerDirectory {
     package mutating func update(
         _ identifier: PeerIdentifier, _ facts: inout [HostMutation], _ body: (inout PeerRecord) -> Void
     ) {
+        read(identifier)
         guard var record = records[identifier] else { return }
         let before = record
         body(&record)
@@ -69,9 +98,13 @@ package struct PeerDirectory {
     }
 
     /// The name in an advertisement, which anybody may send: known while the process lives, and never written for it.
-    package mutating func heard(_ identifier: PeerIdentifier, name: String) { records[identifier]?.name = name }
+    package mutating func heard(_ identifier: PeerIdentifier, name: String) {
+        read(identifier)
+        records[identifier]?.name = name
+    }
 
     package mutating func announced(_ identifier: PeerIdentifier, _ announcement: Announcement) {
+        read(identifier)
         guard records[identifier] != nil else { return }
         announcements[identifier] = announcement
     }
@@ -80,6 +113,7 @@ package struct PeerDirectory {
 
     /// An app relies on this peer's name from now on.
     package mutating func keep(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
+        read(identifier)
         guard let record = records[identifier], kept.insert(identifier).inserted else { return }
         facts.append(.peer(record))
     }
@@ -89,6 +123,7 @@ package struct PeerDirectory {
     package mutating func bonded(
         _ identifier: PeerIdentifier, identity: IdentityAddress, _ facts: inout [HostMutation]
     ) -> PeerIdentifier {
+        read(at: identity.address)
         if let known = byAddress[identity.address] {
             keep(known, &facts)
             return known

@@ -154,6 +154,7 @@ extension HostCore {
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
         let keeper = keepForAbsent && recipients == nil ? owner : nil
+        if keeper != nil { recallAll() }
         var clients: [Server.Client] = []
         swap(&clients, &spareClients)
         for link in links.all where recipients?.contains(link.id) ?? true {
@@ -233,7 +234,7 @@ extension HostCore {
         swap(&rooms, &spareRooms)
     }
 
-    func subscribers(of handle: AttributeHandle) -> [Subscriber] {
+    mutating func subscribers(of handle: AttributeHandle) -> [Subscriber] {
         var present: Set<BondID> = []
         var subscribers: [Subscriber] = []
         for link in links.all where !link.endpoint.subscription(to: handle, server: server.gatt).isEmpty {
@@ -243,6 +244,8 @@ extension HostCore {
                     peer: link.peer, bond: link.bond, link: link.info,
                     maximumUpdateLength: link.endpoint.mtu - Self.valueHeaderOctets))
         }
+        guard configuration.listsAbsentSubscribers else { return subscribers }
+        recallAll()
         for (bond, _) in server.bondedSubscribers(of: handle) where !present.contains(bond) {
             guard let address = bondBook.bond(bond)?.identity?.address, let peer = peers.identifier(at: address)
             else { continue }

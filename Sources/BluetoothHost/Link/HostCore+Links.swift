@@ -92,6 +92,7 @@ extension HostCore {
 
     /// Resolved from its address, a client's durable subscriptions count for what they allow; proven, they are its own.
     mutating func identify(_ link: Link, _ bond: BondID, proven: Bool) {
+        recall(bond)
         withEndpoint(link) {
             $0.identify(
                 bond: UInt64(bitPattern: bond.rawValue), proven: proven, now: $2, server: &$1, outputs: &$3)

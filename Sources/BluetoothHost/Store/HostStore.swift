@@ -5,12 +5,23 @@ import SecurityManager
 
 /// What the host needs kept, for one local identity. StatePersistence implements it on SQLite; the simulator in memory.
 ///
-/// Reads happen once, at launch; from then on the host's memory is the truth and the store follows it.
+/// From the launch on the host's memory is the truth, as far as it goes, and the store follows it at once: what memory does
+/// not have is read from the store when it is asked for.
 package protocol HostStore: CommitParticipant {
     /// Everything kept for this identity.
     func load() throws -> HostSnapshot
+    /// What a host needs to be on the air. The bonds are those that are not confirmed; the other bonds, clients and peers are
+    /// left to ``rows``, if there are any.
+    func launch() throws -> HostSnapshot
+    /// What a launch leaves; nil when it leaves nothing.
+    var rows: (any HostRows)? { get }
     /// Takes a fact for the commit at the end of this iteration.
     func append(_ mutation: HostMutation)
+}
+
+extension HostStore {
+    package func launch() throws -> HostSnapshot { try load() }
+    package var rows: (any HostRows)? { nil }
 }
 
 /// A role and the name that an app gave its manager: what is restored is kept under both.
@@ -140,7 +151,7 @@ package struct RestorationRecord: Equatable, Sendable {
     package init() {}
 }
 
-/// Everything kept for one local identity, as read at launch.
+/// What is kept for one local identity, as read at launch.
 package struct HostSnapshot: Sendable {
     /// nil at the first launch ever.
     package var identity: LocalIdentity?

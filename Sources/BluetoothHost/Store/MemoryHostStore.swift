@@ -7,18 +7,78 @@ import SecurityManager
 package final class MemoryHostStore: HostStore {
     /// What a kill leaves.
     package private(set) var kept: KeptHostFacts
+    /// The same with what is pending.
+    private var current: KeptHostFacts
     private var pending: [HostMutation] = []
 
-    package init(_ kept: KeptHostFacts = KeptHostFacts()) { self.kept = kept }
+    package init(_ kept: KeptHostFacts = KeptHostFacts()) {
+        self.kept = kept
+        current = kept
+    }
 
     package func load() -> HostSnapshot { kept.snapshot }
-    package func append(_ mutation: HostMutation) { pending.append(mutation) }
+    package func launch() -> HostSnapshot { kept.launchSnapshot }
+    package var rows: (any HostRows)? { self }
+    package func append(_ mutation: HostMutation) {
+        pending.append(mutation)
+        current.apply(mutation)
+    }
     package var hasPending: Bool { !pending.isEmpty }
     package func writePending() {}
 
     package func didCommit() {
         for mutation in pending { kept.apply(mutation) }
         pending.removeAll(keepingCapacity: true)
+    }
+}
+
+extension MemoryHostStore: HostRows {
+    package func bond(_ id: BondID) -> Bond? { current.bonds[id] }
+    package func bondState(_ id: BondID) -> BondState? { current.bonds[id]?.state }
+    package func isKept(_ id: BondID) -> Bool { current.bonds[id] != nil }
+    package var hasBonds: Bool { current.bonds.values.contains { $0.state != .provisional } }
+
+    package func bonds(with identity: IdentityAddress) -> [Bond] {
+        sorted { $0.identity == identity && $0.state != .provisional }
+    }
+
+    package func bonds(after cursor: BondCursor?, limit: Int) -> BondPage<Bond> {
+        page(sorted { _ in true }, after: cursor, limit, \.id)
+    }
+
+    package func marks(after cursor: BondCursor?, limit: Int) -> BondPage<BondMark> {
+        page(sorted { $0.state != .provisional }.map { BondMark($0) }, after: cursor, limit, \.id)
+    }
+
+    package func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
+        page(sorted { $0.state == .confirmed }.map(\.id), after: cursor, limit, \.self)
+    }
+
+    private func page<Row>(
+        _ rows: [Row], after cursor: BondCursor?, _ limit: Int, _ id: (Row) -> BondID
+    ) -> BondPage<Row> {
+        let rest = rows.filter { row in cursor.map { $0.position < id(row).rawValue } ?? true }
+        let next = rest.count > limit ? BondCursor(position: id(rest[limit - 1]).rawValue) : nil
+        return BondPage(rows: Array(rest.prefix(limit)), next: next)
+    }
+
+    package func bonds(enrolledFor credential: String) -> [BondID] {
+        sorted { $0.credential == credential && $0.state != .provisional }.map(\.id)
+    }
+
+    private func sorted(where isIncluded: (Bond) -> Bool) -> [Bond] {
+        current.bonds.values.filter(isIncluded).sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    package func client(_ bond: UInt64) -> GATTClientRecord? {
+        current.gattClients[bond].flatMap { $0 == GATTClientRecord(bond: bond) ? nil : $0 }
+    }
+
+    package func clients() -> [GATTClientRecord] { current.snapshot.gattClients }
+    package func peer(_ identifier: PeerIdentifier) -> PeerRecord? { current.peers[identifier] }
+
+    package func peer(at address: DeviceAddress) -> PeerRecord? {
+        current.peers.values.filter { $0.address == address }.max { $0.identifier.bits < $1.identifier.bits }
     }
 }
 
@@ -39,9 +99,9 @@ package final class MemoryTransactionCoordinator: TransactionCoordinator {
 /// was queued for it along when it is deleted, and a late fact must not bring a part of it back.
 package struct KeptHostFacts: Sendable {
     private var identity: LocalIdentity?
-    private var bonds: [BondID: Bond] = [:]
-    private var gattClients: [UInt64: GATTClientRecord] = [:]
-    private var peers: [PeerIdentifier: PeerRecord] = [:]
+    fileprivate private(set) var bonds: [BondID: Bond] = [:]
+    fileprivate private(set) var gattClients: [UInt64: GATTClientRecord] = [:]
+    fileprivate private(set) var peers: [PeerIdentifier: PeerRecord] = [:]
     private var restorations: [RestoreKey: RestorationRecord] = [:]
 
     package init() {}
@@ -55,6 +115,15 @@ package struct KeptHostFacts: Sendable {
             .sorted { $0.bond < $1.bond }
         snapshot.peers = peers.values.sorted { $0.identifier.bits < $1.identifier.bits }
         snapshot.restorations = restorations.filter { $0.value != RestorationRecord() }
+        return snapshot
+    }
+
+    /// What ``HostStore/launch()`` gives of it.
+    package var launchSnapshot: HostSnapshot {
+        var snapshot = snapshot
+        snapshot.bonds.removeAll { $0.state == .confirmed }
+        snapshot.gattClients = []
+        snapshot.peers = []
         return snapshot
     }
 
@@ -92,17 +161,10 @@ package struct KeptHostFacts: Sendable {
     }
 
     private mutating func apply(_ mutation: BondMutation) {
-        switch mutation {
-        case .upsert(let bond): bonds[bond.id] = bond
-        case .remoteSignCounter(let id, let counter): bonds[id]?.lastRemoteSignCounter = counter
-        case .localSignCounterReserved(let id, let bound): bonds[id]?.localSignCounterReserved = bound
-        case .promoted(let id):
-            if bonds[id]?.state == .unconfirmed { bonds[id]?.state = .confirmed }
-        case .delete(let id):
-            bonds[id] = nil
-            gattClients[UInt64(bitPattern: id.rawValue)] = nil
-            for key in restorations.keys { restorations[key]?.queuedUpdates.removeAll { $0.bond == id } }
-        }
+        mutation.apply(to: &bonds)
+        guard case .delete(let id) = mutation else { return }
+        gattClients[UInt64(bitPattern: id.rawValue)] = nil
+        for key in restorations.keys { restorations[key]?.queuedUpdates.removeAll { $0.bond == id } }
     }
 }
 

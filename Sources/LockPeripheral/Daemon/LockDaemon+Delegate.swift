@@ -73,7 +73,9 @@ extension LockDaemon {
             if subscribed.contains(central) { subscriptions.insert(subscription) }
         }
         // A bond that has not proved itself once is good for nothing in clear.
-        let bond = link.bond.flatMap { host.bond($0) }.flatMap { $0.state == .confirmed ? $0 : nil }
+        let bond = link.bond.flatMap { host.bond($0) }.flatMap {
+            $0.state == .confirmed && !deleteIfOrphaned($0.id) ? $0 : nil
+        }
         feed(.connected(lockLink, bond.map { makeClaim($0) }, subscriptions: subscriptions))
     }
 
@@ -97,6 +99,7 @@ extension LockDaemon {
     }
 
     private func makeClaim(_ bond: Bond) -> LinkClaim {
+        recall(UInt64(bitPattern: bond.id.rawValue))
         // A bond without this key hears no receipts, which nobody can open then.
         let csrk = bond.localCSRK ?? Secret((0..<2).flatMap { _ in UInt128(surroundings.random()).octets.suffix(8) })
         return LinkClaim(bond: UInt64(bitPattern: bond.id.rawValue), receiptKey: ReceiptKey(lockCSRK: csrk))

@@ -16,7 +16,8 @@ extension LockDaemon {
             offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1))
         let isReady = manager?.state == .poweredOn && machine != nil
         var outputs: [LockEnrolment.Output] = []
-        enrolment.handle(.open(opening, isReady: isReady, register), now: host.now, into: &outputs)
+        enrolment.handle(
+            .open(opening, isReady: isReady, register(about: opening.credential)), now: host.now, into: &outputs)
         if case .refuse(let refusal)? = outputs.first { throw refusal }
         enrolmentReport = report
         for output in outputs { carryOut(output) }
@@ -38,17 +39,25 @@ extension LockDaemon {
 
     package func cancelEnrolment() { feedEnrolment(.cancelled(register)) }
 
-    /// Whom this lock knows right now.
-    var register: LockEnrolment.Register {
-        LockEnrolment.Register(
-            credentials: (machine?.credentials.values).map(Array.init) ?? [],
-            bonds: host.bonds.map { LockEnrolment.KnownBond($0) })
+    /// Whom this lock knows right now, as far as an event can be about them: the credentials of the window's name, and the
+    /// bonds that have yet to prove themselves.
+    var register: LockEnrolment.Register { register(about: nil) }
+
+    /// The same with the credentials of another name, and with this bond and those of its name.
+    func register(about name: String?, _ id: BondID? = nil) -> LockEnrolment.Register {
+        let bond = id.flatMap { host.bond($0) }
+        let names = Set([enrolment.credential, name, bond?.credential].compactMap { $0 })
+        let unconfirmed = host.unconfirmedBonds.filter { $0 != id }.sorted { $0.rawValue < $1.rawValue }
+        return LockEnrolment.Register(
+            credentials: names.flatMap { credentials(named: $0) },
+            bonds: (unconfirmed.compactMap { host.bond($0) } + [bond].compactMap { $0 })
+                .map { LockEnrolment.KnownBond($0) })
     }
 
-    /// The same, as far as a request on this bond's link is about it. A confirmed bond hands nothing over, and is one of
-    /// perhaps thousands: its commands do not wait for a list of them all.
+    /// The same, as far as a request on this bond's link is about it. A confirmed bond hands nothing over: its commands wait
+    /// for no list.
     private func register(for id: BondID) -> LockEnrolment.Register {
-        guard let bond = host.bond(id), bond.state == .confirmed else { return register }
+        guard let bond = host.bond(id), bond.state == .confirmed else { return register(about: nil, id) }
         return LockEnrolment.Register(credentials: [], bonds: [LockEnrolment.KnownBond(bond)])
     }
 
@@ -91,7 +100,7 @@ extension LockDaemon {
             manager?.setPairingWindow(PairingWindow(method: offer.method, credential: credential))
         case .closePairingWindow: manager?.setPairingWindow(nil)
         case .promoteBond(let id): host.promoteBond(id)
-        case .deleteBond(let id): if host.bond(id) != nil { host.deleteBond(id) }
+        case .deleteBond(let id): host.deleteBond(id)
         case .deadline(let instant):
             host.setTimer(enrolmentTimer, at: instant) { [weak self] _ in
                 guard let self else { return }

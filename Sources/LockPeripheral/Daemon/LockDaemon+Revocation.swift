@@ -22,34 +22,63 @@ extension LockDaemon {
     /// Disables, enables or removes everything of this name; says whether that changed anything. What is removed loses its
     /// bonds, confirmed or not, and their links, all in this iteration.
     package func administer(_ name: String, _ act: CredentialAct) throws(RevocationRefusal) -> Bool {
-        guard let machine else { throw .notBegun }
-        let named = machine.credentials.values.filter { $0.name == name }
-        guard !named.isEmpty else {
-            throw .unknown(name, known: Set(machine.credentials.values.map(\.name)).sorted())
-        }
+        guard machine != nil else { throw .notBegun }
+        let named = credentials(named: name)
+        guard !named.isEmpty else { throw .unknown(name, known: credentialNames) }
         let isChange = act == .removed || named.contains { $0.isEnabled != (act == .enabled) }
         guard isChange else { return false }
         if act == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
         feed(.administration(.named(name, act)))
-        if act == .removed { feedEnrolment(.credentialRemoved(name, register)) }
+        if act == .removed { feedEnrolment(.credentialRemoved(name, register(about: name))) }
         return true
+    }
+
+    private var credentialNames: [String] {
+        rows?.credentialNames() ?? Set(machine?.credentials.values.map(\.name) ?? []).sorted()
     }
 
     /// The host ends the links of a bond that it deletes.
     private func removeBonds(of ids: [UInt64], credential: String) {
-        for bond in host.bonds where ids.contains(UInt64(bitPattern: bond.id.rawValue)) || bond.credential == credential
-        {
-            host.deleteBond(bond.id)
-        }
+        let named = ids.map { BondID(Int64(bitPattern: $0)) } + host.bonds(enrolledFor: credential)
+        for id in Set(named).sorted(by: { $0.rawValue < $1.rawValue }) { host.deleteBond(id) }
     }
+}
+
+// MARK: Bonds without a credential
+
+/// The search for bonds that no credential names.
+enum OrphanSearch {
+    case behind(BondCursor?)
+    case ended
+}
+
+extension LockDaemon {
+    /// Bonds of one slice.
+    package static let orphanSliceBonds = 64
 
     /// A confirmed bond that no credential names opens nothing, and still encrypts links. A lock of an earlier version left
-    /// one behind whenever a credential changed hands.
-    func deleteOrphanedBonds() {
-        guard let machine else { return }
-        let named = Set(machine.credentials.values.compactMap(\.bond))
-        for bond in host.bonds where bond.state == .confirmed && !named.contains(UInt64(bitPattern: bond.id.rawValue)) {
-            host.deleteBond(bond.id)
-        }
+    /// one behind whenever a credential changed hands. Deletes what one slice has of these; false once there are no more.
+    package func readOn() -> Bool {
+        guard machine != nil else { return true }
+        guard case .behind(let cursor) = orphans else { return false }
+        let page = host.confirmedBonds(after: cursor, limit: Self.orphanSliceBonds)
+        for id in page.rows where !isNamed(id) { host.deleteBond(id) }
+        orphans = page.next.map { .behind($0) } ?? .ended
+        return page.next != nil
+    }
+
+    /// All of them at once.
+    func deleteOrphanedBonds() { while readOn() {} }
+
+    /// One that comes before the search has found it does not find in either.
+    func deleteIfOrphaned(_ id: BondID) -> Bool {
+        guard case .behind = orphans, !isNamed(id) else { return false }
+        host.deleteBond(id)
+        return true
+    }
+
+    private func isNamed(_ id: BondID) -> Bool {
+        let bond = UInt64(bitPattern: id.rawValue)
+        return rows?.isNamed(bond) ?? (machine?.credentials.values.contains { $0.bond == bond } ?? true)
     }
 }

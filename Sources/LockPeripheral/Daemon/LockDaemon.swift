@@ -63,6 +63,10 @@ package final class LockDaemon {
     let surroundings: Surroundings
     let host: Host
     private let store: any LockStore
+    /// What the launch left in the store.
+    let rows: (any LockRows)?
+    /// How far ``deleteOrphanedBonds()`` has come.
+    var orphans = OrphanSearch.behind(nil)
     private let actuator: any Actuator
     private let machineTimer: TimerToken
     private let actuatorTimer: TimerToken
@@ -93,7 +97,8 @@ package final class LockDaemon {
         self.host = host
         self.store = store
         self.actuator = actuator
-        let snapshot = try store.load()
+        rows = store.rows
+        let snapshot = try store.launch()
         beginning = (snapshot, try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime()))
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
@@ -124,7 +129,8 @@ package final class LockDaemon {
         }
         self.machine = machine
         carryOut(outputs)
-        deleteOrphanedBonds()
+        // Where everything has been read, it costs nothing now.
+        if rows == nil { deleteOrphanedBonds() }
         armTimers()
         tell(.bolt(machine.state.bolt, machine.state.door))
     }
@@ -145,6 +151,18 @@ package final class LockDaemon {
         machine?.handle(input, at: moment, random: surroundings.random(), into: &outputs)
         carryOut(outputs)
         armTimers()
+    }
+
+    /// Everything that the store keeps for a bond is with the machine, from the first input on that is about it.
+    func recall(_ bond: UInt64) {
+        guard let rows else { return }
+        machine?.recall(bond, rows.holder(of: bond))
+    }
+
+    /// The credentials of this name, all of them with the machine.
+    func credentials(named name: String) -> [Credential] {
+        if let rows { machine?.recall(rows.credentials(named: name)) }
+        return machine?.credentials.values.filter { $0.name == name } ?? []
     }
 
     func tell(_ event: LockEvent) { host.afterCommit { [surroundings] in surroundings.observe(event) } }

@@ -108,6 +108,13 @@ extension LockDaemon {
 
     private func credentials(after cursor: LockStatus.Cursor?, _ count: Int) -> [Credential] {
         guard let machine else { return [] }
+        if let rows {
+            switch cursor {
+            case nil: return rows.credentials(after: nil, limit: count)
+            case .credential(let last): return rows.credentials(after: last, limit: count)
+            case .unconfirmed: return []
+            }
+        }
         let ids = machine.credentials.keys.lazy.map(\.rawValue)
         let page: [UInt64]
         switch cursor {
@@ -130,6 +137,6 @@ extension LockDaemon {
         let id = credential.bond.map { BondID(Int64(bitPattern: $0)) }
         return LockStatus.Enrolled(
             name: credential.name, role: credential.role, isEnabled: credential.isEnabled, bond: id,
-            bondState: id.flatMap { host.bond($0)?.state })
+            bondState: id.flatMap { host.bondState($0) })
     }
 }

@@ -35,7 +35,7 @@ package struct UnattendedBolt {
     package static func settle(
         store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
     ) throws {
-        let snapshot = try store.load()
+        let snapshot = try store.launch()
         let now = surroundings.moment().now
         let isRelockDue = snapshot.relock.map { now >= $0.due(in: boot) } ?? false
         guard snapshot.intent != nil || isRelockDue else { return }

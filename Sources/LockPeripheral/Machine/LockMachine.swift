@@ -11,7 +11,9 @@ package struct LockMachine {
     let boot: BootID
     /// The Command Receipt value's handle: part of every receipt's nonce.
     let receiptHandle: AttributeHandle
+    /// Those that were asked for: ``recall(_:_:)`` comes before the input that is about them.
     var credentials: [CredentialID: Credential]
+    private var recalledBonds: Set<UInt64> = []
     var settings: LockSettings
     var bolt: BoltMachine
     var relock: BootDeadline?
@@ -67,6 +69,20 @@ package struct LockMachine {
         case .administration(let change): administer(change, &turn)
         }
         turn.flush(into: &outputs)
+    }
+
+    /// Takes what the store keeps for a bond, before the first input that is about it. What is known already counts.
+    package mutating func recall(_ bond: UInt64, _ stored: @autoclosure () -> BondHolder) {
+        guard recalledBonds.insert(bond).inserted else { return }
+        let holder = stored()
+        recall(holder.credentials)
+        if lastCommands[bond] == nil { lastCommands[bond] = holder.lastCommand }
+        if counters[bond] == nil { counters[bond] = holder.receiptCounter.map { ReceiptCounters(reservedBelow: $0) } }
+    }
+
+    /// The same for credentials, as the store has them now.
+    package mutating func recall(_ stored: [Credential]) {
+        for credential in stored { credentials[credential.id] = credential }
     }
 
     /// When it wants ``LockInput/timerFired``. Still in the past after one: fire again, each renews one challenge.
@@ -137,6 +153,7 @@ package struct LockMachine {
         lastCommands[bond] = nil
         counters[bond] = nil
         refusals[bond] = nil
+        recalledBonds.remove(bond)
         turn.persist(.bondForgotten(bond))
         for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }
     }

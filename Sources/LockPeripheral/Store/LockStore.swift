@@ -4,15 +4,70 @@ import LockProtocol
 
 /// What the lock needs kept. LockPersistence implements it on SQLite, and the tests in memory.
 ///
-/// Reads happen once, at launch, except the audit's; from then on the machine is the truth and the store follows it.
+/// From the launch on the machine is the truth, as far as it goes, and the store follows it at once: what the machine does not
+/// have is read from the store when it is asked for.
 package protocol LockStore: CommitParticipant {
     func load() throws -> LockSnapshot
+    /// What a lock needs to be on the air: without credentials and without what is kept for bonds, but for the bond of the
+    /// outstanding intent. The others are left to ``rows``, if there are any.
+    func launch() throws -> LockSnapshot
+    /// What a launch leaves; nil when it leaves nothing.
+    var rows: (any LockRows)? { get }
     /// Takes a fact for the commit at the end of this iteration.
     func append(_ mutation: LockMutation)
     /// Committed records with a sequence greater than `sequence`, in order, at most `limit`.
     func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord]
     /// The head of what was forgotten: the first record that is kept continues the chain from here.
     func auditHorizon() throws -> AuditHead
+}
+
+extension LockStore {
+    package func launch() throws -> LockSnapshot { try load() }
+    package var rows: (any LockRows)? { nil }
+}
+
+/// What a lock's store keeps, row by row, for what a launch has left there.
+///
+/// Every answer counts what was handed to the store, on disk or not yet. A row that cannot be read is left out of it, and
+/// whoever has the store hears of it. When the file itself fails, the answer is nothing, and the next commit throws.
+package protocol LockRows: AnyObject {
+    func holder(of bond: UInt64) -> BondHolder
+    /// Whether any credential names this bond, one that cannot be read among them.
+    func isNamed(_ bond: UInt64) -> Bool
+    /// In the order of their rows, as all lists here.
+    func credentials(named name: String) -> [Credential]
+    /// The next `limit` credentials behind `cursor`.
+    func credentials(after cursor: CredentialID?, limit: Int) -> [Credential]
+    /// Every name once, sorted.
+    func credentialNames() -> [String]
+}
+
+/// Everything that a lock keeps for one bond.
+package struct BondHolder: Hashable, Sendable {
+    package let bond: UInt64
+    /// Those that name it: one, as a rule.
+    package var credentials: [Credential] = []
+    package var lastCommand: LastCommand?
+    /// The first receipt counter that is certainly unused.
+    package var receiptCounter: UInt32?
+
+    package init(bond: UInt64) { self.bond = bond }
+
+    /// Takes what a fact says of this bond.
+    package mutating func apply(_ mutation: LockMutation) {
+        switch mutation {
+        case .credential(let credential):
+            credentials.removeAll { $0.id == credential.id }
+            if credential.bond == bond { credentials.append(credential) }
+        case .credentialRemoved(let id): credentials.removeAll { $0.id == id }
+        case .lastCommand(bond, let command): lastCommand = command
+        case .receiptCounters(bond, let reservedBelow): receiptCounter = reservedBelow
+        case .bondForgotten(bond):
+            lastCommand = nil
+            receiptCounter = nil
+        default: break
+        }
+    }
 }
 
 /// How much of the audit is kept. Whoever may move the bolt can make records without end; the disk has one.
@@ -42,7 +97,7 @@ package enum LockMutation: Hashable, Sendable {
     case audit(AuditRecord)
 }
 
-/// Everything kept for the lock, as read at launch.
+/// What is kept for the lock, as read at launch.
 package struct LockSnapshot: Hashable, Sendable {
     package var credentials: [CredentialID: Credential] = [:]
     package var settings = LockSettings()

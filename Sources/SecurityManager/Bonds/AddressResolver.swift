@@ -33,6 +33,8 @@ struct AddressResolver {
         forget()
     }
 
+    func has(_ bond: BondID) -> Bool { owners.contains { $0.bond == bond } }
+
     mutating func remove(bond: BondID) {
         guard let index = owners.firstIndex(where: { $0.bond == bond }) else { return }
         keyAll()
@@ -50,24 +52,36 @@ struct AddressResolver {
         return resolution
     }
 
-    private mutating func keyAll() {
-        for irk in unkeyed { keys.append(irk) }
-        unkeyed = []
+    /// The bonds whose keys make an address that `irk` makes: those that have it, and hardly ever another one.
+    mutating func bonds(of irk: Secret) -> [BondID] {
+        matches(Toolbox.resolvablePrivateAddress(irk: AES128(key: irk), random: 0)).map { owners[$0].bond }
     }
 
     private mutating func sweep(_ address: DeviceAddress) -> AddressResolution {
-        keyAll()
-        let prand = UInt32(truncatingIfNeeded: address.bits >> 24)
-        let hash = UInt32(truncatingIfNeeded: address.bits & 0xFF_FFFF)
         var found: IdentityAddress?
-        var start = 0
-        while let index = keys.firstIndex(prand: prand, hash: hash, from: start) {
+        for index in matches(address) {
             let identity = owners[index].identity
             if let found, found != identity { return .ambiguous }
             found = identity
-            start = index + 1
         }
         return found.map { .bonded($0) } ?? .unknown
+    }
+
+    /// The keys that make `address`.
+    private mutating func matches(_ address: DeviceAddress) -> [Int] {
+        keyAll()
+        let prand = UInt32(truncatingIfNeeded: address.bits >> 24)
+        let hash = UInt32(truncatingIfNeeded: address.bits & 0xFF_FFFF)
+        var found: [Int] = []
+        while let index = keys.firstIndex(prand: prand, hash: hash, from: found.last.map { $0 + 1 } ?? 0) {
+            found.append(index)
+        }
+        return found
+    }
+
+    private mutating func keyAll() {
+        for irk in unkeyed { keys.append(irk) }
+        unkeyed = []
     }
 
     private mutating func remember(_ address: DeviceAddress, _ resolution: AddressResolution) {

@@ -6,6 +6,10 @@ import BluetoothCrypto
 /// In: the bonds that a store kept, new bonds, signed writes, addresses to resolve. Out: which bond an address or a
 /// signature belongs to, and every change as a ``BondMutation`` for the disk. Confined to the host's loop.
 ///
+/// A launch does not wait for thousands of bonds: the book begins with those that have yet to prove themselves, and reads the
+/// others (``BondRows``) when somebody asks for them. Of a bond that nobody has asked for it keeps who it is and its identity
+/// resolving key, read in slices (``readOn(limit:)``). A question about all of them reads what is left of those at once.
+///
 /// Core 5.4, Vol 3, Part C, 9.4 (Bonding modes and procedures)
 package final class BondBook {
     package let localIdentity: LocalIdentity
@@ -20,17 +24,37 @@ package final class BondBook {
         var signing: SigningState
     }
 
+    /// How far the identity resolving keys of the store's bonds have been read.
+    private enum Reading {
+        case behind(BondCursor?)
+        case complete
+    }
+
+    /// Those that were asked for, and every one that is not confirmed.
     private var entries: [BondID: Entry] = [:]
     /// Bonds that are not provisional, the newest last; two while a renewed bond waits for its confirmation beside the old
-    /// one.
+    /// one. An identity that is in here is in here with all of its bonds, also when it has none left.
     private var byIdentity: [IdentityAddress: [BondID]] = [:]
     private var resolver = AddressResolver()
+    /// Of the bonds that were read, those without a credential.
+    private var unnamed: Set<BondID> = []
+    /// Of `entries`, those that are unconfirmed, and how many are not provisional.
+    private var unproven: Set<BondID> = []
+    private var standing = 0
     /// Bonds that did not encrypt a link when they were last tried, of peers that have more than one.
     private var doubted: Set<BondID> = []
+    /// What is not in memory yet; nil when nothing is left there.
+    private let rest: (any BondRows)?
+    private var reading: Reading
+    /// What `rest` said last of ``hasBonds``.
+    private var restHasBonds: Bool?
 
-    /// Takes what the host's store loaded. Begin with ``discardUnfinished()``.
-    package init(localIdentity: LocalIdentity, bonds: [Bond] = []) {
+    /// Takes what the host's store loaded: all bonds, or, with `rest`, at least those that are not confirmed. Begin with
+    /// ``discardUnfinished()``.
+    package init(localIdentity: LocalIdentity, bonds: [Bond] = [], rest: (any BondRows)? = nil) {
         self.localIdentity = localIdentity
+        self.rest = rest
+        reading = rest == nil ? .complete : .behind(nil)
         for bond in bonds { insert(bond) }
     }
 
@@ -41,29 +65,111 @@ package final class BondBook {
             .flatMap { delete($0) }
     }
 
-    /// Every bond that is not provisional, in a stable order.
+    /// Every bond that is not provisional, in a stable order. Reads them all, and keeps none of them in memory for it.
     package var bonds: [Bond] {
-        entries.values.map(\.bond).filter { $0.state != .provisional }.sorted { $0.id.rawValue < $1.id.rawValue }
+        guard let rest else { return Self.listed(entries.values.map(\.bond)) }
+        var all: [Bond] = []
+        var cursor: BondCursor?
+        repeat {
+            let page = rest.bonds(after: cursor, limit: Self.readAtOnceMaximum)
+            all += page.rows.map { entries[$0.id]?.bond ?? $0 }
+            cursor = page.next
+        } while cursor != nil
+        return Self.listed(all)
+    }
+
+    private static func listed(_ bonds: [Bond]) -> [Bond] {
+        bonds.filter { $0.state != .provisional }.sorted { $0.id.rawValue < $1.id.rawValue }
     }
 
     /// Those that have yet to prove themselves, in no order: for one who asks often, and does not want all of them sorted.
-    package var unconfirmed: [BondID] {
-        entries.filter { $0.value.bond.state == .unconfirmed }.map(\.key)
-    }
+    package var unconfirmed: [BondID] { Array(unproven) }
 
     /// Whether there is anybody whom this side knows.
-    package var hasBonds: Bool { !byIdentity.isEmpty }
+    package var hasBonds: Bool {
+        if standing > 0 { return true }
+        guard let rest else { return false }
+        let answer = restHasBonds ?? rest.hasBonds
+        restHasBonds = answer
+        return answer
+    }
 
-    package func bond(_ id: BondID) -> Bond? { entries[id]?.bond }
+    package func bond(_ id: BondID) -> Bond? {
+        if let known = entries[id] { return known.bond }
+        guard let found = rest?.bond(id) else { return nil }
+        if found.state != .provisional, let identity = found.identity { readIdentity(identity) }
+        if entries[id] == nil { take(found) }
+        return entries[id]?.bond
+    }
+
+    /// The same of the state alone, without keeping the bond in memory.
+    package func state(of id: BondID) -> BondState? { entries[id]?.bond.state ?? rest?.bondState(id) }
+
+    /// Those that were enrolled for this credential and are not provisional.
+    package func bonds(enrolledFor credential: String) -> [BondID] {
+        rest?.bonds(enrolledFor: credential)
+            ?? entries.values.map(\.bond).filter { $0.credential == credential && $0.state != .provisional }
+            .map(\.id).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    /// The next confirmed bonds behind `cursor`.
+    package func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
+        rest?.confirmedBonds(after: cursor, limit: limit)
+            ?? BondPage(
+                rows: entries.values.filter { $0.bond.state == .confirmed }.map(\.bond.id)
+                    .sorted { $0.rawValue < $1.rawValue })
+    }
+
+    // MARK: What the store has
+
+    /// Rows of one slice where all of them are read: between slices nothing else happens.
+    private static let readAtOnceMaximum = 512
+
+    /// Reads who the next bonds are, and their identity resolving keys; at most `limit` rows. False once there are no more.
+    package func readOn(limit: Int) -> Bool {
+        guard let rest, case .behind(let cursor) = reading else { return false }
+        let page = rest.marks(after: cursor, limit: limit)
+        for mark in page.rows where entries[mark.id] == nil { note(mark) }
+        reading = page.next.map { .behind($0) } ?? .complete
+        return page.next != nil
+    }
+
+    /// What is left of the keys, now: no peer is a stranger because it was not read yet.
+    private func readAll() { while readOn(limit: Self.readAtOnceMaximum) {} }
+
+    private func note(_ mark: BondMark) {
+        if !mark.isNamed { unnamed.insert(mark.id) }
+        if let identity = mark.identity, let irk = mark.peerIRK { resolver.insert(irk, of: identity, bond: mark.id) }
+    }
+
+    private func readIdentity(_ identity: IdentityAddress) {
+        guard let rest, byIdentity[identity] == nil else { return }
+        let found = rest.bonds(with: identity)
+        guard !found.isEmpty else { return }
+        byIdentity[identity] = []
+        for bond in found {
+            if entries[bond.id] == nil { take(bond) } else { list(bond.id, identity) }
+        }
+    }
+
+    private func list(_ id: BondID, _ identity: IdentityAddress) {
+        if byIdentity[identity]?.contains(id) != true { byIdentity[identity, default: []].append(id) }
+    }
+
+    /// Takes a bond from the store into memory.
+    private func take(_ bond: Bond) { insert(bond, isNoted: resolver.has(bond.id)) }
 
     // MARK: Who is who
 
     /// Whom an address stands for: an identity address for itself, a resolvable one for whose key made it.
     package func resolve(_ address: DeviceAddress) -> AddressResolution {
         if let identity = IdentityAddress(address) {
-            return byIdentity[identity] == nil ? .unknown : .bonded(identity)
+            readIdentity(identity)
+            return byIdentity[identity]?.isEmpty == false ? .bonded(identity) : .unknown
         }
-        return address.isResolvable ? resolver.resolve(address) : .unknown
+        guard address.isResolvable else { return .unknown }
+        readAll()
+        return resolver.resolve(address)
     }
 
     /// The bond to encrypt a link with: the newest that waits for its confirmation before those it is to replace, unless it
@@ -76,7 +182,7 @@ package final class BondBook {
     /// A link was not encrypted with this bond, or lost over it. Either side may have kept what the other did not: the next
     /// attempt is another bond's turn, where there is one.
     package func encryptionLost(_ id: BondID) {
-        guard let identity = entries[id]?.bond.identity else { return }
+        guard let identity = bond(id)?.identity else { return }
         let candidates = candidates(with: identity).map(\.id)
         guard candidates.count > 1 else { return }
         doubted.insert(id)
@@ -90,13 +196,15 @@ package final class BondBook {
 
     /// Every bond with an identity: a renewed one stands beside its predecessor until it is confirmed.
     package func bonds(with identity: IdentityAddress) -> [Bond] {
-        (byIdentity[identity] ?? []).compactMap { entries[$0]?.bond }
+        readIdentity(identity)
+        return (byIdentity[identity] ?? []).compactMap { entries[$0]?.bond }
     }
 
     /// The bond that signed commands may rest on.
     package func confirmedBond(with identity: IdentityAddress) -> Bond? { bond(with: identity, in: .confirmed) }
 
     private func bond(with identity: IdentityAddress, in state: BondState) -> Bond? {
+        readIdentity(identity)
         for id in byIdentity[identity] ?? [] {
             if let bond = entries[id]?.bond, bond.state == state { return bond }
         }
@@ -120,7 +228,7 @@ package final class BondBook {
     }
 
     private func update<R>(_ id: BondID, else missing: R, _ body: (inout Entry) -> R) -> R {
-        guard let index = entries.index(forKey: id) else { return missing }
+        guard bond(id) != nil, let index = entries.index(forKey: id) else { return missing }
         return body(&entries.values[index])
     }
 
@@ -142,20 +250,31 @@ package final class BondBook {
         case .bonded(let known): resolved = known
         case .ambiguous: return nil
         }
-        let matching = bonds.filter { bond in
-            bond.identity == identity && identity != nil || bond.identity == resolved && resolved != nil
-                || bond.peerIRK == irk && irk != nil
-        }
+        let matching = bonds(with: [identity, resolved].compactMap { $0 }, orOf: irk)
         let mayReplace = matching.allSatisfy { bond in
             bond.credential == credential && (credential != nil || renewable.contains(bond.id))
                 && strength.isAtLeast(bond.strength)
         }
         guard mayReplace else { return nil }
-        if credential == nil, matching.isEmpty, bonds.count(where: { $0.credential == nil }) >= Self.unnamedBondsMaximum
-        {
-            return nil
+        if credential == nil, matching.isEmpty {
+            readAll()
+            guard unnamed.count < Self.unnamedBondsMaximum else { return nil }
         }
         return matching.map(\.id)
+    }
+
+    /// Those that one of these identities has, or that have this key, each once and in a stable order.
+    private func bonds(with identities: [IdentityAddress], orOf irk: Secret?) -> [Bond] {
+        var found: [BondID: Bond] = [:]
+        for bond in identities.flatMap({ bonds(with: $0) }) + holders(of: irk) { found[bond.id] = bond }
+        return Self.listed(Array(found.values))
+    }
+
+    /// The bonds of this identity resolving key.
+    private func holders(of irk: Secret?) -> [Bond] {
+        guard let irk else { return [] }
+        readAll()
+        return resolver.bonds(of: irk).compactMap { bond($0) }.filter { $0.peerIRK == irk }
     }
 
     /// Of those that a new bond with `identity` would replace, the bonds that never proved themselves and that it has no room
@@ -169,7 +288,7 @@ package final class BondBook {
     /// the key makes would be nobody's then, and neither peer would be known by them.
     package func isKeyTaken(of bond: Bond, besides gone: [BondID]) -> Bool {
         guard let irk = bond.peerIRK else { return false }
-        return bonds.contains { $0.peerIRK == irk && $0.identity != bond.identity && !gone.contains($0.id) }
+        return holders(of: irk).contains { $0.identity != bond.identity && !gone.contains($0.id) }
     }
 
     /// Keeps a provisional bond: on disk before the first key leaves, of no use until it is admitted.
@@ -180,6 +299,7 @@ package final class BondBook {
 
     /// Takes a paired bond in place of `replaced`, in one transaction.
     package func admit(_ bond: Bond, replacing replaced: [BondID]) -> [BondMutation] {
+        if let identity = bond.identity { readIdentity(identity) }
         var mutations = replaced.filter { $0 != bond.id }.flatMap { delete($0) }
         if entries[bond.id] != nil { _ = delete(bond.id) }
         insert(bond)
@@ -189,30 +309,41 @@ package final class BondBook {
 
     /// The first reconnection was encrypted with this bond: it is confirmed, and what it renews is gone.
     package func promote(_ id: BondID) -> [BondMutation] {
-        guard let bond = entries[id]?.bond, bond.state == .unconfirmed, let identity = bond.identity else { return [] }
-        let renewed = bonds.filter { other in
-            other.id != id && (other.identity == identity || bond.peerIRK != nil && other.peerIRK == bond.peerIRK)
-        }
+        guard let bond = bond(id), bond.state == .unconfirmed, let identity = bond.identity else { return [] }
+        let renewed = bonds(with: [identity], orOf: bond.peerIRK).filter { $0.id != id }
         let mutations = renewed.flatMap { delete($0.id) }
         entries[id]?.bond.state = .confirmed
+        unproven.remove(id)
         return mutations + [.promoted(id)]
     }
 
+    /// A bond whose row cannot be read is none, and can be deleted all the same.
     package func delete(_ id: BondID) -> [BondMutation] {
-        guard let bond = entries.removeValue(forKey: id)?.bond else { return [] }
+        guard let bond = bond(id) else { return rest?.isKept(id) == true ? [.delete(id)] : [] }
+        entries[id] = nil
         doubted.remove(id)
+        unproven.remove(id)
+        unnamed.remove(id)
+        if bond.state != .provisional { standing -= 1 }
+        restHasBonds = nil
         if let identity = bond.identity {
             byIdentity[identity]?.removeAll { $0 == id }
-            if byIdentity[identity]?.isEmpty == true { byIdentity[identity] = nil }
+            // Else it stays, empty: until the deletion has reached the store, that still has the bond.
+            if rest == nil, byIdentity[identity]?.isEmpty == true { byIdentity[identity] = nil }
         }
         resolver.remove(bond: id)
         return [.delete(id)]
     }
 
-    private func insert(_ bond: Bond) {
+    /// `isNoted`: its key has been read already, in a slice.
+    private func insert(_ bond: Bond, isNoted: Bool = false) {
         entries[bond.id] = Entry(bond: bond, signing: SigningState(bond))
-        guard bond.state != .provisional, let identity = bond.identity else { return }
-        byIdentity[identity, default: []].append(bond.id)
-        if let irk = bond.peerIRK { resolver.insert(irk, of: identity, bond: bond.id) }
+        guard bond.state != .provisional else { return }
+        standing += 1
+        if bond.state == .unconfirmed { unproven.insert(bond.id) }
+        if !isNoted { note(BondMark(bond)) }
+        guard let identity = bond.identity else { return }
+        readIdentity(identity)
+        list(bond.id, identity)
     }
 }

@@ -45,6 +45,13 @@ package final class Database {
     private let log: LogLength
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
+    private var damagedRows: Set<DamagedRow> = []
+    /// Hears of each damaged row once, also of those that were found before it was set.
+    package var onDamagedRow: ((DamagedRow) -> Void)? {
+        didSet { if let onDamagedRow { damagedRows.forEach(onDamagedRow) } }
+    }
+    /// Whether the whole file was looked at before it was used (``FileCheck``).
+    package let isChecked: Bool
 
     /// Opens the file, or creates it and its directory, and takes the migrations that it lacks.
     ///
@@ -53,13 +60,13 @@ package final class Database {
     package convenience init(
         path: String, components: [SchemaComponent], limits: DatabaseLimits = DatabaseLimits()
     ) throws(StoreError) {
-        try self.init(path: path, components: components, limits: limits) { (_) throws(StoreError) in }
+        try self.init(path: path, components: components, limits: limits, check: .whole) { (_) throws(StoreError) in }
     }
 
     /// Opens the file, or creates it and its directory, and takes the migrations that it lacks. A file that is refused is
     /// left as it was; `look` may refuse it too, and only reads.
     convenience init(
-        path: String, components: [SchemaComponent], limits: DatabaseLimits,
+        path: String, components: [SchemaComponent], limits: DatabaseLimits, check: FileCheck,
         look: (Connection) throws(StoreError) -> Void
     ) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: path))
@@ -69,9 +76,10 @@ package final class Database {
         try lock.acquire(waiting: limits.openWaitMilliseconds)
         defer { lock.release() }
         let all = [SchemaComponent.store] + components
+        var isChecked = true
         if try DatabaseFile.exists(path) {
             try DatabaseFile.forgetCache(of: path)
-            try DatabaseFile.look(at: path, components: all, further: look)
+            isChecked = try DatabaseFile.look(at: path, components: all, check: check, further: look)
         } else {
             try DatabaseFile.create(path, components: all)
         }
@@ -81,11 +89,12 @@ package final class Database {
         try connection.execute(DatabaseFile.settings)
         try DatabaseFile.settleInheritance(connection)
         try MigrationHistory.complete(all, in: connection)
-        self.init(connection: connection, lock: lock, limits: limits)
+        self.init(connection: connection, lock: lock, limits: limits, isChecked: isChecked)
         if try StateFile.size(path + "-wal") ?? 0 == 0 { try beginLog() }
     }
 
-    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits) {
+    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool) {
+        self.isChecked = isChecked
         path = connection.path
         self.connection = connection
         self.lock = lock
@@ -150,12 +159,24 @@ package final class Database {
             try lock.acquire(waiting: 0)
             defer { lock.release() }
             connection.setBusyTimeout(milliseconds: 0)
+            // Reads wait for others as commits do.
+            defer { connection.setBusyTimeout(milliseconds: Int32(clamping: limits.commitWaitMilliseconds)) }
             if try connection.checkpoint(truncating: false) { try beginLog() }
         } catch {
             if case .busy = error { return }
             if error.leavesDoubt { failure = error }
             throw error
         }
+    }
+
+    /// Nothing is committed any more: what was read cannot be trusted, or could not be read.
+    package func fail(_ error: StoreError) { failure = failure ?? error }
+
+    /// Whether every commit throws from now on.
+    package var hasFailed: Bool { failure != nil }
+
+    func note(_ row: DamagedRow) {
+        if damagedRows.insert(row).inserted { onDamagedRow?(row) }
     }
 
     /// What SQLite finds wrong with the file, a line each; none when it is sound. Reads all of it.

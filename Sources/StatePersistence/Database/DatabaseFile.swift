@@ -89,16 +89,30 @@ enum DatabaseFile {
     }
 
     /// Refuses what cannot be used, without writing to the file, its log or its journal mode. Under the lock. The
-    /// connection is closed when this returns.
+    /// connection is closed when this returns. Says whether the whole file was looked at.
     static func look(
-        at path: String, components: [SchemaComponent], further: (Connection) throws(StoreError) -> Void
-    ) throws(StoreError) {
+        at path: String, components: [SchemaComponent], check: FileCheck,
+        further: (Connection) throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
         let connection = try lookingConnection(path)
         try requireOurs(connection)
         let history = try MigrationHistory(of: connection)
         for component in components { _ = try history.missing(of: component, path: path) }
-        try requireSound(connection)
+        let isWhole = try check.isWhole(path)
+        if isWhole { try requireSound(connection) } else { try requireLength(connection) }
         try further(connection)
+        if isWhole { try FileCheck.forgetDamage(of: path) }
+        return isWhole
+    }
+
+    /// It ends where its header says, or behind that. With a log the header may be the log's, of a file that is to grow yet.
+    private static func requireLength(_ connection: Connection) throws(StoreError) {
+        guard try StateFile.size(connection.path + "-wal") ?? 0 == 0 else { return }
+        let pages = try connection.statement("PRAGMA page_count")
+            .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
+        guard try StateFile.size(connection.path) ?? 0 >= (pages ?? 0) * pageSize else {
+            throw .corrupt(path: connection.path, reason: "it ends too early")
+        }
     }
 
     /// A connection that only reads. With a log it must read that too, or it would miss what was committed last;

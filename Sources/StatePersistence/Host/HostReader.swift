@@ -19,6 +19,15 @@ struct HostReader {
         return snapshot
     }
 
+    /// What ``HostStore/launch()`` gives.
+    func launchSnapshot() throws(StoreError) -> HostSnapshot {
+        var snapshot = HostSnapshot()
+        snapshot.identity = try localIdentity()
+        snapshot.bonds = try unproven()
+        snapshot.restorations = try restorations()
+        return snapshot
+    }
+
     private func localIdentity() throws(StoreError) -> LocalIdentity? {
         var found: LocalIdentity?
         try forEachRow("SELECT address_kind, address, irk FROM host_identity WHERE id = ?") {
@@ -43,25 +52,32 @@ struct HostReader {
         return bonds
     }
 
-    private func bond(_ row: Row) throws(StoreError) -> Bond {
+    func bond(_ row: Row) throws(StoreError) -> Bond {
         let id = BondID(try row.integer(0))
         guard let state = BondState(rawValue: try row.integer(1)) else { throw row.misfit(1) }
         guard let model = AssociationModel(rawValue: try row.integer(9)) else { throw row.misfit(9) }
-        var peer: IdentityAddress?
-        if !row.isNull(3) {
-            peer = IdentityAddress(try row.address(kind: 2, bits: 3))
-            if peer == nil { throw row.misfit(3) }
-        }
-        var message = try keys.unwrap(
-            row.blob(4), table: BondKeys.table, column: BondKeys.column, row: BondKeys.row(identity: identity, bond: id)
-        )
-        defer { message.wipe() }
-        guard let kept = try? BondKeys(decoding: message) else { throw row.misfit(4) }
+        let peer = try Self.peer(of: row, kind: 2, bits: 3)
+        let kept = try bondKeys(row, 4, of: id)
         return Bond(
             id: id, identity: peer, peerIRK: kept.peerIRK, ltk: kept.ltk, keySize: try row.integer(5),
             ediv: try row.integer(6), rand: try row.integer(7), localCSRK: kept.localCSRK, remoteCSRK: kept.remoteCSRK,
             secureConnections: try row.bool(8), model: model, state: state, credential: row.optionalText(10),
             lastRemoteSignCounter: try row.optionalInteger(11), localSignCounterReserved: try row.integer(12))
+    }
+
+    static func peer(of row: Row, kind: Int32, bits: Int32) throws(StoreError) -> IdentityAddress? {
+        guard !row.isNull(bits) else { return nil }
+        guard let peer = IdentityAddress(try row.address(kind: kind, bits: bits)) else { throw row.misfit(bits) }
+        return peer
+    }
+
+    func bondKeys(_ row: Row, _ column: Int32, of id: BondID) throws(StoreError) -> BondKeys {
+        var message = try keys.unwrap(
+            row.blob(column), table: BondKeys.table, column: BondKeys.column,
+            row: BondKeys.row(identity: identity, bond: id))
+        defer { message.wipe() }
+        guard let kept = try? BondKeys(decoding: message) else { throw row.misfit(column) }
+        return kept
     }
 
     private func clients() throws(StoreError) -> [GATTClientRecord] {
@@ -89,13 +105,14 @@ struct HostReader {
             SELECT identifier, address_kind, address, name, remote_database, database_hash
             FROM host_peer WHERE identity = ? ORDER BY identifier
             """
-        ) { (row) throws(StoreError) in
-            peers.append(
-                PeerRecord(
-                    identifier: PeerIdentifier(bits: try row.uint128(0)), address: try row.address(kind: 1, bits: 2),
-                    name: row.optionalText(3), remoteDatabase: row.optionalBlob(4), databaseHash: row.optionalBlob(5)))
-        }
+        ) { (row) throws(StoreError) in peers.append(try Self.peer(row)) }
         return peers
+    }
+
+    static func peer(_ row: Row) throws(StoreError) -> PeerRecord {
+        PeerRecord(
+            identifier: PeerIdentifier(bits: try row.uint128(0)), address: try row.address(kind: 1, bits: 2),
+            name: row.optionalText(3), remoteDatabase: row.optionalBlob(4), databaseHash: row.optionalBlob(5))
     }
 
     func forEachRow(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {

@@ -145,5 +145,13 @@ extension SchemaComponent {
                 ALTER TABLE host_scan ADD COLUMN procedure INTEGER NOT NULL DEFAULT 0;
                 ALTER TABLE host_scan ADD COLUMN is_passive INTEGER NOT NULL DEFAULT 0;
                 """),
+            // For rows that are read when they are asked for. 2 is a confirmed bond: the others are read by every launch.
+            Migration(
+                "3 indexes of bonds and peers",
+                """
+                CREATE INDEX host_bond_peer ON host_bond (identity, peer_address);
+                CREATE INDEX host_bond_unproven ON host_bond (identity, id) WHERE state < 2;
+                CREATE INDEX host_peer_address ON host_peer (identity, address);
+                """),
         ])
 }

@@ -5,14 +5,14 @@ import SecurityManager
 /// What one local identity keeps, in the tables of ``SchemaComponent/host``.
 ///
 /// In: facts (``HostMutation``), written in the transaction that the coordinator opens for all. Out: at launch, one
-/// ``HostSnapshot``. Several identities may share a database, each with its own name. What each fact means is said by
+/// ``HostSnapshot``, and later the rows that it left (``HostRows``). Several identities may share a database, each with its own name. What each fact means is said by
 /// ``KeptHostFacts``; a contract test holds the two together.
 package final class SQLiteHostStore: HostStore {
     let database: Database
     let keys: KeyWrap
     /// Which of the file's identities: "lock", "key".
     package let name: String
-    private var pending: [HostMutation] = []
+    private(set) var pending: [HostMutation] = []
     /// The identity's row, once it is known to be on disk.
     private var identity: Int64?
     /// The same within the transaction that is being written.
@@ -33,9 +33,25 @@ package final class SQLiteHostStore: HostStore {
         return try HostReader(database: database, keys: keys, identity: identity).snapshot()
     }
 
+    /// What is needed to be on the air.
+    ///
+    /// - Throws: A ``StoreError``: a damaged row of the identity or of a manager, or what the disk says. A bond's damaged row
+    /// is told to ``Database/onDamagedRow`` and left out.
+    package func launch() throws -> HostSnapshot {
+        identity = try findIdentity()
+        guard let reader else { return HostSnapshot() }
+        return try reader.launchSnapshot()
+    }
+
+    package var rows: (any HostRows)? { self }
+
+    /// nil at the first launch, until the identity is on disk.
+    var reader: HostReader? { identity.map { HostReader(database: database, keys: keys, identity: $0) } }
+
     package func append(_ mutation: HostMutation) { pending.append(mutation) }
 
-    package var hasPending: Bool { !pending.isEmpty }
+    /// After a read that failed, too: the commit that this calls for throws why.
+    package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 
     /// Writes the facts that were appended, inside the transaction that the coordinator has opened.
     ///

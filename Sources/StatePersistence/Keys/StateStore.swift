@@ -14,12 +14,12 @@ package struct StateStore {
     /// - Throws: A ``StoreError`` of the key or of the database. Whatever is refused is left as it was.
     package init(
         path: String, machineKeyFile: String, credentialsDirectory: String?, components: [SchemaComponent],
-        limits: DatabaseLimits = DatabaseLimits()
+        limits: DatabaseLimits = DatabaseLimits(), check: FileCheck = .whole
     ) throws {
         let isFirstLaunch = try !DatabaseFile.exists(path)
         let key = try MachineKey.load(
             credentialsDirectory: credentialsDirectory, file: machineKeyFile, mayCreate: isFirstLaunch)
-        database = try Database(path: path, components: components, limits: limits) {
+        database = try Database(path: path, components: components, limits: limits, check: check) {
             (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
         }
         keys = try KeyWrap(key, for: database)

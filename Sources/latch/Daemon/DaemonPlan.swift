@@ -52,9 +52,9 @@ struct DaemonPlan {
     }
 
     /// Both roles' tables are in each file: they may share one.
-    func openState() throws -> StateStore {
+    func openState(check: FileCheck = .whole) throws -> StateStore {
         try StateStore(
             path: database, machineKeyFile: machineKeyFile, credentialsDirectory: credentialsDirectory,
-            components: [.host, .lock, .key])
+            components: [.host, .lock, .key], check: check)
     }
 }

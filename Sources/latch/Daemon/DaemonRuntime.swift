@@ -44,7 +44,8 @@ final class DaemonRuntime {
         journal = try holdings.journal()
         // Two roles in one file are two identities: each has its own adapter.
         try holdings.takeClaim()
-        state = try plan.openState()
+        state = try plan.openState(check: .brief)
+        state.database.onDamagedRow = { [journal] in journal.record($0) }
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
@@ -60,6 +61,7 @@ final class DaemonRuntime {
         }
         var configuration = HostConfiguration(deviceName: deviceName, preferredConnection: preferredConnection)
         configuration.privacy = plan.isPrivate
+        configuration.listsAbsentSubscribers = false
         let log = plan.log
         runtime = try HostRuntime(
             configuration, boot: self.boot, state: state, store: store, controller: controller, launched: launched,
@@ -68,6 +70,12 @@ final class DaemonRuntime {
         driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
         runtime.host.onNotice = { [journal] in journal.record($0) }
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
+    }
+
+    /// Slices of a daemon's own that can wait until the radio is quiet.
+    var idleWork: () -> Bool {
+        get { runtime.idleWork }
+        set { runtime.idleWork = newValue }
     }
 
     var host: Host { runtime.host }

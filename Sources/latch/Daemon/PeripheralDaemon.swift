@@ -47,6 +47,7 @@ final class PeripheralDaemon {
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
+        runtime.idleWork = { [unowned lock] in lock.readOn() }
     }
 
     private func serve() throws -> ExitCode {

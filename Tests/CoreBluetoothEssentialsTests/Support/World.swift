@@ -106,7 +106,8 @@ final class Machine {
     func launch(_ app: (CBHost) -> Void, misuse: (@Sendable (String) -> Void)? = nil) {
         store = MemoryHostStore(kept)
         let host = Host(
-            configuration: HostConfiguration(deviceName: name), boot: BootID(bits: 1), snapshot: store.load(),
+            configuration: HostConfiguration(deviceName: name), boot: BootID(bits: 1), snapshot: store.launch(),
+            rows: store,
             store: store,
             random: SeededRandom(seed: seed), makeKeyPair: P256KeyPair.generate)
         seed += 1

@@ -1,0 +1,18 @@
+import BluetoothCore
+import GATT
+import SecurityManager
+
+/// What a host's store keeps, row by row, for what a launch has left there.
+///
+/// Every answer counts what was handed to the store, on disk or not yet. A row that cannot be read is left out of it, and
+/// whoever has the store hears of it. When the file itself fails, the answer is nothing, and the next commit throws: an
+/// iteration that rests on such an answer lets nothing go.
+package protocol HostRows: BondRows {
+    /// What is remembered of a bonded client; nil for nothing.
+    func client(_ bond: UInt64) -> GATTClientRecord?
+    /// Of every bonded client of which something is remembered, in the order of their bonds.
+    func clients() -> [GATTClientRecord]
+    func peer(_ identifier: PeerIdentifier) -> PeerRecord?
+    /// Of several with one address, the one with the greatest identifier.
+    func peer(at address: DeviceAddress) -> PeerRecord?
+}

@@ -1,0 +1,135 @@
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+
+/// What is on disk, and on top of it the facts that are still to be committed, in their order. A damaged row is told and left
+/// out.
+extension SQLiteLockStore: LockRows {
+    package func holder(of bond: UInt64) -> BondHolder {
+        var holder = database.reading(BondHolder(bond: bond)) { () throws(StoreError) in try keptHolder(of: bond) }
+        for mutation in pending { holder.apply(mutation) }
+        holder.credentials.sort { $0.id.row < $1.id.row }
+        return holder
+    }
+
+    package func isNamed(_ bond: UInt64) -> Bool {
+        let isKept = database.reading(false) { () throws(StoreError) in
+            try database.statement("SELECT 1 FROM lock_credential WHERE bond = ? LIMIT 1")
+                .firstRow([SQLValue(bond)]) { (_) throws(StoreError) in true } ?? false
+        }
+        // Pending facts may have named it, or taken its name away.
+        return pending.isEmpty ? isKept : !holder(of: bond).credentials.isEmpty
+    }
+
+    private func keptHolder(of bond: UInt64) throws(StoreError) -> BondHolder {
+        var holder = BondHolder(bond: bond)
+        holder.credentials = try credentials(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
+            WHERE bond = ? ORDER BY id
+            """, SQLValue(bond))
+        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command WHERE bond = ?", bond) {
+            (row) throws(StoreError) in
+            holder.lastCommand = database.whole("lock_last_command", "\(Int64(bitPattern: bond))") {
+                () throws(StoreError) in try LockReader.lastCommand(row)
+            }
+        }
+        try each("SELECT bond, reserved_below FROM lock_receipt_counter WHERE bond = ?", bond) {
+            (row) throws(StoreError) in
+            // A counter that is not known may have been used: all of them are spent then.
+            holder.receiptCounter =
+                database.whole("lock_receipt_counter", "\(Int64(bitPattern: bond))") {
+                    () throws(StoreError) in try row.integer(1)
+                } ?? .max
+        }
+        return holder
+    }
+
+    package func credentials(named name: String) -> [Credential] {
+        let kept = database.reading([]) { () throws(StoreError) in
+            try credentials(
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
+                WHERE name = ? ORDER BY id
+                """, .text(name))
+        }
+        return overlaid(kept) { $0.name == name }
+    }
+
+    package func credentials(after cursor: CredentialID?, limit: Int) -> [Credential] {
+        var found: [Credential] = []
+        var next: Int64? = cursor?.row ?? .min
+        // A pending fact may take a row away, and a damaged one is none: then more are read.
+        while let first = next, found.count < limit {
+            let page = database.reading(([], nil)) { () throws(StoreError) in try credentials(behind: first, limit) }
+            next = page.1
+            found += overlaid(page.0) { first < $0.id.row && $0.id.row <= page.1 ?? .max }
+        }
+        return Array(found.prefix(limit))
+    }
+
+    /// With the last row's number, while there may be more.
+    private func credentials(behind first: Int64, _ limit: Int) throws(StoreError) -> ([Credential], Int64?) {
+        var last: Int64?
+        var count = 0
+        let found = try credentials(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
+            WHERE id > ? ORDER BY id LIMIT ?
+            """, .integer(first), SQLValue(limit)
+        ) { row in
+            last = row
+            count += 1
+        }
+        return (found, count < limit ? nil : last)
+    }
+
+    package func credentialNames() -> [String] {
+        var names: Set<String> = []
+        var cursor: CredentialID?
+        while case let page = credentials(after: cursor, limit: 512), let last = page.last {
+            names.formUnion(page.map(\.name))
+            cursor = last.id
+        }
+        return names.sorted()
+    }
+
+    private func overlaid(_ kept: [Credential], where isIncluded: (Credential) -> Bool) -> [Credential] {
+        var found = Dictionary(kept.map { ($0.id, $0) }) { _, last in last }
+        for mutation in pending {
+            switch mutation {
+            case .credential(let credential): found[credential.id] = credential
+            case .credentialRemoved(let id): found[id] = nil
+            default: break
+            }
+        }
+        return found.values.filter(isIncluded).sorted { $0.id.row < $1.id.row }
+    }
+
+    /// `seen` hears of every row.
+    private func credentials(
+        _ sql: StaticString, _ arguments: SQLValue..., seen: (Int64) -> Void = { _ in }
+    ) throws(StoreError) -> [Credential] {
+        var found: [Credential] = []
+        try database.statement(sql).forEachRow(arguments) { (row) throws(StoreError) in
+            let number: Int64 = try row.integer(0)
+            seen(number)
+            let read: Credential? = database.whole("lock_credential", "\(number)") {
+                () throws(StoreError) in try LockReader.credential(row)
+            }
+            if let read { found.append(read) }
+        }
+        return found
+    }
+
+    private func each(
+        _ sql: StaticString, _ bond: UInt64, _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try database.statement(sql).forEachRow([SQLValue(bond)], body)
+    }
+}
+
+extension CredentialID {
+    /// As the row has it.
+    fileprivate var row: Int64 { Int64(bitPattern: rawValue) }
+}

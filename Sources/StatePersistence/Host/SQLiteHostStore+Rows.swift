@@ -1,0 +1,162 @@
+import BluetoothCore
+import BluetoothHost
+import GATT
+import SecurityManager
+
+/// What is on disk, and on top of it the facts that are still to be committed, in their order.
+extension SQLiteHostStore: HostRows {
+    private func reading<T>(_ nothing: T, _ body: (HostReader) throws(StoreError) -> T) -> T {
+        guard let reader else { return nothing }
+        return database.reading(nothing) { () throws(StoreError) in try body(reader) }
+    }
+
+    private func overlaid(_ bonds: [Bond]) -> [BondID: Bond] {
+        var found = Dictionary(bonds.map { ($0.id, $0) }) { _, last in last }
+        for case .bond(let mutation) in pending { mutation.apply(to: &found) }
+        return found
+    }
+
+    private func sorted(_ bonds: [BondID: Bond], where isIncluded: (Bond) -> Bool) -> [Bond] {
+        bonds.values.filter(isIncluded).sorted { $0.id.rawValue < $1.id.rawValue }
+    }
+
+    package func bond(_ id: BondID) -> Bond? {
+        overlaid(reading(nil) { (reader) throws(StoreError) in try reader.bond(id) }.map { [$0] } ?? [])[id]
+    }
+
+    package func bondState(_ id: BondID) -> BondState? {
+        guard !isPending(id) else { return bond(id)?.state }
+        return reading(nil) { (reader) throws(StoreError) in try reader.bondState(id) }
+    }
+
+    package func isKept(_ id: BondID) -> Bool {
+        guard !isPending(id) else { return bond(id) != nil }
+        return reading(false) { (reader) throws(StoreError) in try reader.isKept(id) }
+    }
+
+    private func isPending(_ id: BondID) -> Bool {
+        pending.contains { if case .bond(let mutation) = $0 { mutation.bond == id } else { false } }
+    }
+
+    package var hasBonds: Bool {
+        guard pending.contains(where: { if case .bond = $0 { true } else { false } }) else {
+            return reading(false) { (reader) throws(StoreError) in try reader.hasBonds() }
+        }
+        var cursor: BondCursor?
+        repeat {
+            let page = bonds(after: cursor, limit: 64)
+            if page.rows.contains(where: { $0.state != .provisional }) { return true }
+            cursor = page.next
+        } while cursor != nil
+        return false
+    }
+
+    package func bonds(with identity: IdentityAddress) -> [Bond] {
+        let kept = reading([]) { (reader) throws(StoreError) in try reader.bonds(with: identity) }
+        return sorted(overlaid(kept)) { $0.identity == identity && $0.state != .provisional }
+    }
+
+    /// What is not on disk yet comes with the first slice.
+    package func bonds(after cursor: BondCursor?, limit: Int) -> BondPage<Bond> {
+        var page = reading(BondPage<Bond>()) { (reader) throws(StoreError) in
+            try reader.bonds(after: cursor, limit: limit)
+        }
+        let changed = pendingBonds
+        guard !changed.isEmpty else { return page }
+        page.rows.removeAll { changed.contains($0.id) }
+        if cursor == nil { page.rows += changed.compactMap { bond($0) } }
+        return page
+    }
+
+    package func marks(after cursor: BondCursor?, limit: Int) -> BondPage<BondMark> {
+        var page = reading(BondPage<BondMark>()) { (reader) throws(StoreError) in
+            try reader.marks(after: cursor, limit: limit)
+        }
+        let changed = pendingBonds
+        guard !changed.isEmpty else { return page }
+        page.rows.removeAll { changed.contains($0.id) }
+        if cursor == nil {
+            page.rows += changed.compactMap { bond($0) }.filter { $0.state != .provisional }.map { BondMark($0) }
+        }
+        return page
+    }
+
+    package func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
+        var page = reading(BondPage<BondID>()) { (reader) throws(StoreError) in
+            try reader.confirmedBonds(after: cursor, limit: limit)
+        }
+        let changed = pendingBonds
+        guard !changed.isEmpty else { return page }
+        page.rows.removeAll { changed.contains($0) }
+        page.rows += changed.filter { bond($0)?.state == .confirmed }
+        return page
+    }
+
+    /// Those of which a fact is pending.
+    private var pendingBonds: Set<BondID> {
+        Set(pending.compactMap { if case .bond(let mutation) = $0 { mutation.bond } else { nil } })
+    }
+
+    package func bonds(enrolledFor credential: String) -> [BondID] {
+        let kept = reading([]) { (reader) throws(StoreError) in try reader.bonds(enrolledFor: credential) }
+        let changed = pendingBonds
+        let standing = changed.filter { id in
+            bond(id).map { $0.credential == credential && $0.state != .provisional } ?? false
+        }
+        return (kept.filter { !changed.contains($0) } + standing).sorted { $0.rawValue < $1.rawValue }
+    }
+
+    package func client(_ bond: UInt64) -> GATTClientRecord? {
+        var found: [UInt64: GATTClientRecord] = [:]
+        found[bond] = reading(nil) { (reader) throws(StoreError) in try reader.client(bond) }
+        // As on the disk, a fact about a bond that is not kept is none.
+        var isKept =
+            pending.isEmpty
+            || reading(false) { (reader) throws(StoreError) in
+                try reader.isKept(BondID(Int64(bitPattern: bond)))
+            }
+        for mutation in pending {
+            switch mutation {
+            case .bond(.upsert(let kept)) where kept.id.rawValue == Int64(bitPattern: bond): isKept = true
+            case .bond(.delete(let id)) where id.rawValue == Int64(bitPattern: bond):
+                found[bond] = nil
+                isKept = false
+            case .gatt(let mutation) where isKept && mutation.bond ?? bond == bond: mutation.apply(to: &found)
+            default: break
+            }
+        }
+        return found[bond].flatMap { $0 == GATTClientRecord(bond: bond) ? nil : $0 }
+    }
+
+    package func clients() -> [GATTClientRecord] {
+        let kept = reading([]) { (reader) throws(StoreError) in try reader.clients() }
+        let changed = pending.compactMap { if case .gatt(let mutation) = $0 { mutation.bond } else { nil } }
+        return Set(kept).union(changed).sorted().compactMap { client($0) }
+    }
+
+    package func peer(_ identifier: PeerIdentifier) -> PeerRecord? {
+        switch change(of: identifier) {
+        case .some(let record): record
+        case nil: reading(nil) { (reader) throws(StoreError) in try reader.peer(identifier) }
+        }
+    }
+
+    package func peer(at address: DeviceAddress) -> PeerRecord? {
+        let kept = reading([]) { (reader) throws(StoreError) in try reader.peers(at: address) }
+        let new = pending.compactMap { if case .peer(let record) = $0 { record.identifier } else { nil } }
+        return (kept.map(\.identifier) + new).compactMap { peer($0) }.filter { $0.address == address }
+            .max { $0.identifier.bits < $1.identifier.bits }
+    }
+
+    /// What the last pending fact makes of a peer: nil for no fact.
+    private func change(of identifier: PeerIdentifier) -> PeerRecord?? {
+        for mutation in pending.reversed() {
+            switch mutation {
+            case .peer(let record) where record.identifier == identifier: return .some(record)
+            case .peerForgotten(identifier): return .some(nil)
+            default: break
+            }
+        }
+        return nil
+    }
+}

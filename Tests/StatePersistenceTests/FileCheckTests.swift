@@ -1,0 +1,118 @@
+import BluetoothCore
+import BluetoothHost
+import Glibc
+import Synchronization
+import Testing
+
+@testable import StatePersistence
+
+@Suite("A large file is checked while it is used")
+struct FileCheckTests {
+    let scratch = Scratch()
+
+    private func openBriefly() throws -> StateStore {
+        try StateStore(
+            path: scratch.database, machineKeyFile: scratch.directory + "/machine.key", credentialsDirectory: nil,
+            components: [.host], check: .brief)
+    }
+
+    /// More pages than are checked at once, and no log.
+    private func fill(peers: Int = 400) throws {
+        do {
+            let state = try scratch.open()
+            let store = SQLiteHostStore(state, name: "lock")
+            store.append(.localIdentity(Sample.identity(1)))
+            for number in 1...peers {
+                var peer = Sample.peer(UInt64(number % 250))
+                peer.identifier = PeerIdentifier(bits: UInt128(number))
+                peer.remoteDatabase = [UInt8](repeating: 7, count: 700)
+                store.append(.peer(peer))
+            }
+            try state.database.commit([store])
+        }
+        try scratch.dropLog()
+    }
+
+    private func overwriteLastPage() {
+        let size = Scratch.read(scratch.database).count
+        Fault.overwrite(scratch.database, at: size - 1_024, with: [UInt8](repeating: 0xFF, count: 64))
+    }
+
+    private func verdict(_ state: StateStore) async throws -> StoreError? {
+        try await withCheckedThrowingContinuation { continuation in
+            do { try state.database.checkWhole { continuation.resume(returning: $0) } } catch {
+                continuation.resume(throwing: error)
+            }
+        }
+    }
+
+    @Test("Sound: it opens unchecked, and the check finds nothing")
+    func sound() async throws {
+        try fill()
+        let state = try openBriefly()
+        #expect(!state.database.isChecked)
+        #expect(try await verdict(state) == nil)
+        #expect(!scratch.files.contains { $0.hasSuffix(".damaged") })
+    }
+
+    @Test("A page found damaged late is remembered: every later launch refuses first, until the file is sound again")
+    func damagedLate() async throws {
+        try fill()
+        let sound = Scratch.read(scratch.database)
+        overwriteLastPage()
+        do {
+            let state = try openBriefly()
+            #expect(!state.database.isChecked)
+            guard case .corrupt = try await verdict(state) else {
+                Issue.record("the damage was not found")
+                return
+            }
+        }
+        let before = Scratch.read(scratch.database)
+        for _ in 0..<2 {
+            #expect { try openBriefly() } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        }
+        #expect(Scratch.read(scratch.database) == before)
+        for suffix in ["-wal", "-shm"] { unlink(scratch.database + suffix) }
+        Scratch.write(sound, to: scratch.database)
+        #expect(try openBriefly().database.isChecked)
+        #expect(!scratch.files.contains { $0.hasSuffix(".damaged") })
+        #expect(try !openBriefly().database.isChecked)
+    }
+
+    @Test("A small file is checked before anything else, as it always was: one page more, and it is not")
+    func small() throws {
+        try fill(peers: 20)
+        #expect(try openBriefly().database.isChecked)
+        overwriteLastPage()
+        for suffix in ["-wal", "-shm"] { unlink(scratch.database + suffix) }
+        #expect { try openBriefly() } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+
+        let path = scratch.directory + "/sized"
+        for (pages, isWhole) in [(FileCheck.briefPagesMaximum, true), (FileCheck.briefPagesMaximum + 1, false)] {
+            Scratch.write([UInt8](repeating: 0, count: pages * 1_024), to: path)
+            #expect(try FileCheck.brief.isWhole(path) == isWhole)
+            #expect(try FileCheck.whole.isWhole(path))
+        }
+    }
+
+    @Test("What a brief look refuses it refuses as a whole one does: cut off, a newer version's, another machine key's")
+    func refusedAtOnce() throws {
+        try fill()
+        let sound = Scratch.read(scratch.database)
+        Scratch.write(Array(sound.prefix(sound.count - 1_024)), to: scratch.database)
+        #expect { try openBriefly() } throws: { if case StoreError.corrupt = $0 { true } else { false } }
+        Scratch.write(sound, to: scratch.database)
+        #expect(
+            throws: StoreError.newerVersion(
+                path: scratch.database, component: "host", found: "1 identities, bonds, clients, peers, restoration")
+        ) {
+            try StateStore(
+                path: scratch.database, machineKeyFile: scratch.directory + "/machine.key", credentialsDirectory: nil,
+                components: [SchemaComponent("host", [])], check: .brief)
+        }
+        Scratch.write([UInt8](repeating: 9, count: 32), to: scratch.directory + "/machine.key")
+        #expect(throws: StoreError.wrongMachineKey(path: scratch.directory + "/machine.key")) { try openBriefly() }
+        #expect(Scratch.read(scratch.database) == sound)
+    }
+}
