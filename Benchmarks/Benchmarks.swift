@@ -8,7 +8,7 @@ struct Benchmarks {
         usage: Benchmarks table   [--radio virtual|rootcanal|both] [--rounds N] [--format text|json]
                                   [--radio-cpu N] [--host-cpu N] [--lab PATH] [--cache DIR]
                Benchmarks allocations [--count N] [--lab PATH]
-               Benchmarks startup [--enrolments N] [--runs N] [--latch PATH] [--lab PATH]
+               Benchmarks startup [--enrolments N] [--runs N] [--format text|json] [--latch PATH] [--lab PATH]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
                Benchmarks bonds   [--bonds N] [--runs N]
@@ -17,9 +17,10 @@ struct Benchmarks {
                   there and back; scripts/bench builds and fetches what it needs. Radio and hosts share CPU 0, and the
                   virtual radio is measured apart from the hosts too, unless it is said who runs where
         allocations  what one operation allocates on either side, N times (10000); fails where it is to be nothing
-        startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, with all that N
-                  enrolments (1000) and a command of each leave in the store, over N runs (41); its floor is exec to
-                  exit of `latch --version`
+        startup   from exec of `latch peripheral run` to LE Set Advertising Enable answered, and from a link behind that
+                  to the receipt of its first signed command, by identity address and by private address, with all that N
+                  enrolments (1000) and a command of each leave in the store, over N runs (41) of each; its floor is
+                  exec to exit of `latch --version`
         resolve   an unknown private address among N bonds (10000), whose floor is as many AES blocks, and a known one
         commit    one durable sign counter; its floor is one overwritten page and fdatasync
         bonds     what N bonds (1000) cost when the host is made, at the first private address and the next, and at
@@ -45,7 +46,8 @@ struct Benchmarks {
             case "allocations": try AllocationBenchmark(Options(words, among: "count", "lab", "cache")).run()
             // The processes of the table's exchanges.
             case "peer": try PeerProgram.run(words)
-            case "startup": try StartupBenchmark(Options(words, among: "enrolments", "runs", "latch", "lab")).run()
+            case "startup":
+                try StartupBenchmark(Options(words, among: "enrolments", "runs", "format", "latch", "lab")).run()
             case "resolve": try ResolveBenchmark(Options(words, among: "bonds", "runs")).run()
             case "commit": try CommitBenchmark(Options(words, among: "runs")).run()
             case "bonds": try BondBenchmark(Options(words, among: "bonds", "runs")).run()

@@ -13,19 +13,28 @@ import StatePersistence
 struct Enrolments {
     let count: Int
 
-    func fill(_ state: String) throws {
+    /// What was put there: the bonds, and where their commands go.
+    func fill(_ state: String) throws -> (bonds: [Bond], handles: LockHandles) {
         let store = try StateStore(
             path: state + "/latch.sqlite", machineKeyFile: state + "/machine.key", credentialsDirectory: nil,
             components: [.host, .lock])
         // The daemon's own identity: what another one keeps it does not read.
         let host = SQLiteHostStore(store, name: "peripheral")
         let lock = SQLiteLockStore(store.database)
+        guard let published = try host.load().restorations.values.compactMap({ $0.services.first }).first else {
+            throw BenchmarkError("the lock has published nothing")
+        }
+        let handles = try LockHandles(
+            published: try ServiceDefinition(exactly: published.encoded), at: published.handle)
+        var bonds: [Bond] = []
         for index in 0..<count {
             let bond = Self.bond(index)
             host.append(.bond(.upsert(bond)))
-            Self.complete(bond, index, host, lock)
+            Self.complete(bond, index, handles, host, lock)
+            bonds.append(bond)
         }
         try store.database.commit([host, lock])
+        return (bonds, handles)
     }
 
     /// As a pairing would have left it.
@@ -38,16 +47,14 @@ struct Enrolments {
             model: .outOfBand, state: .confirmed, credential: "user \(index)")
     }
 
-    private static func complete(_ bond: Bond, _ index: Int, _ host: SQLiteHostStore, _ lock: SQLiteLockStore) {
+    private static func complete(
+        _ bond: Bond, _ index: Int, _ handles: LockHandles, _ host: SQLiteHostStore, _ lock: SQLiteLockStore
+    ) {
         let number = UInt64(bitPattern: bond.id.rawValue)
         host.append(.gatt(.clientSupportedFeatures(bond: number, value: [1])))
-        host.append(.gatt(.changeAware(bond: number, databaseHash: SystemRandom.bytes(16))))
-        for handle in [12, 15, 18] as [UInt16] {
-            host.append(
-                .gatt(
-                    .clientCharacteristicConfiguration(
-                        bond: number, handle: AttributeHandle(handle),
-                        value: ClientCharacteristicConfiguration(rawValue: 1))))
+        host.append(.gatt(.changeAware(bond: number, databaseHash: handles.databaseHash)))
+        for handle in handles.configurations {
+            host.append(.gatt(.clientCharacteristicConfiguration(bond: number, handle: handle, value: .notification)))
         }
         host.append(
             .peer(

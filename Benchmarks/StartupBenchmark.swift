@@ -11,15 +11,27 @@ struct StartupBenchmark {
     private let runs: Int
     private let latch: String
     private let lab: String
+    private let isJSON: Bool
 
     init(_ options: Options) throws {
         enrolments = Enrolments(count: try options.integer("enrolments", default: 1000))
         runs = try options.integer("runs", default: 41)
+        isJSON = try options.choice("format", ["text", "json"]) == "json"
         latch = try options.text("latch") ?? Executable.directory() + "/latch"
         lab = try options.text("lab") ?? Executable.directory() + "/latch-lab"
         for (option, program) in [("latch", latch), ("lab", lab)] where access(program, X_OK) != 0 {
             throw BenchmarkError(system: "\(program) (build it, or name it by --\(option))")
         }
+    }
+
+    /// One launch.
+    private struct Launch {
+        var advertising = 0.0
+        var processor = 0.0
+        var kilobytes = 0
+        /// From the link to the receipt, and from exec to the receipt.
+        var command = 0.0
+        var accepted = 0.0
     }
 
     func run() throws {
@@ -35,36 +47,96 @@ struct StartupBenchmark {
         guard mkdir(state, 0o700) == 0 else { throw BenchmarkError(system: state) }
         // The first launch makes the identity and the tables that the enrolments belong to.
         _ = try launch(air: air, directory: directory, state: state)
-        try enrolments.fill(state)
+        let (bonds, handles) = try enrolments.fill(state)
         var floor: [Double] = []
-        var times: [Double] = []
-        var processor: [Double] = []
-        var pages: [Double] = []
-        var residentKilobytes = 0
-        for _ in 0..<runs {
+        var launches: [Launch] = []
+        var privateLaunches: [Launch] = []
+        for run in 0..<runs {
             let begin = Clock.milliseconds
             _ = try Child([latch, "--version"]).wait()
             floor.append(Clock.milliseconds - begin)
-            times.append(
-                try launch(air: air, directory: directory, state: state) {
-                    processor.append(try $0.processorMilliseconds())
-                    residentKilobytes = try $0.residentKilobytes()
-                    pages = try Self.statusPages(state)
-                })
+            for isPrivate in [false, true] {
+                guard let bond = bonds.randomElement() else { throw BenchmarkError("nobody is enrolled") }
+                let launch = try launch(
+                    air: air, directory: directory, state: state,
+                    command: { host in
+                        SignedCommand(
+                            bond: bond, counter: UInt32(run * 2 + (isPrivate ? 2 : 1)), handles: handles,
+                            isPrivate: isPrivate, host: host)
+                    })
+                if isPrivate { privateLaunches.append(launch) } else { launches.append(launch) }
+            }
         }
-        print("exec to exit of `latch --version`               \(Sample(floor).row)")
-        print("exec to advertising enabled, \(enrolments.count) enrolments    \(Sample(times).row)")
-        print("of that on a processor                          \(Sample(processor).row)")
-        print("resident, when it advertises                    \(residentKilobytes) kB")
-        print("each of \(pages.count) pages of its status               \(Sample(pages).row)")
-        let ratio = Sample(times).percentile(50) / Sample(floor).percentile(50)
-        print("ratio of the medians                            \(Sample.text(ratio, digits: 2))")
+        var pages: [Double] = []
+        var settled = 0
+        let look = { (daemon: Child) in
+            pages = try Self.statusPages(state)
+            settled = try Self.settledKilobytes(daemon)
+        }
+        _ = try launch(air: air, directory: directory, state: state, then: look)
+        let both = launches + privateLaunches
+        report(
+            [
+                Figure("floor", "exec to exit of `latch --version`", floor),
+                Figure("advertising", "exec to advertising enabled", both.map(\.advertising)),
+                Figure("processor", "of that on a processor", both.map(\.processor)),
+                Figure("command", "link to first signed command accepted", launches.map(\.command)),
+                Figure("private_command", "the same from a private address", privateLaunches.map(\.command)),
+                Figure("accepted", "exec to first signed command accepted", launches.map(\.accepted)),
+                Figure("status_page", "each of \(pages.count) pages of its status", pages),
+            ], resident: both.map(\.kilobytes).max() ?? 0, settled: settled)
     }
 
-    /// Milliseconds from exec until the controller has answered that it advertises; the daemon is killed then.
+    private struct Figure {
+        let name: String
+        let title: String
+        let sample: Sample
+
+        init(_ name: String, _ title: String, _ values: [Double]) {
+            self.name = name
+            self.title = title
+            sample = Sample(values)
+        }
+    }
+
+    private func report(_ figures: [Figure], resident: Int, settled: Int) {
+        let ratio = Sample.text(figures[1].sample.percentile(50) / figures[0].sample.percentile(50), digits: 2)
+        if isJSON {
+            let rows = figures.map { figure in
+                let values = [("min", 0), ("p50", 50), ("p99", 99)].map {
+                    "\"\($0.0)\":\(Sample.text(figure.sample.percentile($0.1), digits: 3))"
+                }
+                return "\"\(figure.name)\":{\(values.joined(separator: ","))}"
+            }
+            print(
+                "{\"enrolments\":\(enrolments.count),\"runs\":\(runs),\"unit\":\"ms\","
+                    + "\(rows.joined(separator: ",")),\"resident_kilobytes\":\(resident),"
+                    + "\"settled_kilobytes\":\(settled),\"advertising_to_floor\":\(ratio)}")
+            return
+        }
+        print("\(enrolments.count) enrolments, \(runs) runs")
+        for figure in figures { print(figure.title.padded(to: 48) + figure.sample.row) }
+        print("resident when it advertises".padded(to: 48) + "\(resident) kB")
+        print("resident when it has read everything".padded(to: 48) + "\(settled) kB")
+        print("advertising to floor, medians".padded(to: 48) + ratio)
+    }
+
+    /// Once the daemon has had no processor for a while.
+    private static func settledKilobytes(_ daemon: Child) throws -> Int {
+        var before = -1.0
+        while case let now = try daemon.processorMilliseconds(), now - before > 0.5 {
+            before = now
+            usleep(300_000)
+        }
+        return try daemon.residentKilobytes()
+    }
+
+    /// A launch until the controller has answered that it advertises, and the command that `command` makes behind that; the
+    /// daemon is killed then.
     private func launch(
-        air: String, directory: String, state: String, then look: (Child) throws -> Void = { _ in }
-    ) throws -> Double {
+        air: String, directory: String, state: String, command: ((Int32) -> SignedCommand)? = nil,
+        then look: (Child) throws -> Void = { _ in }
+    ) throws -> Launch {
         let relay = directory + "/relay"
         let listener = try UnixSocket.listen(relay)
         defer { close(listener) }
@@ -84,9 +156,17 @@ struct StartupBenchmark {
             close(controller)
         }
         try relayUntilAdvertising(host, controller, directory)
-        let spent = Clock.milliseconds - begin
+        var launch = Launch(advertising: Clock.milliseconds - begin)
+        launch.processor = try daemon.processorMilliseconds()
+        launch.kilobytes = try daemon.residentKilobytes()
+        if let command {
+            launch.command = try command(host).run { packet in
+                guard write(controller, packet, packet.count) == packet.count else { throw Self.silent(directory) }
+            }
+            launch.accepted = Clock.milliseconds - begin
+        }
         try look(daemon)
-        return spent
+        return launch
     }
 
     /// Milliseconds of each page, asked for one after the other.
@@ -135,5 +215,11 @@ struct StartupBenchmark {
             }
         }
         throw Self.silent(directory)
+    }
+}
+
+extension String {
+    fileprivate func padded(to count: Int) -> String {
+        self + String(repeating: " ", count: max(0, count - self.count))
     }
 }
