@@ -104,12 +104,12 @@ package final class HostDriver {
         hasHeardPacket = false
         if let due = sliceDue, due <= now {
             beginIteration()
+            lastSlice = host.now
             guard try idleWork() else {
                 self.idleWork = nil
                 if host.hasWork { try settle() }
                 return
             }
-            lastSlice = now
             if host.hasWork { try settle() }
         }
         loop.deadline = Instant.earliest(loop.deadline, sliceDue)

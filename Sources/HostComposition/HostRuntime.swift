@@ -43,6 +43,9 @@ package final class HostRuntime {
         launched: Result<HCIStream, TransportError>, loop: EventLoop, misuse: @escaping @Sendable (String) -> Void
     ) throws {
         let database = state.database
+        if database.onDamagedRow == nil {
+            database.onDamagedRow = { misuse("\(database.path): \($0.table) \($0.row) is damaged (\($0.reason))") }
+        }
         try self.init(
             configuration, boot: boot, store: store, coordinator: database, controller: controller, launched: launched,
             loop: loop,

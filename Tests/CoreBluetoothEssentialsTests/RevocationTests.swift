@@ -203,6 +203,35 @@ struct RevocationTests {
         household.lockStore.didCommit()
         household.launchLock()
         household.world.run(forMilliseconds: 2_000)
+        household.searchForOrphans()
         #expect(household.door.host?.bonds.isEmpty == true)
+    }
+
+    @Test("A bond that no credential names, and comes before the launch has searched for it, is no better off")
+    func earlyOrphan() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        #expect(household.isObeyed())
+        household.killLock()
+        for id in household.lockStore.committed.credentials.keys {
+            household.lockStore.append(.credentialRemoved(id))
+        }
+        household.lockStore.didCommit()
+        household.launchLock()
+        #expect(household.door.host?.bonds.count == 1)
+        #expect(!household.isObeyed())
+        #expect(household.door.host?.bonds.isEmpty == true)
+    }
+
+    @Test("The search leaves who has a credential alone, however long the list, and whether or not it was asked for")
+    func noOrphan() throws {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        household.killLock()
+        household.launchLock()
+        household.world.run(forMilliseconds: 2_000)
+        household.searchForOrphans()
+        #expect(household.door.host?.bonds.count == 1)
+        #expect(household.isObeyed())
     }
 }

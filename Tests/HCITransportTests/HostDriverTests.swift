@@ -136,6 +136,9 @@ private final class SmallController {
         }
     }
 
+    /// A word about nothing: commands may be sent.
+    func chatter() { say([0x0E, 3, 1, 0, 0]) }
+
     private func say(_ event: [UInt8]) {
         let packet = [4] + event
         _ = write(end.rawValue, packet, packet.count)
@@ -194,5 +197,74 @@ struct HostDriverTests {
         try driver.run()
         #expect(log.entries.drop { $0 != "lapsed" } == ["lapsed", "commit of the word", "write 2"])
         #expect(!log.entries.contains("write 1"))
+    }
+
+    @Test("What can wait is done one slice at a time, behind the radio's last word, and ends")
+    func idleWork() throws {
+        let log = Log()
+        let ends = try makeSocketPair()
+        let far = try SmallController(OwnedDescriptor(ends.0))
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        let loop = try EventLoop(signals: [])
+        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
+            () throws(TransportError) in throw TransportError(.notFound, "there is one")
+        }
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "idle"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
+        let diary = Diary()
+        host.join(diary)
+        let app = LateWriter(host)
+        let driver = HostDriver(
+            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
+        app.onPoweredOn = { log.note("on") }
+        var slices = 0
+        driver.idleWork = {
+            slices += 1
+            log.note("slice \(slices)")
+            // What a slice wants kept is committed before the next.
+            #expect(!diary.hasPending)
+            diary.write()
+            if slices == 3 { driver.stop() }
+            return slices < 3
+        }
+        driver.onIdle = { far.serve() }
+        _ = try loop.register(far.descriptor, .readable) { _ in far.serve() }
+        try driver.run()
+        #expect(!diary.hasPending)
+        #expect(log.entries == ["on", "slice 1", "slice 2", "slice 3"])
+        #expect(driver.idleWork == nil)
+    }
+
+    @Test("A radio that is never quiet keeps nothing from being done for good")
+    func busyRadio() throws {
+        let ends = try makeSocketPair()
+        let far = try SmallController(OwnedDescriptor(ends.0))
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        let loop = try EventLoop(signals: [])
+        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
+            () throws(TransportError) in throw TransportError(.notFound, "there is one")
+        }
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "busy"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
+        let driver = HostDriver(
+            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
+        var begun: [Instant] = []
+        driver.idleWork = {
+            begun.append(host.now)
+            if begun.count == 3 { driver.stop() }
+            return true
+        }
+        driver.onIdle = {
+            far.serve()
+            far.chatter()
+        }
+        try driver.run()
+        for (earlier, later) in zip(begun, begun.dropFirst()) {
+            #expect(later.milliseconds(since: earlier) >= HostDriver.sliceIntervalMaximumMilliseconds)
+        }
     }
 }

@@ -114,6 +114,36 @@ struct BadStateTests {
         }
     }
 
+    /// So many rows that a launch does not wait until all of them have been looked at, and the last page damaged.
+    private static func damageLate(_ directory: String) throws {
+        let path = directory + "/latch.sqlite"
+        try execute(
+            """
+            INSERT INTO lock_last_command
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) SELECT i, i, 1, 0, 0 FROM n;
+            PRAGMA wal_checkpoint(TRUNCATE)
+            """, path)
+        for ending in ["-wal", "-shm"] { unlink(path + ending) }
+        var octets = try Data(contentsOf: URL(fileURLWithPath: path))
+        octets.replaceSubrange(octets.count - 1_024..<octets.count - 960, with: Data(repeating: 0xFF, count: 64))
+        try octets.write(to: URL(fileURLWithPath: path))
+        chmod(path, 0o600)
+    }
+
+    @Test("damage that is found behind the launch ends the daemon; the next launch is refused")
+    func damagedLate() throws {
+        let bench = try Bench()
+        try Self.used(bench, "peripheral", "lock")
+        try Self.damageLate(bench.path("lock"))
+        let found = try Program.run(bench.arguments("peripheral", "lock", logLevel: "info"))
+        #expect(found.status == ExitCode.state.rawValue)
+        #expect(found.errors.contains("started"), "\(found.errors)")
+        #expect(found.errors.contains("corrupt"), "\(found.errors)")
+        let refused = try Program.run(bench.arguments("peripheral", "lock"))
+        Self.expectRefused(refused, "corrupt")
+        Self.expectRefused(try bench.latch("state", "check", "lock"), "corrupt")
+    }
+
     @Test("a disk that is full, and one that cannot be written")
     func disks() throws {
         let bench = try Bench()

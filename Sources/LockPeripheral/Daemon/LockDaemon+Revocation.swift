@@ -59,7 +59,7 @@ extension LockDaemon {
     /// A confirmed bond that no credential names opens nothing, and still encrypts links. A lock of an earlier version left
     /// one behind whenever a credential changed hands. Deletes what one slice has of these; false once there are no more.
     package func readOn() -> Bool {
-        guard machine != nil else { return true }
+        guard rows != nil || machine != nil else { return false }
         guard case .behind(let cursor) = orphans else { return false }
         let page = host.confirmedBonds(after: cursor, limit: Self.orphanSliceBonds)
         for id in page.rows where !isNamed(id) { host.deleteBond(id) }

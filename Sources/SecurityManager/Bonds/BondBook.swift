@@ -55,7 +55,8 @@ package final class BondBook {
         self.localIdentity = localIdentity
         self.rest = rest
         reading = rest == nil ? .complete : .behind(nil)
-        for bond in bonds { insert(bond) }
+        // The first of a peer's reads the others.
+        for bond in bonds where entries[bond.id] == nil { insert(bond) }
     }
 
     /// Drops the bonds whose pairing the last process did not finish.

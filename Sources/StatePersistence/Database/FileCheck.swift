@@ -45,6 +45,8 @@ extension Database {
     /// Checks all of the file on a thread of its own, so that the loop waits for none of it; once, where opening has not done
     /// so. `then` is called on that thread, with what was wrong, when nothing more of the file is open there. Damage is
     /// remembered beside the file before `then` hears of it.
+    ///
+    /// - Throws: ``StoreError/io(path:reason:)`` when there is no thread to be had.
     package func checkWhole(then: @escaping @Sendable (StoreError?) -> Void) throws(StoreError) {
         let job = Job(path: path, waitMilliseconds: DatabaseLimits().openWaitMilliseconds, then: then)
         let context = Unmanaged.passRetained(job)

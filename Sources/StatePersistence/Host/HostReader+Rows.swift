@@ -43,7 +43,7 @@ extension HostReader {
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
                 credential, remote_sign_counter, local_sign_counter_reserved, rowid
-            FROM host_bond WHERE identity = ? AND rowid > ? ORDER BY rowid LIMIT ?
+            FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? ORDER BY rowid LIMIT ?
             """, .integer(cursor?.position ?? .min), SQLValue(limit), limit: limit, position: 13)
     }
 
@@ -51,7 +51,7 @@ extension HostReader {
         try page(
             """
             SELECT id, peer_address_kind, peer_address, keys, credential IS NOT NULL, rowid
-            FROM host_bond WHERE identity = ? AND rowid > ? AND state > 0 ORDER BY rowid LIMIT ?
+            FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? AND state > 0 ORDER BY rowid LIMIT ?
             """, [.integer(cursor?.position ?? .min), SQLValue(limit)], limit: limit, position: 5
         ) { (row) throws(StoreError) in
             let id = BondID(try row.integer(0))
@@ -64,7 +64,7 @@ extension HostReader {
     func confirmedBonds(after cursor: BondCursor?, limit: Int) throws(StoreError) -> BondPage<BondID> {
         try page(
             """
-            SELECT id, rowid FROM host_bond WHERE identity = ? AND rowid > ? AND state = ? ORDER BY rowid LIMIT ?
+            SELECT id, rowid FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? AND state = ? ORDER BY rowid LIMIT ?
             """, [.integer(cursor?.position ?? .min), SQLValue(BondState.confirmed.rawValue), SQLValue(limit)],
             limit: limit, position: 1
         ) { (row) throws(StoreError) in BondID(try row.integer(0)) }

@@ -90,6 +90,9 @@ final class Household {
         }
     }
 
+    /// What the loop does while the radio is quiet.
+    func searchForOrphans() { call(door) { while lock?.readOn() == true {} } }
+
     func killLock() {
         lock = nil
         door.kill()
