@@ -97,6 +97,10 @@ int latch_aes128_encrypt(latch_aes128 *context, const uint8_t block[16], uint8_t
     return EVP_EncryptUpdate(context, result, &written, block, 16) == 1 && written == 16;
 }
 
+int latch_aes128_rekey(latch_aes128 *context, const uint8_t key[16]) {
+    return EVP_EncryptInit_ex2(context, NULL, key, NULL, NULL) == 1;
+}
+
 void latch_aes128_free(latch_aes128 *context) { EVP_CIPHER_CTX_free(context); }
 
 // A context is two allocations of some 640 octets in all, made one after the other and so, as a rule, side by side. Many do

@@ -61,6 +61,37 @@ struct ToolboxTests {
         #expect(keys.count == 3)
     }
 
+    @Test("1.3.2.3: keys behind those with a context of their own are found and removed as they are")
+    func sharedContext() {
+        let most = ResolvingKeys.contextsMaximum
+        func key(_ number: Int) -> Secret { Secret(UInt128(number).octets) }
+        func find(_ number: Int, in keys: ResolvingKeys, from start: Int = 0) -> Int? {
+            keys.firstIndex(
+                prand: 0x708194, hash: Toolbox.ah(irk: AES128(key: key(number)), prand: 0x708194), from: start)
+        }
+        let keys = ResolvingKeys()
+        for number in 0..<most + 3 { keys.append(key(number)) }
+        #expect(keys.count == most + 3)
+        for number in [0, most - 1, most, most + 2] { #expect(find(number, in: keys) == number) }
+        #expect(find(most + 1, in: keys, from: most + 1) == most + 1)
+        #expect(find(most + 1, in: keys, from: most + 2) == nil)
+        #expect(find(most + 3, in: keys) == nil)
+        // The last of all takes the place of one with a context; then those behind go one by one.
+        keys.swapRemove(at: 1)
+        #expect(find(1, in: keys) == nil)
+        #expect(find(most + 2, in: keys) == 1)
+        keys.swapRemove(at: most)
+        #expect(find(most, in: keys) == nil)
+        #expect(find(most + 1, in: keys) == most)
+        keys.swapRemove(at: most)
+        keys.swapRemove(at: most - 1)
+        #expect(find(most - 1, in: keys) == nil)
+        #expect(keys.count == most - 1)
+        keys.append(key(most - 1))
+        keys.append(key(most))
+        #expect(find(most, in: keys) == most)
+    }
+
     @Test("1.3.2.2: a generated address is resolvable, and by its own key only")
     func resolvablePrivateAddress() {
         let address = Toolbox.resolvablePrivateAddress(irk: AES128(key: key), random: 0xFFFF_FFFF)

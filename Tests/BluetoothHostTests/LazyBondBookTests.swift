@@ -123,7 +123,7 @@ struct LazyBondBookTests {
         }
     }
 
-    @Test("A private address that comes before its key was read has all keys read at once, as many slices as that takes")
+    @Test("A private address that comes before its key was read has all keys read at once")
     func atOnce() {
         var kept = KeptHostFacts()
         for number in 1...1_100 as ClosedRange<UInt64> {

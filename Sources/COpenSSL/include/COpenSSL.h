@@ -28,6 +28,8 @@ void latch_cmac_free(latch_cmac *context);
 typedef struct evp_cipher_ctx_st latch_aes128;
 latch_aes128 *latch_aes128_new(const uint8_t key[16]);
 int latch_aes128_encrypt(latch_aes128 *context, const uint8_t block[16], uint8_t result[16]);
+// Another key in the place of the one before; the cipher stays.
+int latch_aes128_rekey(latch_aes128 *context, const uint8_t key[16]);
 void latch_aes128_free(latch_aes128 *context);
 // The first index >= start whose key encrypts `block` to something that ends in `tail` (the address hash), else count.
 size_t latch_aes128_find(latch_aes128 *const *contexts, size_t count, size_t start, const uint8_t block[16],
