@@ -1,11 +1,12 @@
 import ATT
 import BluetoothCore
-import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
 
-/// Updates that are kept for a bonded central, over the air.
+@testable import BluetoothHost
+
+/// Updates that have to wait, over the air.
 @Suite struct QueuedUpdateTests {
     private func octets(_ handle: AttributeHandle) -> [UInt8] {
         [UInt8(truncatingIfNeeded: handle.rawValue), UInt8(handle.rawValue >> 8)]
@@ -42,5 +43,34 @@ import Testing
         #expect(told.compactMap(\.last).sorted() == values)
         #expect(told.count { $0.first == 0x1B } == 1)
         #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) == [])
+    }
+
+    @Test("An app that waits for a link's room hears of the link's end first, and then that there is room")
+    func endBeforeRoom() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let characteristic = try #require(fortress.scene.published).characteristics[2]
+        let ccc = try #require(characteristic.configuration)
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(peer.request([0x12] + octets(ccc) + [2, 0]) == [0x13])
+        var heard: [String] = []
+        fortress.lock.call { host in
+            var taken = 0
+            while taken < 100, host.updateValue(app.manager, characteristic.value, [1], to: nil, keepForAbsent: false) {
+                taken += 1
+            }
+            // Indications under way, which end with the link, and an app that was refused one more.
+            #expect(taken == 1 + ATTBound.indicationQueueCapacityCount)
+            host.transportClosed()
+            for case .peripheral(app.manager, let news) in host.core.tellings {
+                switch news {
+                case .centralDisconnected: heard.append("end")
+                case .readyToUpdate: heard.append("room")
+                default: break
+                }
+            }
+        }
+        #expect(heard == ["end", "room"])
     }
 }
