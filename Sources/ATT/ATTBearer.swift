@@ -86,8 +86,8 @@ package struct ATTBearer: Sendable {
     private var slots: Slots? = Slots() { didSet { deadline = slots?.deadline } }
     /// When the first transaction under way runs out.
     package private(set) var deadline: Instant?
-    /// Where the values of arriving PDUs lie.
-    private var values = RecycledOctets()
+    /// Where the values of arriving PDUs lie. Apps hear of those that came in one iteration at its end.
+    private var values = RecycledOctets(places: 64)
     /// Octets of the largest PDU, either way.
     package private(set) var mtu = ATTBound.defaultMTUOctets
     /// What this side takes: its Client Rx MTU and its Server Rx MTU.

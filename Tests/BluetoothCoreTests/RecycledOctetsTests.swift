@@ -20,6 +20,23 @@ import Testing
         #expect(address(1) == address(2))
     }
 
+    @Test("With room for several held at once none of them changes, and none is made anew as long as no more are held")
+    func places() {
+        var octets = RecycledOctets(places: 3)
+        func address(_ octets: [UInt8]) -> UnsafeRawPointer? { octets.withUnsafeBytes { $0.baseAddress } }
+        var held: [[UInt8]] = []
+        for value: UInt8 in 0..<3 { held.append(octets.make { $0.write(value) }) }
+        #expect(held == [[0], [1], [2]])
+        let storage = Set(held.map(address))
+        #expect(storage.count == 3)
+        held = []
+        for value: UInt8 in 3..<6 { held.append(octets.make { $0.write(value) }) }
+        #expect(held == [[3], [4], [5]])
+        #expect(Set(held.map(address)) == storage)
+        let fourth = octets.make { $0.write(UInt8(6)) }
+        #expect(held == [[3], [4], [5]] && fourth == [6])
+    }
+
     @Test("A reader copies into the storage that it was given, and gives it back")
     func reader() throws {
         let bytes: [UInt8] = [1, 2, 3, 4]
