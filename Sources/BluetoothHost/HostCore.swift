@@ -8,9 +8,9 @@ import SecurityManager
 
 /// The stack without its surroundings: the values of every layer, and the ways between them.
 ///
-/// In: packets from the controller (``received(_:_:)``), the state of its transport, instants, and what managers ask for. Out:
-/// ``facts`` for the store, ``acts`` for after its commit, and ``tellings`` for the apps. It calls nobody: neither a store, nor an
-/// app, nor a delegate's `deinit` runs while it works, so that nothing ever finds it half done.
+/// In: packets from the controller (``receivedPacket(_:_:)``), the state of its transport, instants, and what managers ask for.
+/// Out: facts for the store, at once; ``acts`` for after its commit; ``tellings`` for the apps. It calls nobody but the store,
+/// which calls nobody back: no app, and no delegate's `deinit`, runs while it works, so that nothing ever finds it half done.
 struct HostCore: ~Copyable {
     let configuration: HostConfiguration
     let identity: LocalIdentity
@@ -20,7 +20,7 @@ struct HostCore: ~Copyable {
     var random: any RandomSource
     let makeKeyPair: () -> P256KeyPair
 
-    /// Hears each fact at once, commits them before anything of ``acts`` is let go, and calls nobody.
+    /// Hears each fact at once, and commits it before anything of ``acts`` is let go.
     private let store: any HostStore
     /// What the launch left in the store.
     let rows: (any HostRows)?
