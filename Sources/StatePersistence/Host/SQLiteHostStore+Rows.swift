@@ -56,39 +56,36 @@ extension SQLiteHostStore: HostRows {
         return sorted(overlaid(kept)) { $0.identity == identity && $0.state != .provisional }
     }
 
-    /// What is not on disk yet comes with the first slice.
     package func bonds(after cursor: BondCursor?, limit: Int) -> BondPage<Bond> {
-        var page = reading(BondPage<Bond>()) { (reader) throws(StoreError) in
+        let page = reading(BondPage<Bond>()) { (reader) throws(StoreError) in
             try reader.bonds(after: cursor, limit: limit)
         }
-        let changed = pendingBonds
-        guard !changed.isEmpty else { return page }
-        page.rows.removeAll { changed.contains($0.id) }
-        if cursor == nil { page.rows += changed.compactMap { bond($0) } }
-        return page
+        return overlaid(page, addsChanged: cursor == nil, \.id) { $0 }
     }
 
     package func marks(after cursor: BondCursor?, limit: Int) -> BondPage<BondMark> {
-        var page = reading(BondPage<BondMark>()) { (reader) throws(StoreError) in
+        let page = reading(BondPage<BondMark>()) { (reader) throws(StoreError) in
             try reader.marks(after: cursor, limit: limit)
         }
-        let changed = pendingBonds
-        guard !changed.isEmpty else { return page }
-        page.rows.removeAll { changed.contains($0.id) }
-        if cursor == nil {
-            page.rows += changed.compactMap { bond($0) }.filter { $0.state != .provisional }.map { BondMark($0) }
-        }
-        return page
+        return overlaid(page, addsChanged: cursor == nil, \.id) { $0.state == .provisional ? nil : BondMark($0) }
     }
 
     package func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
-        var page = reading(BondPage<BondID>()) { (reader) throws(StoreError) in
+        let page = reading(BondPage<BondID>()) { (reader) throws(StoreError) in
             try reader.confirmedBonds(after: cursor, limit: limit)
         }
+        return overlaid(page, addsChanged: true, \.self) { $0.state == .confirmed ? $0.id : nil }
+    }
+
+    /// What is not on disk yet counts as it is. It comes with the first slice of several, which say nothing of it later.
+    private func overlaid<Row>(
+        _ page: BondPage<Row>, addsChanged: Bool, _ id: (Row) -> BondID, _ row: (Bond) -> Row?
+    ) -> BondPage<Row> {
         let changed = pendingBonds
         guard !changed.isEmpty else { return page }
-        page.rows.removeAll { changed.contains($0) }
-        page.rows += changed.filter { bond($0)?.state == .confirmed }
+        var page = page
+        page.rows.removeAll { changed.contains(id($0)) }
+        if addsChanged { page.rows += changed.compactMap { bond($0) }.compactMap(row) }
         return page
     }
 
