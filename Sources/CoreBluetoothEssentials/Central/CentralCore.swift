@@ -91,10 +91,8 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// What an operation was asked for. A pairing may show that the peer has another name than when it was asked.
     func takePurpose(of token: OperationToken, _ peer: PeerIdentifier) -> PeerSession.Purpose? {
-        // By `default`, which changes the value where it is: through an optional it would be moved to the heap and back.
-        if sessions.keys.contains(peer), let purpose = sessions[peer, default: PeerSession()].take(token) {
-            return purpose
-        }
+        // By its place, which changes the value where it is: through an optional it would be moved to the heap and back.
+        if let place = sessions.index(forKey: peer), let purpose = sessions.values[place].take(token) { return purpose }
         for other in sessions.keys {
             if let purpose = sessions[other]?.take(token) { return purpose }
         }
