@@ -86,7 +86,7 @@ package struct ATTBearer: Sendable {
     private var slots: Slots? = Slots() { didSet { deadline = slots?.deadline } }
     /// When the first transaction under way runs out.
     package private(set) var deadline: Instant?
-    /// Where the values of arriving PDUs lie. Apps hear of those that came in one iteration at its end.
+    /// Where the values of arriving PDUs lie, as many as a host holds for its apps at once.
     private var values = RecycledOctets(places: 64)
     /// Octets of the largest PDU, either way.
     package private(set) var mtu = ATTBound.defaultMTUOctets

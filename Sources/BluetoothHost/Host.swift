@@ -25,6 +25,10 @@ package final class Host {
         case call(() -> Void)
     }
 
+    /// So many things wait to be told, and apps hear them between two packets instead of at the iteration's end: however
+    /// much a controller has to say at once, what is held for apps is no more.
+    package static let tellingsMaximum = 64
+
     var core: HostCore
     /// Everything that commits together: this host's store first, then whoever joined.
     package private(set) var participants: [any CommitParticipant]
@@ -182,7 +186,7 @@ extension Host {
 
 extension Host {
     /// Until nothing is left to hear: apps that hear of something may ask for more.
-    private func tellApps() {
+    func tellApps() {
         while !core.tellings.isEmpty {
             var due: [Telling] = []
             swap(&due, &core.tellings)

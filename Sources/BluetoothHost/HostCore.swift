@@ -28,7 +28,7 @@ struct HostCore: ~Copyable {
     var acts = ActQueue()
     /// What parts of the host want of each other.
     var work = WorkQueue()
-    /// What apps are to hear at the iteration's end.
+    /// What apps are to hear at the iteration's end, or before where much waits.
     var tellings: [Telling] = []
 
     var state = HostState.unknown

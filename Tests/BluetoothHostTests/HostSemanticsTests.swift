@@ -51,6 +51,26 @@ import Testing
         #expect(tokens.allSatisfy { app.answers[$0] == 1 })
     }
 
+    @Test("However much a controller says at once, no more waits for apps than its bound, and they hear it in order")
+    func manyAtOnce() throws {
+        let (scene, app, _) = try ready()
+        let handle = try #require(scene.key.handles.last)
+        var heard: [Int] = []
+        scene.key.call { host in
+            for number in 0..<UInt8(2 * Host.tellingsMaximum + 1) {
+                let pdu: [UInt8] = [0x1B, 3, 0, number]
+                let frame = [UInt8(pdu.count), 0, 4, 0] + pdu
+                let packet =
+                    [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8) | 0x20, UInt8(frame.count), 0] + frame
+                host.received(.aclData, packet.span.bytes)
+                heard.append(app.updates.count)
+            }
+        }
+        let bound = Host.tellingsMaximum
+        #expect(heard == (1...2 * bound + 1).map { $0 / bound * bound })
+        #expect(app.updates.map(\.value) == (0...UInt8(2 * bound)).map { [$0] })
+    }
+
     @Test("An indication that updateValue takes arrives; one that finds the queue full is refused, and room is told of")
     func indicationsInOrder() throws {
         let (scene, app, door) = try ready()

@@ -23,5 +23,8 @@ extension Host {
     package func transportOutOfStep(indicator: UInt8?) { ask { $0.transportOutOfStep(indicator: indicator) } }
 
     /// One packet from the controller: its type, and what follows the packet indicator.
-    package func received(_ type: HCIPacketType, _ octets: RawSpan) { ask { $0.receivedPacket(type, octets) } }
+    package func received(_ type: HCIPacketType, _ octets: RawSpan) {
+        ask { $0.receivedPacket(type, octets) }
+        if core.tellings.count >= Self.tellingsMaximum { tellApps() }
+    }
 }

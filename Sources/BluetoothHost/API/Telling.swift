@@ -6,7 +6,7 @@ import SecurityManager
 /// One thing that an app is to hear.
 ///
 /// Apps hear at the end of the iteration and before its commit, in the order in which things happened: what they say to it is
-/// kept and sent together with what they heard. No app is called in the middle of the host's work, so that none finds the
+/// kept and sent together with what they heard. Where more than ``Host/tellingsMaximum`` wait they hear between two packets. No app is called in the middle of the host's work, so that none finds the
 /// host half done. Of one event every peripheral manager hears first, in the order of registration, and then the central
 /// managers.
 enum Telling {
