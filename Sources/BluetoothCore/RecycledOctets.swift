@@ -2,7 +2,7 @@
 /// them, and made anew while somebody still holds them: nobody sees octets change.
 package struct RecycledOctets: Sendable {
     private var writer = ByteWriter()
-    /// What was handed out before ``writer`` is used again, in turn.
+    /// Storage of the values before the one in ``writer``. It is used again in turn, the oldest first.
     private var others: [ByteWriter] = []
     private var next = 0
     private let places: Int

@@ -38,7 +38,7 @@ final class ControlConnection {
         guard isOpen else { return }
         isOpen = false
         loop.unwatch(descriptor)
-        Glibc.close(descriptor)
+        ControlSocket.hangUp(descriptor)
         exchange?.abandon()
         exchange = nil
         onClosed?()

@@ -63,7 +63,7 @@ package final class ControlServer {
         for _ in 0..<Self.maximumAcceptsPerIteration {
             guard !isClosed, let accepted = socket.accept() else { return }
             switch accepted {
-            case .stranger(let descriptor): Glibc.close(descriptor)
+            case .stranger(let descriptor): ControlSocket.hangUp(descriptor)
             case .client(let descriptor): admit(descriptor)
             }
         }
@@ -75,7 +75,7 @@ package final class ControlServer {
             guard let idle else {
                 let line = ControlReply.error(ControlFailure(.busy, "too many clients at once: try again")).line
                 _ = send(descriptor, line, line.count, latch_message_flags())
-                Glibc.close(descriptor)
+                ControlSocket.hangUp(descriptor)
                 return
             }
             idle.close()

@@ -116,9 +116,15 @@ struct ControlSocket: ~Copyable {
         return isKnown && (user == 0 || user == geteuid()) ? .client(client) : .stranger(client)
     }
 
+    /// Ends a connection for its client, too, when a process that was forked just now has it open still.
+    static func hangUp(_ descriptor: Int32) {
+        shutdown(descriptor, Int32(SHUT_RDWR))
+        close(descriptor)
+    }
+
     enum Accepted {
         case client(Int32)
-        /// Another user's, or one whose user the kernel does not say. The caller closes it.
+        /// Another user's, or one whose user the kernel does not say. The caller hangs up.
         case stranger(Int32)
     }
 }

@@ -97,6 +97,20 @@ struct ControlServerTests {
         #expect(client.hear().isClosed)
     }
 
+    @Test("a client hears the end at once, though a process that was forked just now has the connection open still")
+    func endBesideAFork() throws {
+        let handler = Handler()
+        let server = try serve(handler)
+        let client = RawClient(directory.socket)
+        client.say("now\n")
+        loop.settle()
+        let forked = loop.descriptors.map { dup($0) }
+        defer { forked.forEach { close($0) } }
+        #expect(forked.count == 2, "the socket, and the connection")
+        server.close()
+        #expect(client.hear() == ([.result(["answer": "now"])], true))
+    }
+
     /// An iteration of a daemon that has not been committed yet.
     private final class Iteration {
         var held: [() -> Void] = []

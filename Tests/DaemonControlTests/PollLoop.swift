@@ -14,6 +14,8 @@ final class PollLoop: ReadinessLoop {
     func change(_ descriptor: Int32, to interest: Readiness) { watched[descriptor]?.interest = interest }
     func unwatch(_ descriptor: Int32) { watched[descriptor] = nil }
 
+    var descriptors: [Int32] { Array(watched.keys) }
+
     /// Serves until nothing is ready any more. Everything happens in one process, so what was sent is there.
     func settle() {
         while true {

@@ -12,7 +12,7 @@ import SecurityManager
 enum Telling {
     case central(ManagerID, CentralNews)
     case peripheral(ManagerID, PeripheralNews)
-    /// Whoever has the link of a request answers for it when nobody does.
+    /// A request of a client. The host refuses it when no manager is there to answer it.
     case read(ManagerID?, ServerReadRequest)
     case write(ManagerID?, ServerWriteRequest)
     case agent(AgentNews, LinkInfo)

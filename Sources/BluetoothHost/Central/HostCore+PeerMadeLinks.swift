@@ -36,8 +36,8 @@ extension HostCore {
         }
     }
 
-    /// Who waits for a link's peer, and has no other link to it. Whose link is ending has it until they have heard of the
-    /// end.
+    /// Managers that wait for a link's peer and have no other link to it. A manager keeps a link that is ending until it has
+    /// heard of the end.
     func waiting(for link: Link) -> [RestorationLedger.Owner] {
         guard let taken = links.usersOfEnding(beside: link) else { return [] }
         return wanting(link.peer).filter { !taken.contains($0) }
