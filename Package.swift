@@ -230,7 +230,7 @@ let package = Package(
         tests(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
-        tests("DaemonControl", ["BluetoothCore", "CLinux"]),
+        tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["TestSupport"]),
         tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
         tests(

@@ -47,6 +47,8 @@ struct ControlSocket: ~Copyable {
         // The name goes before the lock, so that a successor's socket is never the one that is removed.
         unlink(path)
         close(descriptor)
+        // A process that was forked just now has it open still.
+        flock(lock, LOCK_UN)
         close(lock)
     }
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import DaemonControl
@@ -104,9 +105,8 @@ struct ControlServerTests {
         let client = RawClient(directory.socket)
         client.say("now\n")
         loop.settle()
-        let forked = loop.descriptors.map { dup($0) }
-        defer { forked.forEach { close($0) } }
-        #expect(forked.count == 2, "the socket, and the connection")
+        let forked = ForkedDescriptors(loop.descriptors)
+        #expect(forked.copies.count == 2, "the socket, and the connection")
         server.close()
         #expect(client.hear() == ([.result(["answer": "now"])], true))
     }
@@ -198,6 +198,16 @@ struct ControlServerTests {
         server.close()
     }
 
+    @Test("the next daemon has the name at once, though a process that was forked just now has the lock open still")
+    func nextBesideAFork() throws {
+        var server: ControlServer? = try serve(Handler())
+        let forked = ForkedDescriptors(ofFile: directory.socket + ".lock")
+        #expect(forked.copies.count == 1)
+        server?.close()
+        server = nil
+        _ = try serve(Handler())
+    }
+
     @Test("a path that no socket can have is refused with its limit")
     func longPath() {
         let path = directory.path + "/" + String(repeating: "a", count: 120)
@@ -269,7 +279,7 @@ struct ControlServerTests {
             raw.say("x")
             loop.settle()
             #expect(server.clientCount <= ControlServer.maximumClients)
-            held.append(dup(raw.descriptor))
+            held.append(latch_fcntl(raw.descriptor, F_DUPFD_CLOEXEC, 0))
             if held.count > 4 * ControlServer.maximumClients { close(held.removeFirst()) }
         }
         let client = RawClient(directory.socket)
@@ -289,7 +299,7 @@ struct ControlServerTests {
             let client = RawClient(directory.socket)
             client.say("later\n")
             loop.settle()
-            descriptors.append(dup(client.descriptor))
+            descriptors.append(latch_fcntl(client.descriptor, F_DUPFD_CLOEXEC, 0))
         }
         #expect(handler.kept.count == ControlServer.maximumClients)
         let late = RawClient(directory.socket)

@@ -152,4 +152,13 @@ struct JournalDiskTests {
         #expect(throws: BoltJournal.Failure.inUse) { try BoltJournal(path: path) }
         withExtendedLifetime(first) {}
     }
+
+    @Test("The next lock has the metal at once, though a process that was forked just now has the journal open still")
+    func nextBesideAFork() throws {
+        var first: BoltJournal? = try BoltJournal(path: path)
+        let forked = ForkedDescriptors(ofFile: path)
+        #expect(forked.copies.count == (first == nil ? 0 : 2), "to write behind, and to write anew")
+        first = nil
+        _ = try BoltJournal(path: path)
+    }
 }

@@ -1,5 +1,6 @@
 import BluetoothHost
 import Glibc
+import TestSupport
 import Testing
 
 @testable import StatePersistence
@@ -20,6 +21,15 @@ struct ClaimTests {
         _ = try RestoreClaim(identity: "lock", beside: scratch.database)
         #expect(scratch.files.count == 2)
         #expect(scratch.files.allSatisfy { Scratch.mode(scratch.directory + "/" + $0) == 0o600 })
+    }
+
+    @Test("What is released can be claimed at once, though a process that was forked just now has it open still")
+    func releaseBesideAFork() throws {
+        var first: RestoreClaim? = try RestoreClaim(identity: "lock", beside: scratch.database)
+        let forked = ForkedDescriptors(ofFile: scratch.database + ".claim-lock")
+        #expect(forked.copies.count == (first == nil ? 0 : 1))
+        first = nil
+        _ = try RestoreClaim(identity: "lock", beside: scratch.database)
     }
 
     @Test("The refusal names the file and the process, and advises nothing that runs both on one file")

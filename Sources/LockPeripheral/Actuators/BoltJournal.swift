@@ -112,6 +112,8 @@ package final class BoltJournal: MovementJournal {
     }
 
     deinit {
+        // A process that was forked just now has it open still.
+        flock(descriptor, LOCK_UN)
         close(descriptor)
         close(renewing)
     }

@@ -29,4 +29,7 @@ package final class RestoreClaim {
         guard ftruncate(file.fd, 0) == 0 else { throw StateFile.error(path) }
         try StateFile.write(Array("\(getpid()) \(identity)\n".utf8), to: file, path: path)
     }
+
+    // Closing is not enough: a process that was forked just now has the file open still.
+    deinit { flock(file.fd, LOCK_UN) }
 }
