@@ -171,6 +171,10 @@ let package = Package(
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(
+            name: "WorldSupport",
+            dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "HCI", "HCITransport", "VirtualRadio"],
+            path: "Tests/WorldSupport", swiftSettings: swift),
+        .target(
             name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral"],
             path: "Tests/MemoryStores", swiftSettings: swift),
 
@@ -184,15 +188,14 @@ let package = Package(
         tests(
             "BluetoothHost",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "VirtualRadio",
-                "TestSupport",
+                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "TestSupport",
+                "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetoothEssentials",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager",
-                "VirtualRadio",
+                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetooth",
@@ -232,6 +235,7 @@ let package = Package(
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["TestSupport"]),
+        tests("WorldSupport", ["Drills", "TestSupport", "VirtualRadio"]),
         tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
         tests(
             "latch",

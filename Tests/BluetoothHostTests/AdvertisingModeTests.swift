@@ -4,6 +4,7 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// A mode of discovery and one of connection, as GAP combines them.
 struct ModeCase: Sendable, CustomTestStringConvertible {
@@ -30,8 +31,8 @@ final class ModeScene {
     var reports: [AdvertisementReport] { central?.reports ?? [] }
 
     init(_ generation: ControllerGeneration = .core54) {
-        house = world.add("house", random: 1, hardware: ControllerConfiguration(generation: generation))
-        phone = world.add("phone", random: 2, hardware: ControllerConfiguration(generation: generation))
+        house = world.add("house", seed: 1, hardware: ControllerConfiguration(generation: generation))
+        phone = world.add("phone", seed: 2, hardware: ControllerConfiguration(generation: generation))
         phone.launch { central = CentralApp($0, restoreIdentifier: nil) }
     }
 
@@ -80,7 +81,7 @@ final class ModeScene {
     }
 }
 
-@Suite("Core 5.4, Vol 3, Part C, 9.2 and 9.3: modes of advertising")
+@Suite("Core 5.4, Vol 3, Part C, 9.2 and 9.3: modes of advertising", .capturesFailures)
 struct AdvertisingModeTests {
     @Test(
         "GAP/DISC/NONM, LIMM, GENM, GAP/CONN/NCON, UCON: the flags say the mode, and who may connect can",
@@ -184,7 +185,7 @@ struct AdvertisingModeTests {
     }
 }
 
-@Suite("Core 5.4, Vol 3, Part C, 9.2.3: the limited discoverable mode has an end")
+@Suite("Core 5.4, Vol 3, Part C, 9.2.3: the limited discoverable mode has an end", .capturesFailures)
 struct LimitedModeTests {
     private let limit = DiscoverableMode.limitedMilliseconds
 
@@ -319,7 +320,7 @@ struct LimitedModeTests {
                 RestoreKey(role: .peripheral, identifier: "bell"), ModeScene.record(.limited, .connectable)))
         store.didCommit()
         let world = World()
-        let house = world.add("house", random: 1, store: store)
+        let house = world.add("house", seed: 1, store: store)
         var app: PeripheralApp?
         house.launch { app = PeripheralApp($0, restoreIdentifier: "bell") }
         world.run(forMilliseconds: 500)

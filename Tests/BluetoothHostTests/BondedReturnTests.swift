@@ -3,9 +3,11 @@ import BluetoothHost
 import GATT
 import HCI
 import Testing
+import WorldSupport
 
 /// A user at the door waits for a link, its encryption, and one value: nothing else goes before these.
-@Suite("Core 5.4, Vol 3, Part G, 4.3.1: when a bonded peer's MTU is exchanged") struct BondedReturnTests {
+@Suite("Core 5.4, Vol 3, Part G, 4.3.1: when a bonded peer's MTU is exchanged", .capturesFailures)
+struct BondedReturnTests {
     /// Two that are bonded, on a link that was made a moment ago, and the packets that the central had sent until then.
     private func returned() throws -> (duo: Duo, before: (packets: Int, attributes: Int)) {
         let duo = try Duo()

@@ -2,9 +2,10 @@ import BluetoothCore
 import BluetoothHost
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// A stranger on the air opens, floods, violates and abandons channels.
-@Suite("Attacks on credit-based channels")
+@Suite("Attacks on credit-based channels", .capturesFailures)
 struct ChannelAttackTests {
     /// A lock that takes channels from anybody, and a stranger that is connected to it.
     private final class Siege {

@@ -4,6 +4,7 @@ import GATT
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Whoever opens or publishes channels: reads at once what comes, unless told to keep it, and writes everything down.
 final class ChannelApp: ChannelDelegate {
@@ -73,7 +74,7 @@ final class ChannelScene {
     }
 }
 
-@Suite("Credit-based channels between two hosts")
+@Suite("Credit-based channels between two hosts", .capturesFailures)
 struct ChannelScenarioTests {
     @Test("Octets go both ways, of any length, in their order, and the end reaches both sides once")
     func bothWays() throws {

@@ -2,6 +2,7 @@ import BluetoothCore
 import HCI
 import L2CAP
 import Testing
+import WorldSupport
 
 @testable import BluetoothHost
 
@@ -11,7 +12,7 @@ private let second = ConnectionParameters(intervalMin: 160, intervalMax: 320, la
 
 private func after(_ milliseconds: UInt64) -> Instant { start.advanced(byMilliseconds: milliseconds) }
 
-@Suite("Core 5.4, Vol 3, Part C, 9.3.9: a peripheral's wish for other connection parameters")
+@Suite("Core 5.4, Vol 3, Part C, 9.3.9: a peripheral's wish for other connection parameters", .capturesFailures)
 struct ConnectionParameterTests {
     enum State: CaseIterable { case pausing, idle, askingLinkLayer, askingL2CAP, resting }
 
@@ -113,7 +114,7 @@ struct ConnectionParameterTests {
     func asksByL2CAP() throws {
         let scene = HostScenarioTests.Scene()
         scene.lock.configuration.preferredConnection = Self.preferred
-        scene.lock.rewrites = Node.withoutParametersRequest
+        scene.lock.wire.rewrites = Node.withoutParametersRequest
         scene.start()
         try scene.connect()
         let before = scene.key.sent.count
@@ -152,7 +153,7 @@ struct ConnectionParameterTests {
     func fallsBack() throws {
         let scene = HostScenarioTests.Scene()
         // The answer to LE Connection Update is Command Disallowed.
-        scene.lock.rewrites = { packet in
+        scene.lock.wire.rewrites = { packet in
             guard packet.starts(with: [4, 0x0F]), packet[5...6] == [0x13, 0x20] else { return packet }
             var packet = packet
             packet[3] = 0x0C
@@ -178,7 +179,7 @@ struct ConnectionParameterTests {
     func centralChanges(_ asksByLinkLayer: Bool) throws {
         let scene = HostScenarioTests.Scene()
         if !asksByLinkLayer {
-            for node in [scene.lock, scene.key] { node.rewrites = Node.withoutParametersRequest }
+            for node in [scene.lock, scene.key] { node.wire.rewrites = Node.withoutParametersRequest }
         }
         scene.start()
         try scene.connect()

@@ -5,9 +5,10 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// A bonded central waits for its peer, and somebody under that peer's address is on the air instead or beside it.
-@Suite("A host, and a stranger in its bonded peer's name")
+@Suite("A host, and a stranger in its bonded peer's name", .capturesFailures)
 struct ContestedHostTests {
     /// The peer is bonded and switched off, and nobody has a link.
     private final class Street {
@@ -228,7 +229,7 @@ struct ContestedHostTests {
         // Disconnection Complete.
         var held: [[UInt8]] = []
         let stranger = try street.meetsStranger()
-        street.key.withholds = { packet in
+        street.key.wire.withholds = { packet in
             guard packet.count > 1, packet[1] == 0x05 else { return false }
             held.append(packet)
             return true
@@ -252,7 +253,7 @@ private final class SingleMinded {
     private var refused: [[UInt8]] = []
 
     init(_ node: Node) {
-        node.outgoing = { [self] packet in
+        node.wire.outgoing = { [self] packet in
             guard packet.count > 3, packet[0] == 1 else { return packet }
             let isRefused = (packet.isScanEnable && isConnecting) || (packet.isConnection && isScanning)
             guard isRefused else {
@@ -268,7 +269,7 @@ private final class SingleMinded {
             for index in 4..<wrong.count { wrong[index] = 0xFF }
             return wrong
         }
-        node.rewrites = { [self] packet in
+        node.wire.rewrites = { [self] packet in
             guard packet.count > 6, packet[0] == 4 else { return packet }
             var answer = packet
             switch packet[1] {

@@ -6,9 +6,10 @@ import HCI
 import SecurityManager
 import TestSupport
 import Testing
+import WorldSupport
 
 /// A controller that fails, is silent, or says what it should not.
-@Suite struct ControllerFaultTests {
+@Suite(.capturesFailures) struct ControllerFaultTests {
     private static let hardwareError: [UInt8] = [4, 0x10, 1, 0]
 
     private func connected() throws -> HostScenarioTests.Scene {
@@ -33,10 +34,10 @@ import Testing
         switch fault {
         case .hardwareError: scene.key.inject([Self.hardwareError])
         case .silence:
-            scene.key.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
+            scene.key.wire.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
             scene.key.call { _ = $0.read(app.manager, door, .rssi) }
             scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 10)
-            scene.key.withholds = { _ in false }
+            scene.key.wire.withholds = { _ in false }
         case .reopened:
             scene.key.call { $0.transportClosed() }
             #expect(app.states.last == .resetting)
@@ -61,10 +62,10 @@ import Testing
         switch fault {
         case .hardwareError: scene.lock.inject([Self.hardwareError])
         case .silence:
-            scene.lock.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
+            scene.lock.wire.withholds = { $0.count > 1 && ($0[1] == 0x0E || $0[1] == 0x0F) }
             scene.lock.call { $0.stopAdvertising(app.manager) }
             scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 10)
-            scene.lock.withholds = { _ in false }
+            scene.lock.wire.withholds = { _ in false }
             scene.lock.call {
                 $0.startAdvertising(
                     app.manager, AdvertisingRecord(localName: "Door", services: [PeripheralApp.service]))
@@ -114,7 +115,7 @@ import Testing
         let door = try #require(scene.door)
         // The command that turns advertising on again after the link is answered: Command Disallowed.
         var refusals = 1
-        scene.lock.withholds = { packet in
+        scene.lock.wire.withholds = { packet in
             guard refusals > 0, packet.starts(with: [4, 0x0E, 4, 1, 0x0A, 0x20]) else { return false }
             refusals -= 1
             return true

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import HCI
 import Testing
+import WorldSupport
 
 private func at(_ milliseconds: UInt64) -> Instant { Instant(nanoseconds: milliseconds * 1_000_000) }
 
@@ -17,7 +18,7 @@ extension ControllerRecovery {
 }
 
 /// Core 5.4, Vol 4, Part E, 7.7.16 (Hardware Error event) and 4.4 (Command Flow Control)
-@Suite struct ControllerRecoveryTests {
+@Suite(.capturesFailures) struct ControllerRecoveryTests {
     /// A machine in each of its states, reached at instant 0.
     static let states: [(String, ControllerRecovery)] = {
         let absent = ControllerRecovery()
@@ -124,7 +125,7 @@ extension ControllerRecovery {
         scene.start()
         scene.world.run(forMilliseconds: 100)
         let app = try #require(scene.peripheral)
-        scene.lock.withholds = { $0.starts(with: [4, 0x0E, 4, 1, 3, 0x0C]) }
+        scene.lock.wire.withholds = { $0.starts(with: [4, 0x0E, 4, 1, 3, 0x0C]) }
         scene.lock.inject([[4, 0x10, 1, 7]])
         #expect(scene.lock.failures == [.hardwareError(code: 7)])
         // LE Connection Complete, and another hardware error: both were said before the Reset was heard.
@@ -133,7 +134,7 @@ extension ControllerRecovery {
         ])
         #expect(app.links.isEmpty)
         #expect(scene.lock.failures.count == 1)
-        scene.lock.withholds = { _ in false }
+        scene.lock.wire.withholds = { _ in false }
         scene.lock.inject([[4, 0x0E, 4, 1, 3, 0x0C, 0]])
         scene.world.run(forMilliseconds: 100)
         #expect(app.states.last == .poweredOn)
@@ -146,13 +147,13 @@ extension ControllerRecovery {
         scene.start()
         try scene.connect()
         let app = try #require(scene.central)
-        scene.key.withholds = { $0.starts(with: [4, 0x0E]) }
+        scene.key.wire.withholds = { $0.starts(with: [4, 0x0E]) }
         scene.key.inject([[4, 0x10, 1, 7]])
         scene.world.run(forMilliseconds: CommandQueue.answerTimeoutMilliseconds + 1) { scene.key.failures.count == 2 }
         #expect(scene.key.failures == [.hardwareError(code: 7), .unresponsive(HCIReset.opcode)])
         #expect(scene.key.remedies == [.reset(afterMilliseconds: 0), .reopen])
         #expect(app.disconnections == 1)
-        scene.key.withholds = { _ in false }
+        scene.key.wire.withholds = { _ in false }
         #expect(scene.world.run(forMilliseconds: 20_000) { app.link != nil })
         #expect(app.connections == 2)
     }

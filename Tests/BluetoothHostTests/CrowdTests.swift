@@ -3,11 +3,12 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// One adapter among many.
-@Suite("Many links and many wishes on one adapter")
+@Suite("Many links and many wishes on one adapter", .capturesFailures)
 struct CrowdTests {
     private static let crowd = 32
 
@@ -22,7 +23,7 @@ struct CrowdTests {
         let world = World()
         let peers = (0..<Self.crowd).map { RawPeer(world, address: address($0)) }
         let node = world.add(
-            "key", random: 3,
+            "key", seed: 3,
             hardware: ControllerConfiguration(acceptListSize: 4, maximumLinks: Self.crowd, generation: generation))
         node.configuration.linksMaximum = Self.crowd
         var central: CentralApp?
@@ -63,7 +64,7 @@ struct CrowdTests {
     @Test("32 links at once, half of them in either role, and one more finds no slot")
     func bothRoles() throws {
         let world = World()
-        let node = world.add("house", random: 3, hardware: ControllerConfiguration(maximumLinks: Self.crowd + 1))
+        let node = world.add("house", seed: 3, hardware: ControllerConfiguration(maximumLinks: Self.crowd + 1))
         // One of the slots is for bonded peers, and these are strangers.
         node.configuration.linksMaximum = Self.crowd + 1
         var peripheral: PeripheralApp?

@@ -2,9 +2,10 @@ import BluetoothCore
 import BluetoothHost
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Peripherals that advertise to one central alone, which is this one, or another.
-@Suite("Core 5.4, Vol 3, Part C, 9.3.3: connecting to who is in the directed connectable mode")
+@Suite("Core 5.4, Vol 3, Part C, 9.3.3: connecting to who is in the directed connectable mode", .capturesFailures)
 struct DirectedAdvertisingTests {
     enum Way: CaseIterable { case lowDuty, highDuty, extended }
 
@@ -20,7 +21,7 @@ struct DirectedAdvertisingTests {
         let address: DeviceAddress
 
         init() throws {
-            key = world.add("key", random: 41)
+            key = world.add("key", seed: 41)
             key.configuration.privacy = false
             var central: CentralApp?
             key.launch { central = CentralApp($0, restoreIdentifier: nil) }

@@ -4,8 +4,9 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
-@Suite("Core 5.4, Vol 3, Part C, 9.1.2, 9.2.5 and 9.2.6: observation and discovery")
+@Suite("Core 5.4, Vol 3, Part C, 9.1.2, 9.2.5 and 9.2.6: observation and discovery", .capturesFailures)
 struct DiscoveryProcedureTests {
     /// Which modes each procedure lists.
     static let lists: [DiscoveryProcedure: Set<DiscoverableMode>] = [

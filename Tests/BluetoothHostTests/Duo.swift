@@ -5,6 +5,7 @@ import GATT
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// Two generic hosts on one link, each of them a GATT server and a GATT client, whichever made the link.
 final class Duo {
@@ -33,8 +34,8 @@ final class Duo {
         hardware: ControllerConfiguration = ControllerConfiguration()
     ) throws {
         parties = [
-            .peripheral: Party(world.add("peripheral", random: 31, hardware: hardware)),
-            .central: Party(world.add("central", random: 32, store: centralStore, hardware: hardware)),
+            .peripheral: Party(world.add("peripheral", seed: 31, hardware: hardware)),
+            .central: Party(world.add("central", seed: 32, store: centralStore, hardware: hardware)),
         ]
         for side in Side.allCases {
             self[side].node.configuration.pairing = rules[side] ?? common

@@ -6,6 +6,7 @@ import GATT
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// A lock's host with one confirmed bond, whose rightful owner is switched off: everything that comes now is an attack.
 final class Fortress {

@@ -3,6 +3,7 @@ import BluetoothCrypto
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 @testable import BluetoothHost
 

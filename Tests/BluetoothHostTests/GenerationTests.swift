@@ -3,6 +3,7 @@ import BluetoothHost
 import HCI
 import Testing
 import VirtualRadio
+import WorldSupport
 
 extension Node {
     /// The opcodes of the commands that left.
@@ -12,7 +13,7 @@ extension Node {
 }
 
 /// One host with whatever controller there is.
-@Suite("Core 5.4, Vol 4, Part E, 3.1.1: old controllers and new ones")
+@Suite("Core 5.4, Vol 4, Part E, 3.1.1: old controllers and new ones", .capturesFailures)
 struct GenerationTests {
     @Test(
         "Discovery, connection, pairing and a restart with commands of one family only",
@@ -47,8 +48,8 @@ struct GenerationTests {
         World, [PeripheralApp], CentralApp
     ) {
         let world = World()
-        let house = world.add("house", random: 1, hardware: hardware)
-        let phone = world.add("phone", random: 2)
+        let house = world.add("house", seed: 1, hardware: hardware)
+        let phone = world.add("phone", seed: 2)
         var apps: [PeripheralApp] = []
         house.launch { host in
             for number in 0..<count {
@@ -95,7 +96,7 @@ struct GenerationTests {
     @Test("A long advertisement is heard in full by new scanners, and as far as it goes by old ones")
     func longAdvertisement() throws {
         let world = World()
-        let house = world.add("house", random: 1)
+        let house = world.add("house", seed: 1)
         let services = (0..<3).map { BluetoothUUID(bits: 0xFD51_0000_D1DB_463D_86FD_15EF_B821_60A8 + UInt128($0)) }
         house.launch { host in
             let app = PeripheralApp(host, restoreIdentifier: "door")
@@ -103,7 +104,7 @@ struct GenerationTests {
                 app.manager, AdvertisingRecord(localName: "A door with a long name", services: services))
         }
         for (seed, generation) in [(UInt64(2), ControllerGeneration.core54), (3, .core40)] {
-            let phone = world.add("phone", random: seed, hardware: ControllerConfiguration(generation: generation))
+            let phone = world.add("phone", seed: seed, hardware: ControllerConfiguration(generation: generation))
             var central: CentralApp?
             phone.launch { central = CentralApp($0, restoreIdentifier: nil) }
             let app = try #require(central)

@@ -3,9 +3,10 @@ import BluetoothHost
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// What an operator can follow of a link, at both of its ends.
-@Suite struct HostNoticeTests {
+@Suite(.capturesFailures) struct HostNoticeTests {
     private final class Ear {
         var heard: [HostNotice] = []
         var words: [String] { heard.map(Self.word) }

@@ -6,9 +6,10 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// Two hosts and an air: what an app sees from the first advertisement to a signed write after a kill.
-@Suite struct HostScenarioTests {
+@Suite(.capturesFailures) struct HostScenarioTests {
     /// A world with a peripheral that advertises its service and a central that is powered on.
     final class Scene {
         let world = World()
@@ -19,8 +20,8 @@ import VirtualRadio
         var published: PublishedService?
 
         init(hardware: ControllerConfiguration = ControllerConfiguration()) {
-            lock = world.add("lock", random: 11, hardware: hardware)
-            key = world.add("key", random: 22, hardware: hardware)
+            lock = world.add("lock", seed: 11, hardware: hardware)
+            key = world.add("key", seed: 22, hardware: hardware)
         }
 
         func launchLock() {

@@ -4,11 +4,12 @@ import GATT
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// Each thing that an app asks ends in exactly one answer.
-@Suite struct HostSemanticsTests {
+@Suite(.capturesFailures) struct HostSemanticsTests {
     private func ready() throws -> (HostScenarioTests.Scene, CentralApp, PeerIdentifier) {
         let scene = HostScenarioTests.Scene()
         scene.start()

@@ -5,9 +5,10 @@ import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// What an address that is not one's own is worth: nothing that lasts.
-@Suite struct IdentityAttackTests {
+@Suite(.capturesFailures) struct IdentityAttackTests {
     private func octets(_ handle: AttributeHandle) -> [UInt8] {
         [UInt8(truncatingIfNeeded: handle.rawValue), UInt8(handle.rawValue >> 8)]
     }

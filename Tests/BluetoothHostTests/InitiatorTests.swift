@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import HCI
 import Testing
+import WorldSupport
 
 @Suite struct InitiatorTests {
     let alice = DeviceAddress(kind: .random, bits: 0xC000_0000_0001)

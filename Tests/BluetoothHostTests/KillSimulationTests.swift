@@ -6,10 +6,11 @@ import HCI
 import SecurityManager
 import TestSupport
 import Testing
+import WorldSupport
 
 /// The whole life of a key and a lock, killed at every output: what is on disk is enough to carry on, and no more than
 /// was earned.
-@Suite struct KillSimulationTests {
+@Suite(.capturesFailures) struct KillSimulationTests {
     enum Victim: CaseIterable { case lock, key }
     enum Moment: CaseIterable { case afterAct, beforeCommit }
 
@@ -100,8 +101,8 @@ private final class Story {
 
     init(seed: UInt64) {
         world = World(seed: seed)
-        lock = world.add("lock", random: seed &+ 11)
-        key = world.add("key", random: seed &+ 22)
+        lock = world.add("lock", seed: seed &+ 11)
+        key = world.add("key", seed: seed &+ 22)
     }
 
     func node(_ victim: KillSimulationTests.Victim) -> Node { victim == .lock ? lock : key }

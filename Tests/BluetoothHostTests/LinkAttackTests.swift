@@ -6,9 +6,10 @@ import SecurityManager
 import TestSupport
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// What one link can do to the others: nothing.
-@Suite struct LinkAttackTests {
+@Suite(.capturesFailures) struct LinkAttackTests {
     private func isAlive(_ peer: RawPeer) -> Bool { peer.request([0x02, 23, 0]) != nil || peer.handle != nil }
 
     @Test("Core 5.4, Vol 4, Part E, 5.4.2: PB flag 0b11 ends the link that it came on")
@@ -150,7 +151,7 @@ import VirtualRadio
     @Test("A wish for other parameters on a link that is ending wakes nobody")
     func wishOnEndingLink() throws {
         let fortress = try Fortress()
-        fortress.lock.withholds = { $0.count > 1 && $0[1] == 0x05 }
+        fortress.lock.wire.withholds = { $0.count > 1 && $0[1] == 0x05 }
         let peer = fortress.stranger()
         #expect(peer.connect(to: try fortress.lockAddress()))
         let link = try #require(try fortress.app().links.last)
@@ -216,7 +217,7 @@ import VirtualRadio
         #expect(deaf.connect(to: door))
         let handle = try #require(fortress.lock.handles.last)
         // Its controller's buffers never come back.
-        fortress.lock.withholds = {
+        fortress.lock.wire.withholds = {
             $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
         }
         let value = try #require(fortress.scene.published).characteristics[0].value.rawValue
@@ -241,7 +242,7 @@ import VirtualRadio
         let deaf = fortress.stranger(2)
         #expect(deaf.connect(to: try fortress.lockAddress()))
         let handle = try #require(fortress.lock.handles.last)
-        fortress.lock.withholds = {
+        fortress.lock.wire.withholds = {
             $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
         }
         let value = try #require(fortress.scene.published).characteristics[0].value.rawValue
@@ -299,7 +300,7 @@ import VirtualRadio
         let service = try #require(fortress.scene.published)
         let ccc = try #require(service.characteristics[2].configuration).rawValue
         #expect(peer.request([0x12, UInt8(truncatingIfNeeded: ccc), UInt8(ccc >> 8), 1, 0]) == [0x13])
-        fortress.lock.withholds = { $0.count > 1 && $0[1] == 0x13 }
+        fortress.lock.wire.withholds = { $0.count > 1 && $0[1] == 0x13 }
         var isFull = false
         for _ in 0..<2_000 where !isFull {
             fortress.lock.call {
@@ -326,7 +327,7 @@ import VirtualRadio
         let deaf = fortress.stranger(2)
         #expect(deaf.connect(to: try fortress.lockAddress()))
         let handle = try #require(fortress.lock.handles.last)
-        fortress.lock.withholds = {
+        fortress.lock.wire.withholds = {
             $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
         }
         let value = service.characteristics[0].value.rawValue
@@ -366,7 +367,7 @@ import VirtualRadio
         let handle = try #require(fortress.lock.handles.last)
         let links = app.links.map(\.link)
         #expect(links.count == 2)
-        fortress.lock.withholds = {
+        fortress.lock.wire.withholds = {
             $0.count == 8 && $0[1] == 0x13 && UInt16($0[4]) | UInt16($0[5]) << 8 == handle
         }
         /// How many go to one link before it is full.

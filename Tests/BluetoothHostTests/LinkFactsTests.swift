@@ -3,11 +3,12 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// What the host does about links below L2CAP.
-@Suite("Core 5.4, Vol 6, Part B, 5.1: facts of links, and links that do not end")
+@Suite("Core 5.4, Vol 6, Part B, 5.1: facts of links, and links that do not end", .capturesFailures)
 struct LinkFactsTests {
     private func connected() throws -> HostScenarioTests.Scene {
         let scene = HostScenarioTests.Scene()
@@ -76,7 +77,7 @@ struct LinkFactsTests {
         let scene = try connected()
         let app = try #require(scene.central)
         let door = try #require(scene.door)
-        scene.key.withholds = { $0.count > 1 && ($0[1] == 0x05 || ($0[1] == 0x0F && $0[5] == 0x06)) }
+        scene.key.wire.withholds = { $0.count > 1 && ($0[1] == 0x05 || ($0[1] == 0x0F && $0[5] == 0x06)) }
         scene.key.call { $0.cancelConnection(app.manager, door) }
         #expect(scene.key.host?.core.links.count == 1)
         scene.key.inject([[4, 0x0F, 4, 0x02, 1, 0x06, 0x04]])
@@ -88,7 +89,7 @@ struct LinkFactsTests {
         let scene = try connected()
         let app = try #require(scene.central)
         let door = try #require(scene.door)
-        scene.key.withholds = { $0.count > 1 && $0[1] == 0x05 }
+        scene.key.wire.withholds = { $0.count > 1 && $0[1] == 0x05 }
         scene.key.call { $0.cancelConnection(app.manager, door) }
         let states = app.states.count
         scene.world.run(forMilliseconds: LinkLifecycle.disconnectTimeoutMilliseconds - 1_000)

@@ -4,11 +4,12 @@ import BluetoothCrypto
 import GATT
 import SecurityManager
 import Testing
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// Pairing for apps that know nothing of it: by rules, with or without somebody to ask.
-@Suite struct PairingAgentTests {
+@Suite(.capturesFailures) struct PairingAgentTests {
     /// A user who writes down what is asked, and answers when told.
     final class Agent: PairingAgent {
         let host: Host

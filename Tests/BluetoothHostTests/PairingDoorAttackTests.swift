@@ -3,9 +3,10 @@ import BluetoothCrypto
 import BluetoothHost
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Strangers at the door of the pairing window, with Pairing Requests written by hand.
-@Suite struct PairingDoorAttackTests {
+@Suite(.capturesFailures) struct PairingDoorAttackTests {
     /// Secure Connections, MITM, bonding, 16 octets, identity and signing keys; with a keyboard.
     static let passkeyRequest: [UInt8] = [0x01, 0x02, 0x00, 0x0D, 16, 0x06, 0x06]
     static let outOfBandRequest: [UInt8] = [0x01, 0x03, 0x01, 0x0D, 16, 0x06, 0x06]
@@ -198,7 +199,7 @@ import Testing
                         ? LocalIdentity(address: owner, irk: Secret(Array(1...16)))
                         : LocalIdentity(address: other, irk: irk)))
             store.didCommit()
-            let thief = fortress.world.add("thief", random: 77, store: store)
+            let thief = fortress.world.add("thief", seed: 77, store: store)
             var central: CentralApp?
             thief.launch { central = CentralApp($0, restoreIdentifier: nil) }
             let app = try #require(central)

@@ -5,11 +5,12 @@ import HCI
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// An app waits as central for a peer, and somebody under that peer's address connects to this side's peripherals.
-@Suite("Links that the peer made, for apps that wait for the peer") struct PeerMadeLinkTests {
+@Suite("Links that the peer made, for apps that wait for the peer", .capturesFailures) struct PeerMadeLinkTests {
     /// A home with both roles, and a bonded owner who is away.
     private final class Home {
         let duo: Duo
@@ -199,7 +200,7 @@ import VirtualRadio
             let connections = client.connections
             var held: [[UInt8]] = []
             // LE Connection Complete as central.
-            home.node.withholds = { packet in
+            home.node.wire.withholds = { packet in
                 guard packet.count > 7, packet[1] == 0x3E, [0x01, 0x0A].contains(packet[3]),
                     packet[4...7] == [0, packet[5], packet[6], 0]
                 else { return false }
@@ -211,7 +212,7 @@ import VirtualRadio
             stranger.advertise()
             home.node.call { $0.connect(client.manager, $0.peer(at: name), options: 0, askedAtSeconds: 0) }
             #expect(stranger.run(3_000) { stranger.handle != nil && !held.isEmpty })
-            home.node.withholds = { _ in false }
+            home.node.wire.withholds = { _ in false }
             if comesItself {
                 // Its other controller.
                 let other = RawPeer(home.world, address: name)
@@ -258,7 +259,7 @@ import VirtualRadio
         let former = try #require(client.link?.link)
         // Disconnection Complete.
         var held: [[UInt8]] = []
-        home.node.withholds = { packet in
+        home.node.wire.withholds = { packet in
             guard packet.count > 1, packet[1] == 0x05 else { return false }
             held.append(packet)
             return true
@@ -268,7 +269,7 @@ import VirtualRadio
         let other = RawPeer(home.world, address: name)
         #expect(other.connect(to: try home.address()))
         #expect(client.connections == connections + 1 && client.disconnections == disconnections)
-        home.node.withholds = { _ in false }
+        home.node.wire.withholds = { _ in false }
         home.node.inject(held)
         #expect(client.disconnections == disconnections + 1 && client.link == nil)
         wait()

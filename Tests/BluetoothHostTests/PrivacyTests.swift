@@ -5,9 +5,10 @@ import GATT
 import SecurityManager
 import Testing
 import VirtualRadio
+import WorldSupport
 
 /// Hosts whose addresses change while they wait for each other.
-@Suite struct PrivacyTests {
+@Suite(.capturesFailures) struct PrivacyTests {
     private let life = PrivateAddress.lifeMilliseconds
 
     /// A bonded lock and key that are private from their next launch on, and in nobody's reach but their own.
@@ -222,7 +223,7 @@ import VirtualRadio
 }
 
 /// Private locks, before keys whose controllers resolve addresses and before such as do not.
-@Suite struct ResolvedPeerTests {
+@Suite(.capturesFailures) struct ResolvedPeerTests {
     private func bonded(_ hardware: ControllerConfiguration) throws -> HostScenarioTests.Scene {
         let scene = HostScenarioTests.Scene(hardware: hardware)
         scene.start()

@@ -3,9 +3,10 @@ import BluetoothCrypto
 import BluetoothHost
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Centrals that come under resolvable private addresses.
-@Suite struct PrivateAddressTests {
+@Suite(.capturesFailures) struct PrivateAddressTests {
     private func privateAddress(of bond: Bond, random: UInt32) throws -> DeviceAddress {
         Toolbox.resolvablePrivateAddress(irk: AES128(key: try #require(bond.peerIRK)), random: random)
     }

@@ -4,9 +4,10 @@ import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Modes and procedures of peers that are bonded and private.
-@Suite("Core 5.4, Vol 3, Part C, 10.7 and 10.8: modes and procedures under private addresses")
+@Suite("Core 5.4, Vol 3, Part C, 10.7 and 10.8: modes and procedures under private addresses", .capturesFailures)
 struct PrivateModeTests {
     /// A bonded lock and key that have said good-bye, each under private addresses.
     private func bonded() throws -> HostScenarioTests.Scene {
@@ -107,7 +108,7 @@ struct PrivateModeTests {
     }
 }
 
-@Suite("Core 5.4, Vol 3, Part C, 9.2.7: the name of a connected peer")
+@Suite("Core 5.4, Vol 3, Part C, 9.2.7: the name of a connected peer", .capturesFailures)
 struct NameDiscoveryTests {
     @Test("GAP/IDLE/NAMP/BV-01-C, BV-02-C: read by its type, it is the whole name, in either role")
     func name() throws {

@@ -3,11 +3,12 @@ import BluetoothCore
 import GATT
 import SecurityManager
 import Testing
+import WorldSupport
 
 @testable import BluetoothHost
 
 /// Updates that have to wait, over the air.
-@Suite struct QueuedUpdateTests {
+@Suite(.capturesFailures) struct QueuedUpdateTests {
     private func octets(_ handle: AttributeHandle) -> [UInt8] {
         [UInt8(truncatingIfNeeded: handle.rawValue), UInt8(handle.rawValue >> 8)]
     }

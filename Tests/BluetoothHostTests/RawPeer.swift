@@ -1,13 +1,13 @@
 import BluetoothCore
 import BluetoothCrypto
 import HCI
-import VirtualRadio
+import WorldSupport
 
 /// A stranger on the air: a controller whose host is this script. It speaks octets and owes nobody the truth, its
 /// address included.
 final class RawPeer {
     private let world: World
-    private let controller: ControllerID
+    private let raw: RawController
     private(set) var handle: UInt16?
     /// Why the last link ended.
     private(set) var reason: UInt8?
@@ -26,11 +26,9 @@ final class RawPeer {
     init(_ world: World, address: DeviceAddress) {
         self.world = world
         self.address = address
-        controller = world.radio.addController()
-        command(0x0C03, [])
-        command(0x0C01, [UInt8](repeating: 0xFF, count: 8))
-        command(0x2001, [0x1F] + [UInt8](repeating: 0, count: 7))
-        command(0x2005, Self.octets(address))
+        raw = RawController(world)
+        raw.setAddress(address)
+        read()
     }
 
     static let attributeProtocol: UInt16 = 4
@@ -40,21 +38,13 @@ final class RawPeer {
     var att: [[UInt8]] { received[Self.attributeProtocol] ?? [] }
     var smp: [[UInt8]] { received[Self.securityManager] ?? [] }
 
-    private static func octets(_ address: DeviceAddress) -> [UInt8] {
-        (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
-    }
-
     private static func address(_ kind: UInt8, _ octets: ArraySlice<UInt8>) -> DeviceAddress {
         DeviceAddress(
             kind: kind & 1 == 0 ? .public : .random, bits: octets.reversed().reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    private static func little(_ value: UInt16) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
-    }
-
     func command(_ opcode: UInt16, _ parameters: [UInt8]) {
-        world.radio.send([1] + Self.little(opcode) + [UInt8(parameters.count)] + parameters, from: controller)
+        raw.command(opcode, parameters)
         read()
     }
 
@@ -69,7 +59,7 @@ final class RawPeer {
         encryptionStatus = nil
         command(
             0x200D,
-            [0x10, 0, 0x10, 0, 0, 1] + Self.octets(address) + [1, 6, 0, 6, 0, 0, 0, 100, 0, 0, 0, 0, 0])
+            [0x10, 0, 0x10, 0, 0, 1] + RawController.octets(address) + [1, 6, 0, 6, 0, 0, 0, 100, 0, 0, 0, 0, 0])
         if run(2_000, until: { self.handle != nil }) { return true }
         command(0x200E, [])
         return false
@@ -83,7 +73,7 @@ final class RawPeer {
 
     /// Lets one central alone connect: low duty cycle directed advertising.
     func advertise(to central: DeviceAddress) {
-        command(0x2006, [0x20, 0, 0x20, 0, 4, 1, 1] + Self.octets(central) + [7, 0])
+        command(0x2006, [0x20, 0, 0x20, 0, 4, 1, 1] + RawController.octets(central) + [7, 0])
         command(0x200A, [1])
     }
 
@@ -94,7 +84,7 @@ final class RawPeer {
         command(
             0x2006,
             [0x20, 0, 0x20, 0, isHighDuty ? 1 : 4, ownAddressType, target.kind == .random ? 1 : 0]
-                + Self.octets(target) + [7, 0])
+                + RawController.octets(target) + [7, 0])
         command(0x200A, [1])
     }
 
@@ -104,9 +94,9 @@ final class RawPeer {
     func advertiseExtended(to target: DeviceAddress) {
         command(
             0x2036,
-            [1, 0x05, 0, 0x20, 0, 0, 0x20, 0, 0, 7, 1, target.kind == .random ? 1 : 0] + Self.octets(target)
+            [1, 0x05, 0, 0x20, 0, 0, 0x20, 0, 0, 7, 1, target.kind == .random ? 1 : 0] + RawController.octets(target)
                 + [0, 0x7F, 1, 0, 1, 0, 0])
-        command(0x2035, [1] + Self.octets(address))
+        command(0x2035, [1] + RawController.octets(address))
         command(0x2039, [1, 1, 1, 0, 0, 0])
     }
 
@@ -135,7 +125,7 @@ final class RawPeer {
         command(
             0x2036,
             [0, 0x12, 0, 0x20, 0, 0, 0x20, 0, 0, 7, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0x7F, 1, 0, 1, 0, 1])
-        command(0x2035, [0] + Self.octets(address))
+        command(0x2035, [0] + RawController.octets(address))
         command(0x2037, [0, 3, 1, UInt8(data.count)] + data)
         command(0x2038, [0, 3, 1, UInt8(scanResponse.count)] + scanResponse)
         command(0x2039, [1, 1, 0, 0, 0, 0])
@@ -143,7 +133,7 @@ final class RawPeer {
 
     func disconnect() {
         guard let handle else { return }
-        command(0x0406, Self.little(handle) + [0x13])
+        command(0x0406, RawController.little(handle) + [0x13])
         run(2_000) { self.handle == nil }
     }
 
@@ -161,7 +151,7 @@ final class RawPeer {
         guard let handle else { return }
         let key = ltk.withBytes { Array($0.reversed()) }
         command(
-            0x2019, Self.little(handle) + [rand] + [UInt8](repeating: 0, count: 7) + [ediv, 0] + key)
+            0x2019, RawController.little(handle) + [rand] + [UInt8](repeating: 0, count: 7) + [ediv, 0] + key)
         run(2_000) { encryptionStatus != nil || self.handle == nil }
     }
 
@@ -169,7 +159,7 @@ final class RawPeer {
 
     /// One L2CAP PDU, cut as its controller wants it.
     func send(_ payload: [UInt8], on channel: UInt16) {
-        sendRaw(Self.little(UInt16(payload.count)) + Self.little(channel) + payload)
+        sendRaw(RawController.little(UInt16(payload.count)) + RawController.little(channel) + payload)
     }
 
     /// Octets of L2CAP that may be anything.
@@ -185,8 +175,7 @@ final class RawPeer {
 
     func fragment(_ octets: [UInt8], flags: UInt16) {
         guard let handle else { return }
-        world.radio.send(
-            [2] + Self.little(handle | flags << 12) + Self.little(UInt16(octets.count)) + octets, from: controller)
+        raw.sendFragment(octets, flags: flags, on: handle)
     }
 
     /// Sends an ATT PDU and waits for one.
@@ -198,7 +187,7 @@ final class RawPeer {
     }
 
     private func read() {
-        for packet in world.radio.drain(controller) {
+        for packet in raw.drain() {
             switch packet.first {
             case 2: take(packet)
             case 4: event(packet)

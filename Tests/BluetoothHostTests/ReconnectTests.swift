@@ -1,8 +1,9 @@
 import BluetoothHost
 import Testing
+import WorldSupport
 
 /// A connection that is taken back and asked for again before the old link has gone.
-@Suite struct ReconnectTests {
+@Suite(.capturesFailures) struct ReconnectTests {
     @Test("A connection asked for while the old link is on its way out is a new link, and is heard of once")
     func reconnectAtOnce() throws {
         let scene = HostScenarioTests.Scene()

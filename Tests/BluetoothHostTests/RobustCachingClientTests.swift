@@ -3,9 +3,10 @@ import BluetoothCore
 import BluetoothHost
 import GATT
 import Testing
+import WorldSupport
 
 /// A central that keeps trees, and peripherals whose trees change.
-@Suite("Core 5.4, Vol 3, Part G, 2.5.2.1 (Robust Caching): the client")
+@Suite("Core 5.4, Vol 3, Part G, 2.5.2.1 (Robust Caching): the client", .capturesFailures)
 struct RobustCachingClientTests {
     private static func discovered(_ scene: HostScenarioTests.Scene) throws -> RemoteDatabase {
         guard case .success(.gatt(.database(let database))) = try scene.perform(.discoverDatabase) else {

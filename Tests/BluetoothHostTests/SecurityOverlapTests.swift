@@ -6,9 +6,10 @@ import GATT
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Encryption, pairings and users' answers that overlap on one link: each thing asked for ends once.
-@Suite struct SecurityOverlapTests {
+@Suite(.capturesFailures) struct SecurityOverlapTests {
     private static let renewing = PairingRules(isAllowed: true, renewsBonds: true)
 
     /// Bonded, and connected again since the peripheral lost its bond.

@@ -6,9 +6,10 @@ import GATT
 import HCI
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// What becomes of a request that the link is not secure enough for, at either end and in either role.
-@Suite("Core 5.4, Vol 3, Part C, 10.3: service requests and the security that they want")
+@Suite("Core 5.4, Vol 3, Part C, 10.3: service requests and the security that they want", .capturesFailures)
 struct ServiceSecurityTests {
     private func expectValue(_ result: Result<OperationValue, HostError>?) {
         guard case .success(.gatt(.value([1, 2, 3]))) = result else {
@@ -424,10 +425,10 @@ struct ServiceSecurityTests {
         let bonds = duo[.peripheral].bonds
         let owner = try #require(bonds.first?.identity)
         duo[.central].node.kill()
-        let thief = duo.world.add("thief", random: 77)
+        let thief = duo.world.add("thief", seed: 77)
         thief.configuration.pairing = .justWorks
         // Its Identity Address Information names the owner.
-        thief.outgoing = { packet in
+        thief.wire.outgoing = { packet in
             guard packet.count == 17, packet[0] == 2, packet[7...9] == [6, 0, 0x09] else { return packet }
             return packet.prefix(11) + (0..<6).map { UInt8(truncatingIfNeeded: owner.address.bits >> (8 * UInt64($0))) }
         }

@@ -4,9 +4,10 @@ import BluetoothHost
 import GATT
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// What whoever has recorded the owner's Signed Write Command, and takes the owner's address, makes of it: nothing.
-@Suite struct SignedWriteAttackTests {
+@Suite(.capturesFailures) struct SignedWriteAttackTests {
     /// Sends a PDU on a new link under the owner's address; says why the link ended, if it did at once.
     @discardableResult
     private func send(_ pdu: [UInt8], by peer: RawPeer, _ fortress: Fortress) throws -> UInt8? {

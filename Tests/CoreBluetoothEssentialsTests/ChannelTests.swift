@@ -5,6 +5,7 @@ import FoundationEssentials
 import GATT
 import L2CAP
 import Testing
+import WorldSupport
 
 @testable import CoreBluetoothEssentials
 
@@ -96,20 +97,20 @@ private final class ChannelKey: CBCentralManagerDelegate, CBPeripheralDelegate, 
     }
 }
 
-@Suite("Apple's L2CAP channels")
+@Suite("Apple's L2CAP channels", .capturesFailures)
 struct ChannelTests {
     private final class ChannelScene {
         let world = World()
-        let lock: Machine
-        let pocket: Machine
+        let lock: Node
+        let pocket: Node
         var door: ChannelDoor?
         var key: ChannelKey?
 
         init() throws {
             lock = world.add("lock", seed: 11)
             pocket = world.add("key", seed: 22)
-            lock.launch { door = ChannelDoor($0) }
-            pocket.launch { key = ChannelKey($0) }
+            lock.launchApp { door = ChannelDoor($0) }
+            pocket.launchApp { key = ChannelKey($0) }
             try #require(world.run { key?.isConnected == true && door?.psms.count == 2 })
         }
 

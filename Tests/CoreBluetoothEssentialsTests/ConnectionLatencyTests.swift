@@ -1,10 +1,11 @@
 import BluetoothCore
 import BluetoothHost
 import Testing
+import WorldSupport
 
 @testable import CoreBluetoothEssentials
 
-@Suite("Desired connection latency")
+@Suite("Desired connection latency", .capturesFailures)
 struct ConnectionLatencyTests {
     @Test(
         "Each latency is within the specification's ranges and Apple's for accessories",

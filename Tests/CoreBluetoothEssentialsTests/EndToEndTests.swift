@@ -4,10 +4,11 @@ import FoundationEssentials
 import GATT
 import Synchronization
 import Testing
+import WorldSupport
 
 @testable import CoreBluetoothEssentials
 
-@Suite("Two apps on one air")
+@Suite("Two apps on one air", .capturesFailures)
 struct EndToEndTests {
     @Test("Publish, advertise, scan, connect, discover: every call ends in one callback, in Apple's order")
     func discovery() throws {
@@ -161,7 +162,7 @@ struct EndToEndTests {
         let machine = world.add("key", seed: 5)
         let heard = Misuses()
         var key: Key?
-        machine.launch({ host in
+        machine.launchApp({ host in
             let app = Key(host)
             app.manager?.scanForPeripherals(withServices: nil)
             key = app
@@ -252,8 +253,8 @@ struct EndToEndTests {
         let keyQueue = DispatchQueue(label: "key")
         var door: Door?
         var key: Key?
-        lock.launch { host in door = Door(host, queue: doorQueue) }
-        pocket.launch { host in key = Key(host, queue: keyQueue) }
+        lock.launchApp { host in door = Door(host, queue: doorQueue) }
+        pocket.launchApp { host in key = Key(host, queue: keyQueue) }
         let theDoor = try #require(door)
         let theKey = try #require(key)
         /// Lets the queues come to rest between steps of the virtual clock.

@@ -5,12 +5,13 @@ import LockPeripheral
 import LockProtocol
 import SecurityManager
 import Testing
+import WorldSupport
 
 @testable import LockCentral
 
 /// An operator enrols a key anew while the key has a link to that lock for something else. The enrolment has a link of its
 /// own, and nobody else acts on it.
-@Suite("An enrolment while the key's machine has a link")
+@Suite("An enrolment while the key's machine has a link", .capturesFailures)
 struct EnrolmentOverMeasuringTests {
     enum State: CaseIterable {
         /// A link to measure on is asked for.
@@ -57,11 +58,11 @@ struct EnrolmentOverMeasuringTests {
         case .clear: household.ask(.lock, waitMilliseconds: 60_000)
         case .encrypted:
             // Without a challenge in clear the key encrypts.
-            household.door.loses = { $0.count == 20 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1B] }
+            household.door.wire.loses = { $0.count == 20 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1B] }
             household.ask(.lock, waitMilliseconds: 60_000)
         }
         try #require(household.world.run(forMilliseconds: 60_000) { isIn(state, household) })
-        household.door.loses = { _ in false }
+        household.door.wire.loses = { _ in false }
     }
 
     @Test("In each state of that link the key is enrolled, and then it is obeyed", arguments: State.allCases)

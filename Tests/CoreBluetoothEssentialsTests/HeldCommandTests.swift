@@ -4,6 +4,7 @@ import CoreBluetoothEssentials
 import LockCentral
 import LockProtocol
 import Testing
+import WorldSupport
 
 @testable import LockPeripheral
 
@@ -25,7 +26,7 @@ private final class Metal: MovementJournal {
 
 /// Somebody stands between the key and the lock, on clear links with both: takes a challenge from the lock under the key's
 /// address, has the key sign for it at the lock's address, and keeps what the key signed.
-@Suite("Attack: a signed command that is held back")
+@Suite("Attack: a signed command that is held back", .capturesFailures)
 struct HeldCommandTests {
     enum Key: CaseIterable { case present, gone }
 

@@ -8,6 +8,7 @@ import LockProtocol
 import MemoryStores
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Connects to the first lock that it hears, listens to its challenges, and answers none.
 private final class SilentCaller: CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
@@ -63,7 +64,7 @@ private final class SilentCaller: CBCentralManagerDelegate, CBPeripheralDelegate
     }
 }
 
-@Suite("A lock and a key")
+@Suite("A lock and a key", .capturesFailures)
 struct HouseholdTests {
     @Test("A key is enrolled by a setup code")
     func enrolment() throws {
@@ -80,7 +81,7 @@ struct HouseholdTests {
         try household.enroll()
         #expect(household.world.run(forMilliseconds: 30_000) { household.isPaired })
         // Handle Value Indication, on the attribute channel.
-        household.door.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1D] }
+        household.door.wire.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1D] }
         household.world.run(forMilliseconds: 60_000)
         #expect(!household.isEnrolled)
         let asked = household.links.dropFirst().filter { $0.to != nil }
@@ -89,7 +90,7 @@ struct HouseholdTests {
             let lasted = link.to?.milliseconds(since: link.from) ?? 0
             #expect((KeyMachine.statusWaitMilliseconds...KeyMachine.statusWaitMilliseconds + 3_000).contains(lasted))
         }
-        household.door.loses = { _ in false }
+        household.door.wire.loses = { _ in false }
         #expect(household.world.run(forMilliseconds: 30_000) { household.isEnrolled })
     }
 
@@ -100,7 +101,7 @@ struct HouseholdTests {
         // One seed, one identity.
         var callers: [SilentCaller] = []
         for name in ["first", "second"] {
-            world.add(name, seed: 77).launch { callers.append(SilentCaller($0)) }
+            world.add(name, seed: 77).launchApp { callers.append(SilentCaller($0)) }
             #expect(world.run(forMilliseconds: 3_000) { callers.last?.isConnected == true })
             if name == "first" { world.run(forMilliseconds: 3_000) }
         }

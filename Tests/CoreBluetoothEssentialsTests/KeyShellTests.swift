@@ -5,9 +5,10 @@ import LockCentral
 import LockPeripheral
 import LockProtocol
 import Testing
+import WorldSupport
 
 /// What the key's shell carries out beside its machines' outputs to the host.
-@Suite("The key's shell")
+@Suite("The key's shell", .capturesFailures)
 struct KeyShellTests {
     @Test("A lock that is enrolled anew counts its receipts anew: the key believes the first of them")
     func receiptsBeginAnew() throws {
@@ -84,7 +85,7 @@ extension Household {
     fileprivate func moveLockService() throws {
         killLock()
         var mover: Mover?
-        door.launch { mover = Mover($0) }
+        door.launchApp { mover = Mover($0) }
         try #require(world.run(forMilliseconds: 10_000) { mover?.hasMoved == true })
         mover = nil
         door.kill()

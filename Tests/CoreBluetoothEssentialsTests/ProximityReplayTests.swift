@@ -3,9 +3,10 @@ import BluetoothHost
 import LockCentral
 import LockProtocol
 import Testing
+import WorldSupport
 
 /// The key's daemon opens on coming near. The lock is where the test puts it, and an attacker with a recorder where he likes.
-@Suite("Coming near, and who pretends it")
+@Suite("Coming near, and who pretends it", .capturesFailures)
 struct ProximityReplayTests {
     private static let nearMetres = 1.0
     /// -77 dBm: a laptop that lies inside.

@@ -7,12 +7,13 @@ import LockProtocol
 import MemoryStores
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Nobody is told why a key is refused, and "key missing" is said in clear by whoever answers at the lock's address. What
 /// is said in clear may delay a bond's confirmation, and never costs the bond.
 ///
 /// Core 5.4, Vol 6, Part B, 5.1.3.1 (Encryption Start procedure)
-@Suite("Attacks on an enrolment, and deaths in the middle of it: who had a key goes on having one")
+@Suite("Attacks on an enrolment, and deaths in the middle of it: who had a key goes on having one", .capturesFailures)
 struct ReenrolmentAttackTests {
     @Test("Forged key missing: a stranger at the lock's address takes no bond from an owner who enrols anew")
     func keyMissing() throws {
@@ -89,7 +90,7 @@ struct ReenrolmentAttackTests {
         let household = try Household()
         try household.enrollToTheEnd("alice")
         try household.beginEnrolment()
-        household.door.loses = Household.isIndication
+        household.door.wire.loses = Household.isIndication
         #expect(
             household.world.run(forMilliseconds: 30_000) {
                 household.isLocksBondUnconfirmedAtKey
@@ -98,7 +99,7 @@ struct ReenrolmentAttackTests {
         household.call(household.pocket) { household.key?.cancelEnrolment() }
         try household.beginEnrolment()
         try household.loseKeysHalf()
-        household.door.loses = { _ in false }
+        household.door.wire.loses = { _ in false }
         #expect(household.world.run(forMilliseconds: 300_000) { household.pocket.host?.bonds.map(\.ltk) == known })
         #expect(household.failure != nil && !household.isEnrolled)
         household.expectSettled()
@@ -141,9 +142,9 @@ struct ReenrolmentAttackTests {
     }
 
     /// Another key than the household's.
-    private func launchKey(_ pocket: Machine, _ store: MemoryKeyStore) -> KeyDaemon? {
+    private func launchKey(_ pocket: Node, _ store: MemoryKeyStore) -> KeyDaemon? {
         var key: KeyDaemon?
-        pocket.launch { bluetooth in
+        pocket.launchApp { bluetooth in
             guard let host = pocket.host else { return }
             key = try? KeyDaemon(
                 .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
@@ -187,7 +188,7 @@ struct ReenrolmentAttackTests {
         try household.enrollToTheEnd("alice")
         try household.openWindow("alice")
         // Handle Value Indication of a response of the control point: its result.
-        household.door.rewrites = { packet in
+        household.door.wire.outgoing = { packet in
             guard packet.count > 14, packet[0] == 2, packet[7...9] == [4, 0, 0x1D], packet[12...13] == [0x20, 0x01]
             else { return packet }
             var changed = packet
@@ -197,7 +198,7 @@ struct ReenrolmentAttackTests {
         try household.enroll()
         household.world.run(forMilliseconds: 30_000)
         #expect(household.isEnrolled)
-        household.door.rewrites = { $0 }
+        household.door.wire.outgoing = { $0 }
         #expect(household.door.sent.contains { $0.count > 13 && $0[12...13] == [0x20, 0x01] })
         household.expectSettled()
     }
@@ -303,10 +304,10 @@ extension Household {
     /// The key has a bond, and the lock dies before it has the key's half of it.
     fileprivate func loseKeysHalf() throws {
         // Signing Information of the Security Manager.
-        pocket.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [6, 0, 0x0A] }
+        pocket.wire.loses = { $0.count > 9 && $0[0] == 2 && $0[7...9] == [6, 0, 0x0A] }
         try #require(world.run(forMilliseconds: 30_000) { isPaired })
         killLock()
-        pocket.loses = { _ in false }
+        pocket.wire.loses = { _ in false }
         launchLock()
     }
 

@@ -2,10 +2,11 @@ import BluetoothHost
 import FoundationEssentials
 import GATT
 import Testing
+import WorldSupport
 
 @testable import CoreBluetoothEssentials
 
-@Suite("Restoration")
+@Suite("Restoration", .capturesFailures)
 struct RestorationTests {
     @Test("A killed key hears willRestoreState first, once, and then finds its door connected without having asked")
     func killedKey() throws {
@@ -36,11 +37,11 @@ struct RestorationTests {
         let world = World()
         let machine = world.add("key", seed: 7)
         var key: Key?
-        machine.launch { key = Key($0) }
+        machine.launchApp { key = Key($0) }
         #expect(world.run { key?.manager?.isScanning == true })
         machine.kill()
         key?.vanish()
-        machine.launch { key = Key($0) }
+        machine.launchApp { key = Key($0) }
         let again = try #require(key)
         #expect(again.log == ["restore"])
         #expect(again.manager?.isScanning == true)
@@ -51,7 +52,7 @@ struct RestorationTests {
         // Found without a call of the new app.
         let lock = world.add("lock", seed: 8)
         var door: Door?
-        lock.launch { door = Door($0) }
+        lock.launchApp { door = Door($0) }
         #expect(world.run { again.has("discovered") })
         #expect(door != nil)
     }
@@ -173,10 +174,10 @@ struct RestorationTests {
     func withoutIdentifier() throws {
         let scene = Scene()
         scene.launchDoor()
-        scene.pocket.launch { scene.key = Key($0, identifier: nil) }
+        scene.pocket.launchApp { scene.key = Key($0, identifier: nil) }
         #expect(scene.world.run { scene.key?.has("characteristics") == true })
         scene.killKey()
-        scene.pocket.launch { scene.key = Key($0, identifier: nil) }
+        scene.pocket.launchApp { scene.key = Key($0, identifier: nil) }
         #expect(scene.world.run { scene.key?.has("state poweredOn") == true })
         #expect(scene.key?.has("restore") == false)
     }

@@ -8,6 +8,7 @@ import LockProtocol
 import MemoryStores
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// An app on a key's host: encrypts with the key's bond, reads Lock State and listens to it.
 private final class StateReader: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked Sendable {
@@ -82,11 +83,11 @@ private final class StateReader: CBCentralManagerDelegate, CBPeripheralLinkDeleg
     }
 }
 
-@Suite("Revocation, on the air")
+@Suite("Revocation, on the air", .capturesFailures)
 struct RevocationTests {
-    private static func launchKey(_ pocket: Machine) -> KeyDaemon? {
+    private static func launchKey(_ pocket: Node) -> KeyDaemon? {
         var key: KeyDaemon?
-        pocket.launch { bluetooth in
+        pocket.launchApp { bluetooth in
             guard let host = pocket.host else { return }
             key = try? KeyDaemon(
                 .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
@@ -100,7 +101,7 @@ struct RevocationTests {
         household.killKey()
         let address = try #require(household.door.host?.identity.address.address)
         var reader: StateReader?
-        household.pocket.launch { reader = StateReader($0, address) }
+        household.pocket.launchApp { reader = StateReader($0, address) }
         return try #require(reader)
     }
 

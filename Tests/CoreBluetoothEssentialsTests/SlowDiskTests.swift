@@ -3,8 +3,9 @@ import BluetoothHost
 import LockCentral
 import LockPeripheral
 import Testing
+import WorldSupport
 
-@Suite("A key on a slow disk: no command leaves later than it was meant to")
+@Suite("A key on a slow disk: no command leaves later than it was meant to", .capturesFailures)
 struct SlowDiskTests {
     enum Path: CaseIterable { case signed, encrypted }
 
@@ -54,10 +55,10 @@ struct SlowDiskTests {
         try #require(
             household.world.run(forMilliseconds: 2_000) { household.key?.status.locks.first?.link?.isProven == true })
         // Number Of Completed Packets: what the key has just asked the lock keeps the one buffer.
-        household.pocket.delays = { $0.starts(with: [4, 0x13]) }
+        household.pocket.wire.delays = { $0.starts(with: [4, 0x13]) }
         household.world.run(forMilliseconds: Self.waitMilliseconds)
         try #require(household.keptRequest?.sent != nil && household.commandEnd == nil)
-        household.pocket.delays = { _ in false }
+        household.pocket.wire.delays = { _ in false }
         household.world.run(forMilliseconds: 60_000) { household.commandEnd != nil }
         let isExpired = if case .ended(.expired) = household.commandEnd { true } else { false }
         #expect(isExpired, "\(String(describing: household.commandEnd))")

@@ -2,14 +2,15 @@ import Dispatch
 import FoundationEssentials
 import HCI
 import Testing
+import WorldSupport
 
 @testable import CoreBluetoothEssentials
 
-@Suite("Attack: peers that never stop, and an app whose queue stands still")
+@Suite("Attack: peers that never stop, and an app whose queue stands still", .capturesFailures)
 struct StandstillTests {
     private let world = World()
-    private let lock: Machine
-    private let pocket: Machine
+    private let lock: Node
+    private let pocket: Node
     private let queue = DispatchQueue(label: "app")
 
     init() {
@@ -30,8 +31,8 @@ struct StandstillTests {
     private func subscribed() throws -> (Door, Key, CBMutableCharacteristic) {
         var door: Door?
         var key: Key?
-        lock.launch { door = Door($0) }
-        pocket.launch { key = Key($0, queue: queue) }
+        lock.launchApp { door = Door($0) }
+        pocket.launchApp { key = Key($0, queue: queue) }
         let (theDoor, theKey) = (try #require(door), try #require(key))
         #expect(run { theKey.has("characteristics") })
         queue.async {
@@ -46,8 +47,8 @@ struct StandstillTests {
     private func discovered() throws -> (Door, Key) {
         var door: Door?
         var key: Key?
-        lock.launch { door = Door($0, queue: queue) }
-        pocket.launch { key = Key($0) }
+        lock.launchApp { door = Door($0, queue: queue) }
+        pocket.launchApp { key = Key($0) }
         let (theDoor, theKey) = (try #require(door), try #require(key))
         #expect(run { theKey.has("characteristics") })
         return (theDoor, theKey)
@@ -93,12 +94,12 @@ struct StandstillTests {
     func deafSubscriber() throws {
         let other = world.add("other", seed: 33)
         var (door, deafKey, key): (Door?, Key?, Key?)
-        lock.launch { door = Door($0, queue: queue) }
-        pocket.launch { deafKey = Key($0) }
+        lock.launchApp { door = Door($0, queue: queue) }
+        pocket.launchApp { deafKey = Key($0) }
         let theDoor = try #require(door)
         #expect(run { deafKey?.has("characteristics") == true })
         var deafHandle: [UInt8]?
-        lock.withholds = { packet in
+        lock.wire.withholds = { packet in
             // Number Of Completed Packets of the first link, which is the only one by now.
             guard packet.count == 8, packet[1] == 0x13 else { return false }
             deafHandle = deafHandle ?? Array(packet[4..<6])
@@ -106,7 +107,7 @@ struct StandstillTests {
         }
         deafKey?.door?.setNotifyValue(true, for: try #require(deafKey?.characteristic(Door.notifying)))
         #expect(run { deafKey?.has("notify true") == true })
-        other.launch { key = Key($0) }
+        other.launchApp { key = Key($0) }
         let theKey = try #require(key)
         #expect(run { theKey.has("characteristics") })
         theKey.door?.setNotifyValue(true, for: try #require(theKey.characteristic(Door.notifying)))
@@ -167,7 +168,7 @@ struct StandstillTests {
         let (theDoor, theKey, notifying) = try subscribed()
         let other = world.add("other", seed: 33)
         var hawker: Door?
-        other.launch { hawker = Door($0) }
+        other.launchApp { hawker = Door($0) }
         queue.sync {
             theKey.manager?.scanForPeripherals(
                 withServices: [Door.service], options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])

@@ -3,10 +3,11 @@ import BluetoothHost
 import LockCentral
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// Somebody answers under the lock's address while the lock is on the air. Nobody can keep him from delaying a command;
 /// nothing that he says ends one.
-@Suite("Attacks on a command: a stranger at the lock's address")
+@Suite("Attacks on a command: a stranger at the lock's address", .capturesFailures)
 struct StrangerAtTheDoorTests {
     enum Place: CaseIterable { case identity, privateAddress }
 

@@ -8,6 +8,8 @@ import LockProtocol
 import MemoryStores
 import SecurityManager
 import Testing
+import VirtualRadio
+import WorldSupport
 
 /// The bolt of a lock that nobody moves, and that remembers what it was to do.
 private final class StillBolt: Actuator {
@@ -29,8 +31,8 @@ final class Household {
     private static let doorSeed: UInt64 = 51
 
     let world: World
-    let door: Machine
-    let pocket: Machine
+    let door: Node
+    let pocket: Node
     private(set) var lock: LockDaemon?
     private(set) var key: KeyDaemon?
     private(set) var code: SetupCode?
@@ -46,7 +48,7 @@ final class Household {
     private let bolt: any Actuator
     private let settings: LockSettings
     private let unlocksWhenNear: Bool
-    private var impostor: Machine?
+    private var impostor: Node?
     private var stranger: ConnectableStranger?
 
     init(
@@ -59,14 +61,14 @@ final class Household {
         self.unlocksWhenNear = unlocksWhenNear
         lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
         door = world.add("door", seed: Self.doorSeed)
-        pocket = world.add("pocket", seed: 52, buffers: keyBuffers)
+        pocket = world.add("pocket", seed: 52, hardware: ControllerConfiguration(aclDataPacketCount: keyBuffers))
         launchLock()
         launchKey()
         world.run(forMilliseconds: 1_000)
     }
 
     func launchLock() {
-        door.launch { bluetooth in
+        door.launchApp { bluetooth in
             guard let host = door.host else { return }
             lock = try? LockDaemon(
                 .init(restoreIdentifier: "lock", name: "Front", settings: settings, boot: boot), host: host,
@@ -81,7 +83,7 @@ final class Household {
     }
 
     func launchKey() {
-        pocket.launch { bluetooth in
+        pocket.launchApp { bluetooth in
             guard let host = pocket.host else { return }
             key = try? KeyDaemon(
                 .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: unlocksWhenNear), host: host,
@@ -114,7 +116,7 @@ final class Household {
     }
 
     /// A call of an operator, as an iteration of its own.
-    func call<R>(_ machine: Machine, _ body: () throws -> R) rethrows -> R {
+    func call<R>(_ machine: Node, _ body: () throws -> R) rethrows -> R {
         machine.host?.beginIteration(now: world.now)
         defer {
             machine.loop?.execute { _ in }
@@ -226,7 +228,7 @@ final class Household {
     func beginImpersonation() {
         world.cut(door, pocket)
         let impostor = world.add("impostor", seed: Self.doorSeed)
-        impostor.launch { stranger = ConnectableStranger($0) }
+        impostor.launchApp { stranger = ConnectableStranger($0) }
         self.impostor = impostor
     }
 

@@ -1,9 +1,10 @@
 import BluetoothCore
 import VirtualRadio
+import WorldSupport
 
 /// An attacker: a controller of its own that the test drives by HCI octets, since no stack does what it does. It advertises
 /// under somebody else's address, 20 ms apart, and takes every connection.
-final class RadioStranger {
+final class RadioStranger: Stranger {
     /// What becomes of whoever connects to it.
     enum Manner: CaseIterable {
         /// "PIN or Key Missing" to the encryption.

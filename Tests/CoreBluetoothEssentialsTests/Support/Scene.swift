@@ -4,12 +4,13 @@ import BluetoothHost
 import CoreBluetoothEssentials
 import SecurityManager
 import Testing
+import WorldSupport
 
 /// A door and a key within reach of each other.
 final class Scene {
     let world = World()
-    let lock: Machine
-    let pocket: Machine
+    let lock: Node
+    let pocket: Node
     var door: Door?
     var key: Key?
 
@@ -18,8 +19,8 @@ final class Scene {
         pocket = world.add("key", seed: 22)
     }
 
-    func launchDoor() { lock.launch { door = Door($0) } }
-    func launchKey() { pocket.launch { key = Key($0) } }
+    func launchDoor() { lock.launchApp { door = Door($0) } }
+    func launchKey() { pocket.launchApp { key = Key($0) } }
 
     /// Until the key has discovered the door.
     func start() throws {

@@ -1,0 +1,205 @@
+import BluetoothCore
+import BluetoothCrypto
+import BluetoothHost
+import HCI
+import VirtualRadio
+
+/// One host, the wire to its controller, and the disk that outlives it.
+package final class Node: OnAir {
+    package let name: String
+    package private(set) var host: Host?
+    /// By which apps reach the host, from any thread.
+    package private(set) var loop: Loop?
+    package let wire: Wire
+    package private(set) var store: MemoryHostStore
+    package var configuration: HostConfiguration
+    /// The machine's; another one after a power cut.
+    package var boot = BootID(bits: 1)
+    private unowned let world: World
+    private let coordinator = MemoryTransactionCoordinator()
+    private var seed: UInt64
+
+    // MARK: What is seen of it
+
+    /// Every packet that left.
+    package private(set) var sent: [[UInt8]] = []
+    /// What was wrong with the controller, and what was done about it.
+    package private(set) var failures: [ControllerFailure] = []
+    package private(set) var remedies: [ControllerRemedy] = []
+    /// Facts handed to the store since the node was made, kept or not.
+    package private(set) var facts = 0
+    /// Acts let go, and iterations committed, since the node was made.
+    package private(set) var actCount = 0
+    package private(set) var commitCount = 0
+    /// Of every link since the node was made, the last one last.
+    package private(set) var handles: [UInt16] = []
+
+    // MARK: What is done to it
+
+    /// The node is killed when as many acts have been let go, or before as many commits have been made.
+    package var killAfterActs: Int?
+    package var killBeforeCommit: Int?
+    /// How long the disk takes for each commit that has something to write.
+    package var commitMilliseconds: UInt64 = 0
+
+    init(_ name: String, _ world: World, seed: UInt64, store: MemoryHostStore, hardware: ControllerConfiguration) {
+        self.name = name
+        self.world = world
+        self.seed = seed
+        self.store = store
+        configuration = HostConfiguration(deviceName: name)
+        wire = world.air.plug(name, hardware)
+    }
+
+    package var controller: ControllerID { wire.controller }
+
+    // MARK: The process
+
+    /// Launches on what the store kept. `prepare` is the app: it registers its managers before the controller answers.
+    package func launch(_ prepare: (Host) -> Void) {
+        store = MemoryHostStore(store.kept)
+        let host = Host(
+            configuration: configuration, boot: boot, snapshot: store.launch(), rows: store,
+            store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
+            makeKeyPair: P256KeyPair.generate)
+        seed &+= 1
+        self.host = host
+        loop = Loop(host) { [weak world] in world?.now }
+        host.beginIteration(now: world.now)
+        prepare(host)
+        host.transportOpened()
+        commitAndAct()
+    }
+
+    /// SIGKILL: nothing of the running iteration is kept, and the controller's connection closes.
+    package func kill() {
+        loop?.die()
+        loop = nil
+        host = nil
+        killAfterActs = nil
+        killBeforeCommit = nil
+        wire.replug()
+    }
+
+    // MARK: Iterations
+
+    /// An API call of the app, as an iteration of its own.
+    package func call(_ body: (Host) -> Void) {
+        guard let host else { return }
+        host.beginIteration(now: world.now)
+        body(host)
+        commitAndAct()
+        world.settle()
+    }
+
+    /// One iteration, if there is anything for it.
+    func step() -> Bool {
+        let packets = wire.receive()
+        noteHandles(packets)
+        guard let host, let loop else { return false }
+        let calls = loop.takeCalls()
+        guard !packets.isEmpty || !calls.isEmpty || loop.takeIsDirty() else { return false }
+        iterate(host, packets, calls)
+        return true
+    }
+
+    /// Feeds packets as if the controller had sent them.
+    @discardableResult
+    package func inject(_ packets: [[UInt8]]) -> Bool {
+        guard let host else { return false }
+        wire.recordInjected(packets)
+        iterate(host, packets, [])
+        return true
+    }
+
+    func fireTimers() {
+        guard let host, let deadline = host.deadline, deadline <= world.now else { return }
+        host.beginIteration(now: world.now)
+        host.timerFired()
+        commitAndAct()
+    }
+
+    private func iterate(_ host: Host, _ packets: [[UInt8]], _ calls: [@Sendable (Host) -> Void]) {
+        host.beginIteration(now: world.now)
+        for packet in packets {
+            guard let indicator = packet.first else { continue }
+            host.received(HCIPacketType(rawValue: indicator), packet.span.bytes.extracting(1..<packet.count))
+        }
+        for call in calls { call(host) }
+        commitAndAct()
+    }
+
+    /// LE Connection Complete, and its enhanced version.
+    private func noteHandles(_ packets: [[UInt8]]) {
+        for packet in packets
+        where packet.count > 6 && packet[1] == 0x3E && [0x01, 0x0A].contains(packet[3]) && packet[4] == 0 {
+            handles.append(UInt16(packet[5]) | UInt16(packet[6]) << 8)
+        }
+    }
+
+    private func commitAndAct() {
+        guard let host else { return }
+        repeat {
+            host.endIteration()
+            commitCount += 1
+            if commitCount == killBeforeCommit { return kill() }
+            let isWritten = host.hasFacts
+            do { try coordinator.commit(host.participants) } catch { return }
+            if isWritten, commitMilliseconds > 0 {
+                world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
+            }
+            do {
+                try host.releaseActs(clock: { world.now }) { act throws(Killed) in
+                    if actCount == killAfterActs { throw Killed() }
+                    actCount += 1
+                    perform(act, of: host)
+                }
+            } catch {
+                return kill()
+            }
+        } while host.hasWork
+    }
+
+    private func perform(_ act: borrowing Host.Act, of host: Host) {
+        switch act {
+        case .packet(let packet):
+            let packet = packet.withUnsafeBytes { Array($0) }
+            if wire.send(packet) { sent.append(packet) }
+        case .controllerFailed(let failure, let remedy):
+            failures.append(failure)
+            remedies.append(remedy)
+            if remedy == .reopen { reopen(host) }
+        case .call(let call): call()
+        }
+    }
+
+    /// As a transport does it.
+    private func reopen(_ host: Host) {
+        host.transportClosed()
+        wire.replug()
+        host.transportOpened()
+    }
+}
+
+/// A process ends here.
+private struct Killed: Error {}
+
+/// Counts what a host hands over, on its way to the store.
+private final class CountingStore: HostStore {
+    private let store: MemoryHostStore
+    private let count: () -> Void
+
+    init(_ store: MemoryHostStore, count: @escaping () -> Void) {
+        self.store = store
+        self.count = count
+    }
+
+    func load() -> HostSnapshot { store.load() }
+    func append(_ mutation: HostMutation) {
+        count()
+        store.append(mutation)
+    }
+    var hasPending: Bool { store.hasPending }
+    func writePending() { store.writePending() }
+    func didCommit() { store.didCommit() }
+}

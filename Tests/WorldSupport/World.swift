@@ -1,0 +1,114 @@
+import BluetoothCore
+import BluetoothHost
+import Testing
+import VirtualRadio
+
+/// The test world: hosts, and strangers without a host, on one virtual air under one virtual clock. Each host has a controller,
+/// and a store that outlives it. The thread that made the world is the loop of all of its hosts.
+///
+/// Tests run events in their order until something holds (``run(forMilliseconds:until:)``), cut and move the nodes on the air
+/// (``radio``), break the wire between a host and its controller (``Wire``), and kill hosts (``Node``). The same seeds give the
+/// same events at the same instants.
+///
+/// A room's tests build their apps and attackers on this. A suite that makes worlds has the trait `.capturesFailures`.
+package final class World {
+    package let air: SharedAir
+    package private(set) var nodes: [Node] = []
+    private var strangers: [any Stranger] = []
+
+    package init(seed: UInt64 = 1, sourceLocation: SourceLocation = #_sourceLocation) {
+        air = SharedAir(AirConfiguration(pacing: .paced, seed: seed), sourceLocation: sourceLocation)
+    }
+
+    /// `seed`: of what the host takes for chance. `hardware`: what its controller is made of.
+    package func add(
+        _ name: String, seed: UInt64, store: MemoryHostStore = MemoryHostStore(),
+        hardware: ControllerConfiguration = ControllerConfiguration()
+    ) -> Node {
+        let node = Node(name, self, seed: seed, store: store, hardware: hardware)
+        nodes.append(node)
+        return node
+    }
+
+    /// Somebody who keeps to no rules acts on the air from now on.
+    package func add(_ stranger: any Stranger) { strangers.append(stranger) }
+
+    /// He has gone.
+    package func remove(_ stranger: any Stranger) {
+        strangers.removeAll { $0 === stranger }
+        radio.unplug(stranger.controller)
+    }
+
+    // MARK: The air
+
+    package var radio: VirtualRadio {
+        get { air.radio }
+        _modify { yield &air.radio }
+    }
+
+    package var now: Instant { Instant(nanoseconds: air.radio.now) }
+
+    package func setDistance(_ a: any OnAir, _ b: any OnAir, metres: Double) {
+        radio.setDistance(a.controller, b.controller, metres: metres)
+    }
+
+    /// The two hear each other no more, and what links them is lost.
+    package func cut(_ a: any OnAir, _ b: any OnAir) { radio.cut(a.controller, b.controller) }
+
+    /// Undoes ``cut(_:_:)``.
+    package func join(_ a: any OnAir, _ b: any OnAir) { radio.join(a.controller, b.controller) }
+
+    // MARK: Time
+
+    /// A loop that takes more of them without the clock's moving on would take them for ever.
+    private static let turnsMaximum = 10_000
+
+    /// Runs until nothing is left to do at this instant.
+    package func settle() {
+        var isBusy = true
+        while isBusy {
+            isBusy = false
+            for node in nodes where node.step() { isBusy = true }
+            for stranger in strangers where stranger.step() { isBusy = true }
+        }
+    }
+
+    /// Runs events in their order until `condition` holds or `milliseconds` of virtual time have passed; says whether it
+    /// held.
+    @discardableResult
+    package func run(forMilliseconds milliseconds: UInt64 = 10_000, until condition: () -> Bool = { false }) -> Bool {
+        let end = now.advanced(byMilliseconds: milliseconds)
+        settle()
+        var (instant, turns) = (radio.now, 0)
+        while !condition() {
+            (instant, turns) = (radio.now, radio.now == instant ? turns + 1 : 0)
+            guard turns < Self.turnsMaximum else {
+                Issue.record("\(turns) turns at one instant: something that is due stays due")
+                return false
+            }
+            let deadlines = nodes.compactMap { $0.host?.deadline?.nanoseconds }
+            guard let next = ([radio.nextEventInstant].compactMap { $0 } + deadlines).min(),
+                next <= end.nanoseconds
+            else {
+                radio.advance(toNanoseconds: end.nanoseconds)
+                settle()
+                return condition()
+            }
+            radio.advance(toNanoseconds: max(next, radio.now))
+            for node in nodes { node.fireTimers() }
+            settle()
+        }
+        return true
+    }
+}
+
+/// Has a place on the air.
+package protocol OnAir: AnyObject {
+    var controller: ControllerID { get }
+}
+
+/// Acts on the air by himself, without a host: an attacker, whose octets are a test's own.
+package protocol Stranger: OnAir {
+    /// Reacts to what his controller says; whether there was anything.
+    func step() -> Bool
+}
