@@ -234,7 +234,7 @@ let package = Package(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
-        tests("VirtualRadio", ["TestSupport"]),
+        tests("VirtualRadio", ["TestSupport", "WorldSupport"]),
         tests("WorldSupport", ["Drills", "TestSupport", "VirtualRadio"]),
         tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
         tests(

@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -43,9 +44,9 @@ private let scanRanges: [Ranged] = [
     Ranged(scanParameters(active: true, interval: 0x4000, window: 0x4000), 0x00),
 ]
 
-@Suite("Core 5.4, Vol 6, Part B, 4.4.2-3 (Advertising and Scanning states)")
+@Suite("Core 5.4, Vol 6, Part B, 4.4.2-3 (Advertising and Scanning states)", .capturesFailures)
 struct AdvertisingTests {
-    private var world = World()
+    private var world = OctetWorld()
     private let a: ControllerID
     private let b: ControllerID
 
@@ -81,7 +82,7 @@ struct AdvertisingTests {
         scan()
         world.advertise(a)
         world.advance(milliseconds: 5000)
-        let instants = world.radio.drainTimed(b).map(\.instant)
+        let instants = world.drainTimed(b).map(\.instant)
         let gaps = zip(instants.dropFirst(), instants).map(-)
         #expect(gaps.allSatisfy { (20_000_000...30_000_000).contains($0) })
         #expect(Set(gaps).count > gaps.count / 2)
@@ -159,7 +160,7 @@ struct AdvertisingTests {
         scan(interval: 0x4000, window: 0x1000)
         world.advertise(a)
         world.advance(milliseconds: 10_240)
-        let instants = world.radio.drainTimed(b).map(\.instant)
+        let instants = world.drainTimed(b).map(\.instant)
         #expect(instants.allSatisfy { $0 < 2_560_000_000 })
         #expect((80...130).contains(instants.count))
         world.advance(milliseconds: 1000)
@@ -168,8 +169,8 @@ struct AdvertisingTests {
 
     @Test("7.8.9, 7.8.11: a random own address that was never set is refused")
     func noRandomAddress() {
-        var world = World()
-        let bare = world.radio.addController()
+        var world = OctetWorld()
+        let bare = world.addController()
         world.succeed(Opcode.leSetAdvertisingParameters, advertisingParameters(), bare)
         #expect(world.command(0x200A, [1], bare) == [complete(0x200A, 0x12)])
         world.succeed(Opcode.leSetScanParameters, scanParameters(active: false), bare)
@@ -234,6 +235,6 @@ struct AdvertisingTests {
     }
 }
 
-extension World {
+extension OctetWorld {
     mutating func succeed(_ opcode: UInt16, _ controller: ControllerID) { succeed(opcode, [], controller) }
 }

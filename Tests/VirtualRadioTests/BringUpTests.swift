@@ -1,13 +1,14 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
-@Suite("Core 5.4, Vol 4, Part E (what a host asks before anything else)")
+@Suite("Core 5.4, Vol 4, Part E (what a host asks before anything else)", .capturesFailures)
 struct BringUpTests {
     @Test("7.4, 7.8 (Informational parameters): a bring-up, command by command")
     func bringUp() {
-        var world = World()
-        let a = world.radio.addController(ControllerConfiguration())
+        var world = OctetWorld()
+        let a = world.addController(ControllerConfiguration())
         let transcript: [(opcode: UInt16, returns: String)] = [
             (0x0C03, ""),
             (0x1001, "0D 0100 0D FFFF 0100"),
@@ -25,7 +26,7 @@ struct BringUpTests {
         for line in transcript {
             #expect(world.command(line.opcode, a) == [complete(line.opcode, 0, line.returns)])
         }
-        let other = world.radio.addController(ControllerConfiguration(aclDataPacketLength: 251, aclDataPacketCount: 3))
+        let other = world.addController(ControllerConfiguration(aclDataPacketLength: 251, aclDataPacketCount: 3))
         #expect(world.command(0x2002, other) == [complete(0x2002, 0, "FB00 03")])
         #expect(world.command(0x1009, other) == [complete(0x1009, 0, "02 00 00 41 4C 02")])
     }
@@ -38,8 +39,8 @@ struct BringUpTests {
             28: 0b0000_1111, 33: 0b1111_0000, 34: 0b1111_1001, 35: 0b0111_1111, 36: 0b1111_1110, 37: 0b1110_0011,
             39: 0b0000_0100,
         ]
-        var world = World()
-        let a = world.radio.addController()
+        var world = OctetWorld()
+        let a = world.addController()
         let expected = hex((0..<64).map { octets[$0] ?? 0 })
         #expect(world.command(0x1002, a) == [complete(0x1002, 0, expected)])
     }
@@ -54,8 +55,8 @@ struct BringUpTests {
             (.core42, "08", "6F 00", [0x204E, 0x2030, 0x2031, 0x2032, 0x2036, 0x2039, 0x2041, 0x2042, 0x2043]),
         ])
     func olderGenerations(generation: ControllerGeneration, version: String, features: String, unknown: [UInt16]) {
-        var world = World()
-        let a = world.radio.addController(ControllerConfiguration(generation: generation))
+        var world = OctetWorld()
+        let a = world.addController(ControllerConfiguration(generation: generation))
         #expect(world.command(0x1001, a) == [complete(0x1001, 0, version + "0100" + version + "FFFF 0100")])
         #expect(world.command(0x2003, a) == [complete(0x2003, 0, features + "000000000000")])
         for opcode in unknown {
@@ -67,15 +68,15 @@ struct BringUpTests {
 
     @Test("4.5 (Command error handling): a command that nobody knows", arguments: [0x2034, 0xFC01, 0x0000, 0x0401])
     func unknownCommand(opcode: UInt16) {
-        var world = World()
-        let a = world.radio.addController()
+        var world = OctetWorld()
+        let a = world.addController()
         #expect(world.command(opcode, [1, 2, 3], a) == [complete(opcode, 0x01)])
     }
 
     @Test("4.5: every strict prefix of every command's parameters, and one octet more, is refused with 0x12")
     func malformedParameters() {
-        var world = World()
-        let a = world.radio.addController()
+        var world = OctetWorld()
+        let a = world.addController()
         for command in CommandDescription.all {
             // Filled with ones, every count and every mask asks for one element.
             let whole =
@@ -106,8 +107,8 @@ struct BringUpTests {
 
     @Test("7.8.22 (LE Encrypt), known answer of Vol 6, Part C, 1.1: least significant octet first")
     func encrypt() {
-        var world = World()
-        let a = world.radio.addController()
+        var world = OctetWorld()
+        let a = world.addController()
         let key = octets("BF01FB9D4EF3BC36D874F5394138684C")
         let plaintext = octets("1302F1E0DFCEBDAC7968574635241302")
         #expect(
@@ -117,8 +118,8 @@ struct BringUpTests {
     @Test("7.8.23 (LE Rand): the seed decides")
     func rand() {
         func draw(_ seed: UInt64) -> [String] {
-            var world = World(seed: seed)
-            let a = world.radio.addController()
+            var world = OctetWorld(seed: seed)
+            let a = world.addController()
             return world.command(0x2018, a) + world.command(0x2018, a)
         }
         #expect(draw(1) == draw(1))
@@ -132,9 +133,9 @@ struct BringUpTests {
             (nil, nil, false), (UInt64.max, nil, true), (UInt64.max, UInt64(0x1D), false),
             (0x1FFF_FFFF_FFFF, UInt64(0x1F), false),
         ] as [(UInt64?, UInt64?, Bool)] {
-            var world = World()
+            var world = OctetWorld()
             let a = world.host(0xC000_0000_0001)
-            let b = world.radio.addController()
+            let b = world.addController()
             if let mask { world.succeed(0x0C01, little(mask, 8), b) }
             if let leMask { world.succeed(0x2001, little(leMask, 8), b) }
             world.succeed(0x2005, little(0xC000_0000_0002, 6), b)
@@ -154,8 +155,8 @@ struct BringUpTests {
             "05000000 00", "FF",
         ])
     func malformedPackets(packet: String) {
-        var world = World()
-        let a = world.radio.addController()
+        var world = OctetWorld()
+        let a = world.addController()
         world.send(packet, a)
         #expect(world.read(a) == ["04100102"])
         #expect(world.command(0x0C03, a) == [complete(0x0C03)])

@@ -1,14 +1,15 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
 private let hub: UInt64 = 0xC000_0000_0100
 
-@Suite("how much there is room for")
+@Suite("how much there is room for", .capturesFailures)
 struct CapacityTests {
     @Test("one controller with 32 links in both roles, of 64 controllers on the air", arguments: [16, 32])
     func manyLinks(centralOf count: Int) {
-        var world = World(.immediate)
+        var world = OctetWorld(.immediate)
         let center = world.host(hub)
         let others = (1...63).map { world.host(0xC000_0000_0000 + UInt64($0)) }
         for (index, other) in others.prefix(32).enumerated() {
@@ -29,14 +30,14 @@ struct CapacityTests {
 
     @Test("4.4 (Command flow control): as many credits as configured", arguments: [UInt8(1), 4, 255])
     func commandCredits(count: UInt8) {
-        var world = World()
-        let a = world.radio.addController(ControllerConfiguration(commandCredits: count))
+        var world = OctetWorld()
+        let a = world.addController(ControllerConfiguration(commandCredits: count))
         #expect(world.command(Opcode.reset, a) == [packed("040E 04") + hex([count]) + "030C00"])
         #expect(world.command(0x0406, octets("0100 13"), a) == [packed("040F 04 02") + hex([count]) + "0604"])
     }
 
     @Test func `the accept list has the size that is configured`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(hub, ControllerConfiguration(acceptListSize: 200))
         #expect(world.command(0x200F, a) == [complete(0x200F, 0, "C8")])
         for value in 1...200 as ClosedRange<UInt64> { world.succeed(0x2011, [1] + little(value, 6), a) }
@@ -44,7 +45,7 @@ struct CapacityTests {
     }
 
     @Test func `faults that are asked for: Hardware Error, and octets that are no packet`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(hub)
         world.radio.failHardware(a, code: 0x42)
         world.radio.injectOctets([0xDE, 0xAD], to: a)

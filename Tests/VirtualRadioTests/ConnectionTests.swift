@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -41,13 +42,13 @@ private let ranges: [Ranged] = [
     Ranged(changed(21, "0200 0100"), 0x12),
 ]
 
-@Suite("Core 5.4, Vol 4, Part E, 7.8.12-13 (LE Create Connection and its cancel)")
+@Suite("Core 5.4, Vol 4, Part E, 7.8.12-13 (LE Create Connection and its cancel)", .capturesFailures)
 struct ConnectionTests {
     @Test(arguments: [AirConfiguration.Pacing.paced, .immediate])
     func `connect by address: both hosts get LE Connection Complete with each other's address`(
         pacing: AirConfiguration.Pacing
     ) {
-        var world = World(pacing)
+        var world = OctetWorld(pacing)
         let a = world.host(lock)
         let b = world.host(key)
         world.advertise(a)
@@ -62,7 +63,7 @@ struct ConnectionTests {
     }
 
     @Test func `a pending connection waits until it is cancelled, and says so`() {
-        var world = World()
+        var world = OctetWorld()
         let b = world.host(key)
         world.succeed(Opcode.leCreateConnection, createConnection(lock), b)
         world.advance(milliseconds: 3_600_000)
@@ -77,7 +78,7 @@ struct ConnectionTests {
     }
 
     @Test func `a pending connection is made when the peer comes, however late`() {
-        var world = World()
+        var world = OctetWorld()
         let b = world.host(key)
         world.succeed(Opcode.leCreateConnection, createConnection(lock), b)
         world.advance(milliseconds: 3_600_000)
@@ -89,7 +90,7 @@ struct ConnectionTests {
     }
 
     @Test func `connect by accept list: only to those on it`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let stranger = world.host(0xC000_0000_0003)
         let b = world.host(key)
@@ -108,7 +109,7 @@ struct ConnectionTests {
 
     @Test(arguments: [(UInt8(0), true), (1, true), (2, false), (3, false)])
     func `4.3.2: filter policies 2 and 3 connect from the accept list only`(policy: UInt8, isAccepted: Bool) {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         world.advertise(a, filterPolicy: policy)
@@ -125,7 +126,7 @@ struct ConnectionTests {
 
     @Test(arguments: [(UInt8(0), true), (1, true), (2, false), (3, false), (4, true)])
     func `which types of advertising can be connected to`(type: UInt8, isConnectable: Bool) {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         world.advertise(a, type: type, peer: key)
@@ -135,7 +136,7 @@ struct ConnectionTests {
     }
 
     @Test func `directed advertising connects its target alone`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         world.advertise(a, type: 4, peer: 0xC000_0000_0003)
@@ -145,7 +146,7 @@ struct ConnectionTests {
     }
 
     @Test func `public own addresses: each sees the other's public address`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         world.advertise(a, ownType: 0)
@@ -158,7 +159,7 @@ struct ConnectionTests {
     }
 
     @Test func `a connection that exists already is refused, and one link more than there may be`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock, ControllerConfiguration(maximumLinks: 1))
         let b = world.host(key)
         _ = world.connect(b, a, to: lock)
@@ -172,7 +173,7 @@ struct ConnectionTests {
         "7.8.12: out of range",
         arguments: ranges)
     fileprivate func outOfRange(_ row: Ranged) {
-        var world = World()
+        var world = OctetWorld()
         let b = world.host(key)
         #expect(world.command(0x200D, row.parameters, b) == [status(0x200D, row.status)])
     }
@@ -181,7 +182,7 @@ struct ConnectionTests {
     func connectIndicationLost() {
         var lost = 0
         for seed in 1...60 as ClosedRange<UInt64> {
-            var world = World(seed: seed)
+            var world = OctetWorld(seed: seed)
             let a = world.host(lock)
             let b = world.host(key)
             world.radio.setLoss(a, b, percent: 50)
@@ -200,7 +201,7 @@ struct ConnectionTests {
 
     @Test func `7.1.23, 7.8.21: version and features of the other side`() {
         for pacing in [AirConfiguration.Pacing.paced, .immediate] {
-            var world = World(pacing)
+            var world = OctetWorld(pacing)
             let a = world.host(lock)
             let b = world.host(key)
             _ = world.connect(b, a, to: lock)
@@ -220,7 +221,7 @@ struct ConnectionTests {
     }
 
     @Test func `7.8.18: new parameters hold from their instant on, for both`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         _ = world.connect(b, a, to: lock)
@@ -229,7 +230,7 @@ struct ConnectionTests {
         #expect(world.command(Opcode.leConnectionUpdate, update, b) == [status(Opcode.leConnectionUpdate, 0x0C)])
         let asked = world.radio.now
         world.advance(milliseconds: 60)
-        let events = (world.radio.drainTimed(a), world.radio.drainTimed(b))
+        let events = (world.drainTimed(a), world.drainTimed(b))
         for (instant, octets) in [events.0, events.1].compactMap(\.first) {
             #expect(hex(octets) == packed("043E 0A 03 00 0100 5000 0200 F401"))
             #expect(instant >= asked + 6 * 7_500_000)
@@ -239,13 +240,13 @@ struct ConnectionTests {
             world.send(data(1, flags: 0, [1]), a)
             world.advance(milliseconds: 200)
         }
-        let instants = world.radio.drainTimed(b).map(\.instant)
+        let instants = world.drainTimed(b).map(\.instant)
         #expect(instants.count == 3)
         #expect(zip(instants.dropFirst(), instants).allSatisfy { ($0 - $1) % 100_000_000 == 0 })
     }
 
     @Test func `handles that name nothing`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         for command in CommandDescription.all {
             let named: [UInt16: Int] = [
@@ -268,7 +269,7 @@ struct ConnectionTests {
         arguments: [0x05, 0x13, 0x14, 0x15, 0x1A, 0x29, 0x3B] as [UInt8])
     func disconnectReasons(reason: UInt8) {
         for pacing in [AirConfiguration.Pacing.paced, .immediate] {
-            var world = World(pacing)
+            var world = OctetWorld(pacing)
             let a = world.host(lock)
             let b = world.host(key)
             _ = world.connect(b, a, to: lock)
@@ -280,7 +281,7 @@ struct ConnectionTests {
 
     @Test("7.1.6: every other reason is refused, and a second Disconnect")
     func disconnectErrors() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         _ = world.connect(b, a, to: lock)
@@ -294,6 +295,6 @@ struct ConnectionTests {
     }
 }
 
-extension World {
+extension OctetWorld {
     mutating func command(_ opcode: UInt16, _ controller: ControllerID) -> [String] { command(opcode, [], controller) }
 }

@@ -1,14 +1,15 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
 private let lock: UInt64 = 0xC000_0000_0001
 private let key: UInt64 = 0xC000_0000_0002
 
-@Suite("Core 5.4, Vol 4, Part E, 5.4.2 (HCI ACL Data packets) and 4.1.1 (data flow control)")
+@Suite("Core 5.4, Vol 4, Part E, 5.4.2 (HCI ACL Data packets) and 4.1.1 (data flow control)", .capturesFailures)
 struct DataTests {
     private struct Pair {
-        var world: World
+        var world: OctetWorld
         let a: ControllerID
         let b: ControllerID
         let central: UInt16
@@ -18,7 +19,7 @@ struct DataTests {
             _ pacing: AirConfiguration.Pacing, interval: UInt16 = 6, latency: UInt16 = 0, timeout: UInt16 = 100,
             _ configuration: ControllerConfiguration = ControllerConfiguration()
         ) {
-            world = World(pacing)
+            world = OctetWorld(pacing)
             a = world.host(lock, configuration)
             b = world.host(key, configuration)
             (central, peripheral) = world.connect(
@@ -51,7 +52,7 @@ struct DataTests {
         var pair = Pair(.immediate)
         let before = pair.world.radio.now
         pair.world.send(data(pair.central, flags: 0, [1, 2, 3]), pair.b)
-        #expect(pair.world.radio.drainTimed(pair.a).map(\.instant) == [before])
+        #expect(pair.world.drainTimed(pair.a).map(\.instant) == [before])
         #expect(pair.world.radio.nextEventInstant == nil)
     }
 
@@ -61,7 +62,7 @@ struct DataTests {
         for _ in 0..<3 {
             pair.world.send(data(pair.central, flags: 0, [1]), pair.b)
             pair.world.advance(milliseconds: 130)
-            instants += pair.world.radio.drainTimed(pair.a).map(\.instant)
+            instants += pair.world.drainTimed(pair.a).map(\.instant)
         }
         #expect(instants.count == 3)
         #expect(zip(instants.dropFirst(), instants).allSatisfy { ($0 - $1) % 50_000_000 == 0 && $0 > $1 })
@@ -75,7 +76,7 @@ struct DataTests {
             pair.world.send(data(pair.central, flags: 0, [UInt8](repeating: UInt8(value), count: 27)), pair.b)
         }
         pair.world.advance(milliseconds: 30)
-        let arrivals = pair.world.radio.drainTimed(pair.a)
+        let arrivals = pair.world.drainTimed(pair.a)
         #expect(arrivals.count == 20)
         // 27 octets take 296 us, an empty answer 80 us, and two spaces of 150 us: 11 exchanges in 7.5 ms.
         let perEvent = Dictionary(grouping: arrivals, by: \.instant).mapValues(\.count)
@@ -93,7 +94,7 @@ struct DataTests {
             let asked = pair.world.radio.now
             pair.world.send(data(pair.central, flags: 0, [1]), pair.b)
             pair.world.advance(milliseconds: 137)
-            let arrivals = pair.world.radio.drainTimed(pair.a).filter { $0.octets.first == 2 }
+            let arrivals = pair.world.drainTimed(pair.a).filter { $0.octets.first == 2 }
             #expect(arrivals.count == 1)
             slowest = max(slowest, (arrivals.first?.instant ?? 0) - asked)
         }
@@ -188,7 +189,7 @@ struct DataTests {
         pair.world.radio.setLoss(pair.a, pair.b, percent: 60)
         for value in 0..<20 { pair.world.send(data(pair.central, flags: 0, [UInt8(value)]), pair.b) }
         pair.world.advance(milliseconds: 5000)
-        let arrivals = pair.world.radio.drainTimed(pair.a)
+        let arrivals = pair.world.drainTimed(pair.a)
         #expect(arrivals.map { hex($0.octets) } == (0..<20).map { data(1, flags: 2, [UInt8($0)]) })
         #expect(Set(arrivals.map(\.instant)).count > 5)
     }

@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -8,16 +9,16 @@ private let random = "0102030405060708"
 private let right = "00112233445566778899AABBCCDDEEFF"
 private let wrong = "00112233445566778899AABBCCDDEEFE"
 
-@Suite("Core 5.4, Vol 6, Part B, 5.1.3 (Encryption procedures)")
+@Suite("Core 5.4, Vol 6, Part B, 5.1.3 (Encryption procedures)", .capturesFailures)
 struct EncryptionTests {
-    private var world: World
+    private var world: OctetWorld
     private let a: ControllerID
     private let b: ControllerID
 
     private static let request = packed("043E 0D 05 0100 \(random) 3412")
 
     init() {
-        world = World()
+        world = OctetWorld()
         a = world.host(lock)
         b = world.host(key)
         _ = world.connect(b, a, to: lock)
@@ -142,7 +143,7 @@ struct EncryptionTests {
     }
 
     @Test mutating func `immediate: the whole procedure takes no time`() {
-        world = World(.immediate)
+        world = OctetWorld(.immediate)
         _ = (world.host(lock), world.host(key))
         _ = world.connect(b, a, to: lock)
         let start = world.radio.now

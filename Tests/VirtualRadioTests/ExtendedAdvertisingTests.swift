@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -32,9 +33,9 @@ private let setCases: [SetCase] = [
     SetCase(Set(properties: 0x24), 0),
 ]
 
-@Suite("Core 5.4, Vol 4, Part E, 7.8.52-60 (Extended advertising commands)")
+@Suite("Core 5.4, Vol 4, Part E, 7.8.52-60 (Extended advertising commands)", .capturesFailures)
 struct ExtendedAdvertisingTests {
-    private var world = World()
+    private var world = OctetWorld()
     private let a: ControllerID
     private let b: ControllerID
 

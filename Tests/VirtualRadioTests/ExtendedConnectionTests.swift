@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -46,9 +47,9 @@ private let scanEnableCases: [Case] = [
     Case(extendedScanEnable(false, duplicates: 9, duration: 128, period: 1), 0),
 ]
 
-@Suite("Core 5.4, Vol 4, Part E, 7.8.64-66 (Extended scanning and connecting)")
+@Suite("Core 5.4, Vol 4, Part E, 7.8.64-66 (Extended scanning and connecting)", .capturesFailures)
 struct ExtendedConnectionTests {
-    private var world = World()
+    private var world = OctetWorld()
     private let a: ControllerID
     private let b: ControllerID
 
@@ -166,7 +167,7 @@ struct ExtendedConnectionTests {
         world.succeed(0x2041, extendedScanParameters(active: false), b)
         world.succeed(0x2042, extendedScanEnable(true, duplicates: 2, duration: 20, period: 1), b)
         world.radio.advance(toNanoseconds: 1_280_000_000 * 3 - 1)
-        let instants = world.radio.drainTimed(b).map(\.instant)
+        let instants = world.drainTimed(b).map(\.instant)
         #expect(instants.count == 3)
         #expect(instants.allSatisfy { $0 % 1_280_000_000 < 200_000_000 })
     }

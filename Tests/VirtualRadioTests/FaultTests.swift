@@ -1,13 +1,14 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
 private let lock: UInt64 = 0xC000_0000_0001
 private let key: UInt64 = 0xC000_0000_0002
 
-@Suite("Core 5.4, Vol 6, Part B, 4.5.2 (Supervision timeout), and what makes it come")
+@Suite("Core 5.4, Vol 6, Part B, 4.5.2 (Supervision timeout), and what makes it come", .capturesFailures)
 struct FaultTests {
-    private var world = World()
+    private var world = OctetWorld()
     private let a: ControllerID
     private let b: ControllerID
 
@@ -26,7 +27,7 @@ struct FaultTests {
             world.radio.cut(a, b)
             world.advance(milliseconds: UInt64(timeout) * 10 + 1)
             for side in [a, b] {
-                let events = world.radio.drainTimed(side)
+                let events = world.drainTimed(side)
                 let (instant, octets) = try #require(events.first)
                 #expect(events.count == 1)
                 #expect(hex(octets).hasSuffix("08"))

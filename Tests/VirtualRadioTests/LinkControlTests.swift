@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -23,15 +24,15 @@ private let phyCases: [Case] = [
 
 private let older = ControllerConfiguration(generation: .core40)
 
-@Suite("Core 5.4, Vol 6, Part B, 5.1 (Link Layer Control Procedures)")
+@Suite("Core 5.4, Vol 6, Part B, 5.1 (Link Layer Control Procedures)", .capturesFailures)
 struct LinkControlTests {
     /// Central b and peripheral a, which hear everything but the newer connection events.
     private func connected(
         _ pacing: AirConfiguration.Pacing = .paced, central: ControllerConfiguration = ControllerConfiguration(),
         peripheral: ControllerConfiguration = ControllerConfiguration(),
-        prepare: (inout World, [ControllerID]) -> Void = { _, _ in }
-    ) -> (World, a: ControllerID, b: ControllerID) {
-        var world = World(pacing)
+        prepare: (inout OctetWorld, [ControllerID]) -> Void = { _, _ in }
+    ) -> (OctetWorld, a: ControllerID, b: ControllerID) {
+        var world = OctetWorld(pacing)
         let mask: UInt64 = 0x8FF
         let a = world.host(lock, peripheral, leMask: mask)
         let b = world.host(key, central, leMask: mask)
@@ -51,7 +52,7 @@ struct LinkControlTests {
             #expect(world.command(0x2032, setPHY(0, 2, 2), asker) == [status(0x2032)])
             let asked = world.radio.now
             world.advance(milliseconds: 100)
-            let events = [asker, other].map { world.radio.drainTimed($0) }
+            let events = [asker, other].map { world.drainTimed($0) }
             #expect(events.map { $0.map { hex($0.octets) } } == [[phys(2, 2)], [phys(2, 2)]])
             #expect(events.allSatisfy { $0.allSatisfy { $0.instant >= asked + 6 * 7_500_000 } })
             #expect(world.command(0x2030, [1, 0], other) == [complete(0x2030, 0, "0100 02 02")])
@@ -151,7 +152,7 @@ struct LinkControlTests {
     func suggestedDataLength() {
         for pacing in [AirConfiguration.Pacing.paced, .immediate] {
             for suggesting in [[0], [1], [0, 1]] {
-                var world = World(pacing)
+                var world = OctetWorld(pacing)
                 let hosts = [world.host(lock), world.host(key)]
                 for index in suggesting { world.succeed(0x2024, octets("FB00 4808"), hosts[index]) }
                 world.advertise(hosts[0])

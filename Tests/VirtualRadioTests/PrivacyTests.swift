@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -18,9 +19,9 @@ private func entry(_ identity: UInt64, peer: [UInt8], local: [UInt8], type: UInt
     [type] + little(identity, 6) + peer + local
 }
 
-@Suite("Core 5.4, Vol 6, Part B, 6 (Privacy)")
+@Suite("Core 5.4, Vol 6, Part B, 6 (Privacy)", .capturesFailures)
 struct PrivacyTests {
-    private var world = World()
+    private var world = OctetWorld()
     private let a: ControllerID
     private let b: ControllerID
     private let c: ControllerID
@@ -104,7 +105,7 @@ struct PrivacyTests {
         scan(c)
         world.advance(milliseconds: 60)
         #expect(heard(c) == ["00" + hex(0x024C_4100_0001, 6)])
-        let bare = world.radio.addController()
+        let bare = world.addController()
         var parameters = advertisingParameters(peer: key, ownType: 3)
         world.succeed(0x2006, parameters, bare)
         #expect(world.command(0x200A, [1], bare) == [complete(0x200A, 0x12)])

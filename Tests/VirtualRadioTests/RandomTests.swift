@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -7,7 +8,7 @@ import Testing
 private let seed =
     ProcessInfo.processInfo.environment["LATCH_TEST_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 0 ... .max)
 
-@Suite("random hosts")
+@Suite("random hosts", .capturesFailures)
 struct RandomTests {
     private struct Transcript: Equatable {
         var lines: [String] = []
@@ -20,7 +21,7 @@ struct RandomTests {
     /// and by legacy commands to one that advertises by extended PDUs.
     private func play(_ pacing: AirConfiguration.Pacing, seed: UInt64, steps: Int) -> Transcript {
         var random = RandomSource(seed: seed)
-        var world = World(pacing, seed: seed)
+        var world = OctetWorld(pacing, seed: seed)
         var hosts = (1...3).map { world.host(address($0 - 1)) }
         var transcript = Transcript()
         func below(_ bound: UInt64) -> UInt64 { random.next() % bound }
@@ -38,7 +39,7 @@ struct RandomTests {
                 transcript.lines += world.command(0x0C01, all, host)
                 transcript.lines += world.command(0x2001, all, host)
                 transcript.lines += world.command(0x2005, little(address(index), 6), host)
-            case 2: world.radio.send(noise(Int(below(12))), from: host)
+            case 2: world.send(noise(Int(below(12))), from: host)
             case 3:
                 transcript.lines += world.command(0x2006, advertisingParameters(), host)
                 transcript.lines += world.command(0x200A, [1], host)
@@ -67,7 +68,7 @@ struct RandomTests {
             }
             world.advance(milliseconds: below(60))
             for host in hosts {
-                transcript.lines += world.radio.drainTimed(host).map { "\($0.instant) " + hex($0.octets) }
+                transcript.lines += world.drainTimed(host).map { "\($0.instant) " + hex($0.octets) }
             }
             guard step.isMultiple(of: Self.stepsBetweenMeetings) else { continue }
             let central = Int(below(3))
@@ -86,7 +87,7 @@ struct RandomTests {
     /// Whether two hosts connect and one hears the other, once all controllers have power, are reset and stand side by
     /// side: they do, whatever was before. They stay connected.
     private func meet(
-        _ world: inout World, _ hosts: [ControllerID], central: Int, peripheral: Int, isExtended: Bool
+        _ world: inout OctetWorld, _ hosts: [ControllerID], central: Int, peripheral: Int, isExtended: Bool
     ) -> Bool {
         for (index, host) in hosts.enumerated() {
             for other in hosts {

@@ -1,4 +1,5 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
@@ -16,7 +17,7 @@ private enum LinkLayerState: CaseIterable {
     case off
 }
 
-@Suite("Core 5.4, Vol 6, Part B, 1.1 (Link Layer states) x commands")
+@Suite("Core 5.4, Vol 6, Part B, 1.1 (Link Layer states) x commands", .capturesFailures)
 struct StateTests {
     /// What each state answers; nil is silence. Order as in `LinkLayerState`.
     private static let table: [(opcode: UInt16, parameters: [UInt8], answers: [UInt8?])] = [
@@ -55,7 +56,7 @@ struct StateTests {
     fileprivate func `every command that depends on the state`(state: LinkLayerState) throws {
         let column = try #require(LinkLayerState.allCases.firstIndex(of: state))
         for row in Self.table {
-            var world = World()
+            var world = OctetWorld()
             let subject = world.host(lock)
             let other = world.host(key)
             switch state {
@@ -78,7 +79,7 @@ struct StateTests {
     @Test func `every other command is answered alike in every state`() {
         let known = Set(Self.table.map(\.opcode))
         for command in CommandDescription.all where !known.contains(command.opcode) {
-            var world = World()
+            var world = OctetWorld()
             let central = world.host(lock)
             let peripheral = world.host(key)
             guard command.family != .extended else { continue }
@@ -96,7 +97,7 @@ struct StateTests {
     }
 
     @Test func `resetting ends everything that was going on`() {
-        var world = World()
+        var world = OctetWorld()
         let a = world.host(lock)
         let b = world.host(key)
         _ = world.connect(b, a, to: lock)

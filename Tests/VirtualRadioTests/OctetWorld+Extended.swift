@@ -83,7 +83,7 @@ func advertisingSetTerminated(_ status: UInt8, _ handle: UInt8, connection: UInt
     "043E0612" + hex([status, handle]) + hex(UInt64(connection), 2) + hex([events])
 }
 
-extension World {
+extension OctetWorld {
     static let everything: UInt64 = .max
 
     /// A host that hears everything.

@@ -1,13 +1,28 @@
 import Testing
+import WorldSupport
 
 @testable import VirtualRadio
 
-/// An air, and what the hosts on it do and see, in hexadecimal.
-struct World {
-    var radio: VirtualRadio
+/// An air without a stack on it, and what the hosts there do and see, in hexadecimal.
+struct OctetWorld {
+    private let air: SharedAir
+    private var wires: [ControllerID: Wire] = [:]
 
-    init(_ pacing: AirConfiguration.Pacing = .paced, seed: UInt64 = 1) {
-        radio = VirtualRadio(configuration: AirConfiguration(pacing: pacing, seed: seed))
+    init(
+        _ pacing: AirConfiguration.Pacing = .paced, seed: UInt64 = 1, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        air = SharedAir(AirConfiguration(pacing: pacing, seed: seed), sourceLocation: sourceLocation)
+    }
+
+    var radio: VirtualRadio {
+        get { air.radio }
+        _modify { yield &air.radio }
+    }
+
+    mutating func addController(_ configuration: ControllerConfiguration = ControllerConfiguration()) -> ControllerID {
+        let wire = air.plug(nil, configuration)
+        wires[wire.controller] = wire
+        return wire.controller
     }
 
     /// A controller whose host has reset it, has opened its event masks, and has set its static random address. By
@@ -15,13 +30,13 @@ struct World {
     mutating func host(
         _ address: UInt64, _ configuration: ControllerConfiguration = ControllerConfiguration(), leMask: UInt64 = 0x5F
     ) -> ControllerID {
-        let controller = radio.addController(configuration)
+        let controller = addController(configuration)
         bringUp(controller, address, leMask: leMask)
         return controller
     }
 
     mutating func bringUp(_ controller: ControllerID, _ address: UInt64, leMask: UInt64 = 0x5F) {
-        _ = radio.drain(controller)
+        _ = drainTimed(controller)
         for (opcode, parameters) in [
             (Opcode.reset, [UInt8]()), (Opcode.setEventMask, [UInt8](repeating: 0xFF, count: 8)),
             (Opcode.leSetEventMask, little(leMask, 8)),
@@ -33,7 +48,7 @@ struct World {
 
     /// Sends one command and takes everything that the host has to read then.
     mutating func command(_ opcode: UInt16, _ parameters: [UInt8] = [], _ controller: ControllerID) -> [String] {
-        radio.send([1] + little(UInt64(opcode), 2) + [UInt8(parameters.count)] + parameters, from: controller)
+        send([1] + little(UInt64(opcode), 2) + [UInt8(parameters.count)] + parameters, from: controller)
         return read(controller)
     }
 
@@ -47,9 +62,15 @@ struct World {
         #expect(succeeded, "\(answer)", sourceLocation: sourceLocation)
     }
 
-    mutating func send(_ packet: String, _ controller: ControllerID) { radio.send(octets(packet), from: controller) }
+    mutating func send(_ packet: String, _ controller: ControllerID) { send(octets(packet), from: controller) }
 
-    mutating func read(_ controller: ControllerID) -> [String] { radio.drain(controller).map(hex) }
+    mutating func send(_ packet: [UInt8], from controller: ControllerID) { wires[controller]?.send(packet) }
+
+    mutating func read(_ controller: ControllerID) -> [String] { drainTimed(controller).map { hex($0.octets) } }
+
+    mutating func drainTimed(_ controller: ControllerID) -> [(instant: UInt64, octets: [UInt8])] {
+        wires[controller]?.receiveTimed() ?? []
+    }
 
     mutating func advance(milliseconds: UInt64) {
         radio.advance(toNanoseconds: radio.now + milliseconds * 1_000_000)
