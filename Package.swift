@@ -170,6 +170,11 @@ let package = Package(
 
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
+        // SQLite on a disk that fails.
+        .target(name: "CFaultDisk", path: "Tests/CFaultDisk"),
+        .target(
+            name: "FaultDisk", dependencies: ["CFaultDisk", "CLinux", "CSQLite"], path: "Tests/FaultDisk",
+            swiftSettings: swift),
         .target(
             name: "WorldSupport",
             dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "HCI", "HCITransport", "VirtualRadio"],
@@ -221,14 +226,15 @@ let package = Package(
         tests(
             "StatePersistence",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "SecurityManager",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "FaultDisk", "GATT",
+                "SecurityManager",
                 "StoreHammer", "TestSupport",
             ]),
         tests(
             "LockPersistence",
             [
-                "BluetoothCore", "CSQLite", "LockCentral", "LockPeripheral", "LockProtocol", "MemoryStores",
-                "StatePersistence", "TestSupport",
+                "BluetoothCore", "BluetoothHost", "CSQLite", "FaultDisk", "LockCentral", "LockPeripheral",
+                "LockProtocol", "MemoryStores", "StatePersistence", "TestSupport",
             ]),
         tests(
             "HCITransport",

@@ -1,0 +1,97 @@
+/// What the medium under some files has, and what is only in the cache.
+///
+/// A flush brings what was written to its file before; until then any of it may be there or not, in any order, and the last
+/// of it in parts.
+package struct Medium {
+    package enum Change: Sendable {
+        case written(String, at: Int, [UInt8])
+        case truncated(String, to: Int)
+        case deleted(String)
+        case synced(String)
+        /// What was written to the file since its last flush never gets there.
+        case lost(String)
+        /// The script's own mark.
+        case noted(Int)
+
+        fileprivate var file: String? {
+            switch self {
+            case .written(let file, _, _), .truncated(let file, _), .deleted(let file), .synced(let file),
+                .lost(let file):
+                file
+            case .noted: nil
+            }
+        }
+    }
+
+    /// The octets of each file.
+    package typealias Files = [String: [UInt8]]
+
+    /// What is there for sure.
+    package private(set) var flushed: Files
+    /// What may be there.
+    private var unflushed: [Change] = []
+
+    package init(_ files: Files) { flushed = files }
+
+    package mutating func take(_ change: Change) {
+        switch change {
+        case .written, .truncated: unflushed.append(change)
+        case .deleted(let file):
+            unflushed.removeAll { $0.file == file }
+            flushed[file] = nil
+        case .synced(let file):
+            for change in unflushed where change.file == file { Self.apply(change, to: &flushed) }
+            unflushed.removeAll { $0.file == file }
+        case .lost(let file): unflushed.removeAll { $0.file == file }
+        case .noted: break
+        }
+    }
+
+    /// How many of the newest changes are left out, or kept alone, one at a time.
+    private static let singledOutMaximum = 6
+    /// A sector of the smallest medium: the part of a write that it makes whole or not at all.
+    private static let sectorOctets = 512
+
+    /// What it may have when the power fails now: nothing of what was not flushed; all of it; the last of it torn; and of the
+    /// newest changes each alone, and all but each.
+    package var afterPowerCut: [Files] {
+        var states = [files(with: [])]
+        guard let last = unflushed.last else { return states }
+        states.append(files(with: unflushed))
+        let before = Array(unflushed.dropLast())
+        if case .written(let file, let offset, let octets) = last {
+            let half = max(Self.sectorOctets, octets.count / 2 / Self.sectorOctets * Self.sectorOctets)
+            if half < octets.count {
+                let head = Change.written(file, at: offset, Array(octets[..<half]))
+                let tail = Change.written(file, at: offset + half, Array(octets[half...]))
+                states += [files(with: before + [head]), files(with: before + [tail])]
+            }
+        }
+        for place in unflushed.indices.suffix(Self.singledOutMaximum) where unflushed.count > 1 {
+            states.append(files(with: [unflushed[place]]))
+            states.append(files(with: unflushed.enumerated().filter { $0.offset != place }.map(\.element)))
+        }
+        return states
+    }
+
+    private func files(with changes: [Change]) -> Files {
+        var files = flushed
+        for change in changes { Self.apply(change, to: &files) }
+        return files
+    }
+
+    private static func apply(_ change: Change, to files: inout Files) {
+        switch change {
+        case .written(let file, let offset, let octets):
+            var contents = files[file] ?? []
+            let end = offset + octets.count
+            if contents.count < end { contents += [UInt8](repeating: 0, count: end - contents.count) }
+            contents.replaceSubrange(offset..<end, with: octets)
+            files[file] = contents
+        case .truncated(let file, let length):
+            let contents = files[file] ?? []
+            files[file] = Array(contents.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - contents.count))
+        case .deleted, .synced, .lost, .noted: break
+        }
+    }
+}
