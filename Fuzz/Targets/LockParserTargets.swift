@@ -21,8 +21,12 @@ import LockProtocol
 }
 
 @Sendable func fuzzBoltJournal(_ octets: [UInt8]) {
-    guard let (lines, whole) = try? BoltJournal.parse(octets) else { return }
-    require(whole <= octets.count, "a journal has more whole octets than octets")
-    let text = lines.map { $0.text + "\n" }.joined()
-    require((try? BoltJournal.parse(Array(text.utf8)))?.lines == lines, "a journal does not survive its text")
+    for isWhole in [true, false] {
+        let end = BoltJournalEnd(octets, isWhole: isWhole)
+        require(end.wholeOctets <= octets.count, "a journal has more whole octets than octets")
+        require(end.isLastKnown || end.damagedLineCount > 0, "nobody knows the last line, and none is damaged")
+        let text = Array(end.lines.map { $0.text + "\n" }.joined().utf8)
+        let again = BoltJournalEnd(text, isWhole: true)
+        require(again.lines == end.lines && again.damagedLineCount == 0, "a journal does not survive its text")
+    }
 }

@@ -13,6 +13,8 @@ private final class Metal: MovementJournal {
     private(set) var movements: [Movement] = []
     private(set) var last: BoltJournal.Line?
     var lastIntended: BoltJournal.Line? { last }
+    var isLastKnown: Bool { true }
+    var isLastIntendedKnown: Bool { true }
 
     func append(_ order: ActuatorOrder, now: Instant) {
         movements.append(order.movement)

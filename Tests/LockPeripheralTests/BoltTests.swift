@@ -209,21 +209,97 @@ struct JournalTests {
         #expect(try text().isEmpty)
     }
 
-    @Test("A torn last line is a movement that never began; damage before it is told, not repaired")
-    func damage() throws {
+    @Test("A torn last line is a movement that never began")
+    func torn() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         let whole = "1 5 7 3 A1B2C3D4E5F6 unlock\n2 6 7 4 - lock\n"
         try (whole + "3 7 7 5 - unl").write(toFile: path, atomically: false, encoding: .utf8)
         let journal = try BoltJournal(path: path)
         #expect(journal.last?.movement == .lock)
+        #expect(journal.damagedLineCount == 0)
         #expect(try text() == whole)
         try journal.append(order(6, .unlock), now: start)
-        #expect(try BoltJournal.parse(Array(try text().utf8)).lines.map(\.sequence) == [1, 2, 3])
-        for line in ["2 6 7 4 - jump", "2 6 7 4 zz lock", "1 6 7 4 - lock", "2 6 7 4 -", ""] {
-            #expect(throws: BoltJournal.Failure.damaged(line: 2)) {
-                try BoltJournal.parse(Array("1 5 7 3 A1B2C3D4E5F6 unlock\n\(line)\n3 7 7 5 - lock\n".utf8))
-            }
+        #expect(BoltJournalEnd(Array(try text().utf8), isWhole: true).lines.map(\.sequence) == [1, 2, 3])
+    }
+
+    private static let unreadable = [
+        "2 6 7 4 - jump", "2 6 7 4 zz lock", "1 6 7 4 - lock", "2 6 7 4 -", "", String(repeating: "\0", count: 4_096),
+    ]
+
+    @Test(
+        "A damaged line costs itself: the ones around it say where the bolt is, and what was made",
+        arguments: unreadable)
+    func damage(_ line: String) throws {
+        let text = "1 5 7 3 A1B2C3D4E5F6 unlock\n\(line)\n3 7 7 5 - lock\n"
+        let end = BoltJournalEnd(Array(text.utf8), isWhole: true)
+        #expect(end.lines.map(\.sequence) == [1, 3])
+        #expect(end.damagedLineCount == 1)
+        #expect(end.isLastKnown && end.isLastIntendedKnown)
+        #expect(end.last?.movement == .lock)
+    }
+
+    @Test(
+        "Behind a damaged last line nobody knows where the bolt is, nor what was made, until it moves",
+        arguments: unreadable, ["", "\n"])
+    func damagedLast(_ line: String, _ lineEnd: String) throws {
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        // A short one without its end is a torn one.
+        guard lineEnd == "\n" || line.count > BoltJournal.lineMaximumOctets else { return }
+        let asked = intent(.unlock, .unlock)
+        let before = "1 5 7 3 A1B2C3D4E5F6 unlock\n\(line)\(lineEnd)"
+        try before.write(toFile: path, atomically: false, encoding: .utf8)
+        do {
+            let bolt = SimulatedBolt(journal: try BoltJournal(path: path), travelMilliseconds: 0)
+            let reading = try bolt.reading(asking: asked, now: start)
+            #expect(reading.position == .unknown)
+            #expect(reading.performed == nil)
+            #expect(try bolt.perform(order(4, .lock), now: start) == .ended(IntentID(rawValue: 4), .locked))
         }
+        #expect(try text().hasPrefix(before), "what cannot be read stays")
+        let journal = try BoltJournal(path: path)
+        #expect(journal.last?.movement == .lock)
+        #expect(journal.last?.sequence == 2)
+        #expect(try SimulatedBolt(journal: journal).reading(asking: asked, now: start).performed == false)
+    }
+
+    @Test("A line that cannot be read behind the last movement of an intent: nobody knows whether that was made")
+    func damagedBeforeUnrecorded() throws {
+        let unrecorded = BoltJournal.Line(
+            sequence: 3, at: start, process: 7, intent: ActuatorOrder.unrecordedLock.intent, command: nil,
+            movement: .lock)
+        let text = "1 5 7 3 A1B2C3D4E5F6 unlock\n2 6 7 4 - jump\n\(unrecorded.text)\n"
+        let end = BoltJournalEnd(Array(text.utf8), isWhole: true)
+        #expect(end.last == unrecorded)
+        #expect(end.lastIntended?.sequence == 1)
+        #expect(!end.isLastIntendedKnown)
+    }
+
+    @Test("A long journal becomes FILE.1 and goes on with what a launch asks for; a launch reads the end of either")
+    func rotation() throws {
+        defer { for name in [path, path + ".1"] { try? FileManager.default.removeItem(atPath: name) } }
+        let line = { (number: Int) in "\(number) 5 7 \(number) - \(number % 2 == 0 ? "lock" : "unlock")\n" }
+        var (before, count) = ("1 jump\n", 1)
+        while before.utf8.count < BoltJournal.fileMaximumOctets {
+            count += 1
+            before += line(count)
+        }
+        try before.write(toFile: path, atomically: false, encoding: .utf8)
+        var journal: BoltJournal? = try BoltJournal(path: path)
+        #expect(journal?.damagedLineCount == 0, "that is far behind the end")
+        #expect(journal?.last?.sequence == UInt64(count))
+        try journal?.append(order(9, .unlock), now: start)
+        try journal?.append(.unrecordedLock, now: start)
+        #expect(!FileManager.default.fileExists(atPath: path + ".1"))
+        try journal?.settle()
+        #expect(try String(contentsOfFile: path + ".1", encoding: .utf8).hasPrefix(before))
+        let kept = BoltJournalEnd(Array(try text().utf8), isWhole: true).lines
+        #expect(kept.map(\.sequence) == [UInt64(count) + 1, UInt64(count) + 2])
+        #expect(kept.map(\.isIntended) == [true, false])
+        #expect(throws: BoltJournal.Failure.inUse) { try BoltJournal(path: path) }
+        try journal?.append(order(10, .lock), now: start)
+        try journal?.settle()
+        journal = nil
+        #expect(try BoltJournal(path: path).last?.sequence == UInt64(count) + 3)
     }
 
     @Test("Every audit event round-trips, and every strict prefix of one is refused")

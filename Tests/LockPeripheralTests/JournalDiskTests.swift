@@ -30,7 +30,7 @@ struct JournalDiskTests {
     }
 
     private func lines() throws -> [BoltJournal.Line] {
-        try BoltJournal.parse(Array(try Data(contentsOf: URL(fileURLWithPath: path)))).lines
+        BoltJournalEnd(Array(try Data(contentsOf: URL(fileURLWithPath: path))), isWhole: true).lines
     }
 
     /// A process orders the bolt and sees the flush of its line fail.
@@ -125,16 +125,16 @@ struct JournalDiskTests {
         }
         let octets = Array(try Data(contentsOf: URL(fileURLWithPath: path)))
         #expect(octets.last == UInt8(ascii: "\n"))
-        #expect(try BoltJournal.parse(octets).lines.last == last)
+        #expect(BoltJournalEnd(octets, isWhole: true).lines.last == last)
         #expect(try BoltJournal(path: path).last == last)
     }
 
     @Test("One more than is renewed: lines far behind the end are left as they are, and all of them stay")
     func long() throws {
-        let count = 3 * BoltJournal.renewedMaximumOctets / 16
+        let count = 3 * BoltJournal.endMaximumOctets / 16
         let text = (1...count).map { "\($0) 5 7 \($0) - lock\n" }.joined()
         try text.write(toFile: path, atomically: false, encoding: .utf8)
-        #expect(text.utf8.count > 2 * BoltJournal.renewedMaximumOctets)
+        #expect(text.utf8.count > 2 * BoltJournal.endMaximumOctets)
         do {
             let journal = try BoltJournal(path: path)
             try journal.settle()

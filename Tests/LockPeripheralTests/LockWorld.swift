@@ -25,6 +25,8 @@ final class MetalJournal: MovementJournal {
     var boot = BootID(bits: 1)
     var last: BoltJournal.Line? { lines.last?.line }
     var lastIntended: BoltJournal.Line? { lines.last { $0.line.isIntended }?.line }
+    var isLastKnown: Bool { true }
+    var isLastIntendedKnown: Bool { true }
 
     func append(_ order: ActuatorOrder, now: Instant) {
         let line = BoltJournal.Line(

@@ -109,6 +109,22 @@ struct StoreLossTests {
         #expect(first.end() == 0)
     }
 
+    @Test(
+        "A line of the bolt's journal that cannot be read stops no launch: the daemon says so, and whether it knows the bolt",
+        arguments: [true, false])
+    func damagedJournal(isPositionKnown: Bool) throws {
+        let bench = try Bench()
+        let lines = isPositionKnown ? "1 5 7 3 - jump\n2 6 7 4 - lock\n" : "1 5 7 3 - lock\n2 6 7 4 - jump\n"
+        let journal = bench.path("lock/bolt.journal")
+        try #require(FileManager.default.createFile(atPath: journal, contents: Data(lines.utf8)))
+        let daemon = try bench.start("peripheral", "lock")
+        let status = try bench.latch("peripheral", "status", "lock")
+        #expect(status.output.contains("bolt: \(isPositionKnown ? "locked" : "unknown")"), "\(status)")
+        #expect(daemon.end() == 0)
+        let said = daemon.complaint.split(separator: "\n").filter { $0.contains("bolt_journal_damaged") }
+        #expect(said.count == 1 && said[0].contains("position_known=\(isPositionKnown)"), "\(daemon.complaint)")
+    }
+
     private static func page(_ name: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

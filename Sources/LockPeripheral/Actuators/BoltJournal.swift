@@ -3,10 +3,13 @@ import CLinux
 import Glibc
 import LockProtocol
 
-/// The file that stands for a simulated bolt's position, and for everything that it was ever made to do: one line for
-/// each movement, added by a single write and never changed. A drill reads it from outside.
+/// The file that stands for a simulated bolt's position, and for what it was made to do: one ``Line`` for each movement, added
+/// by a single write and never changed. A drill reads it from outside.
 ///
-/// `sequence boottime-ns pid intent command movement`, the command `-` when the lock moved by its own rules.
+/// **Its length.** A launch reads its end (``BoltJournalEnd``). A file that has become long is kept as `FILE.1`, in place of the one
+/// before, and a new one begins with the movements that a launch asks for.
+///
+/// **Damage.** Lines that cannot be read stay where they are, and the next one is written behind them.
 ///
 /// **What others wrote.** A process that is killed, or whose flush fails, leaves its last lines in the kernel's cache; after
 /// a failed flush they count as clean, and later flushes neither write nor report them. What the metal did is not undone by
@@ -21,35 +24,17 @@ import LockProtocol
 package final class BoltJournal: MovementJournal {
     /// What is taken ahead: a thousand movements and more.
     package static let roomAheadOctets = 64 * 1024
-    /// What a first ``settle()`` writes anew, and less than a block more: a thousand lines.
-    package static let renewedMaximumOctets = 64 * 1024
+    /// What a launch reads of it, and what its first ``settle()`` writes anew, and less than a block more: a thousand lines.
+    package static let endMaximumOctets = 64 * 1024
+    /// A longer one is kept as `FILE.1`.
+    package static let fileMaximumOctets = 1024 * 1024
+    /// No line is longer, without its end.
+    package static let lineMaximumOctets = 128
     private static let blockOctets = 4_096
-
-    package struct Line: Hashable, Sendable {
-        package var sequence: UInt64
-        package var at: Instant
-        package var process: Int32
-        package var intent: IntentID
-        package var command: ChallengeID?
-        package var movement: Movement
-
-        package init(
-            sequence: UInt64, at: Instant, process: Int32, intent: IntentID, command: ChallengeID?, movement: Movement
-        ) {
-            self.sequence = sequence
-            self.at = at
-            self.process = process
-            self.intent = intent
-            self.command = command
-            self.movement = movement
-        }
-    }
 
     package enum Failure: Error, Equatable {
         /// errno of the call that failed.
         case io(call: StaticString, code: Int32)
-        /// Counted from 1.
-        case damaged(line: Int)
         /// Another process, or another journal of this one, has the file.
         case inUse
 
@@ -57,21 +42,28 @@ package final class BoltJournal: MovementJournal {
             switch (a, b) {
             case (.io(let call, let code), .io(let other, let otherCode)):
                 call.description == other.description && code == otherCode
-            case (.damaged(let line), .damaged(let other)): line == other
             case (.inUse, .inUse): true
-            case (.io, _), (.damaged, _), (.inUse, _): false
+            case (.io, _), (.inUse, _): false
             }
         }
     }
 
     private let path: String
     /// Appends.
-    private let descriptor: Int32
+    private var descriptor: Int32
     /// For writing octets again where they are.
-    private let renewing: Int32
+    private var renewing: Int32
     package private(set) var last: Line?
     package private(set) var lastIntended: Line?
+    package private(set) var isLastKnown: Bool
+    package private(set) var isLastIntendedKnown: Bool
+    /// Of the lines that a launch reads, those that cannot be read.
+    package let damagedLineCount: Int
+    /// Of the last line that could be read.
+    private var lastSequence: UInt64
     private var fileOctets: Int
+    /// Whether the file ends in the middle of a line, which stays.
+    private var endsInLine: Bool
     /// The end of the file as far as no flush of ours has said that it is on disk.
     private var unsettled: [UInt8]
     /// Whether those octets may count as clean in the cache without being on disk.
@@ -83,46 +75,76 @@ package final class BoltJournal: MovementJournal {
     /// has returned. Needs no room on the disk when the file is there.
     package init(path: String) throws {
         self.path = path
-        descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw Failure.io(call: "open", code: errno) }
-        renewing = open(path, O_WRONLY | O_CLOEXEC)
+        let files = try Files(path, flags: 0)
         do {
-            guard renewing >= 0 else { throw Failure.io(call: "open", code: errno) }
-            // One piece of metal has one lock. The kernel ends this with the process.
-            guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-                throw errno == EWOULDBLOCK ? Failure.inUse : Failure.io(call: "flock", code: errno)
-            }
-            let contents = try Self.contents(of: descriptor)
-            let (lines, whole) = try Self.parse(contents)
-            // A line without its end is a movement that had not begun when the power went. Cutting gives back the room
-            // behind the end as well, so it is left alone where there is nothing to cut.
-            if whole < contents.count { try Self.cut(descriptor, to: whole) }
-            last = lines.last
-            lastIntended = lines.last(where: \.isIntended)
-            fileOctets = whole
+            let size = lseek(files.descriptor, 0, SEEK_END)
+            guard size >= 0 else { throw Failure.io(call: "lseek", code: errno) }
             // Whole blocks, since what is left of one would be read from the medium first.
-            let begin = max(0, whole - Self.renewedMaximumOctets) / Self.blockOctets * Self.blockOctets
-            unsettled = Array(contents[begin..<whole])
+            let begin = max(0, Int(size) - Self.endMaximumOctets) / Self.blockOctets * Self.blockOctets
+            let contents = try Self.contents(of: files.descriptor, from: begin)
+            let end = BoltJournalEnd(contents, isWhole: begin == 0)
+            // Cutting gives back the room behind the end as well, so it is left alone where there is nothing to cut.
+            if end.wholeOctets < contents.count { try Self.cut(files.descriptor, to: begin + end.wholeOctets) }
+            (last, lastIntended) = (end.last, end.lastIntended)
+            (isLastKnown, isLastIntendedKnown) = (end.isLastKnown, end.isLastIntendedKnown)
+            damagedLineCount = end.damagedLineCount
+            lastSequence = end.lines.last?.sequence ?? 0
+            endsInLine = end.wholeOctets > 0 && contents[end.wholeOctets - 1] != UInt8(ascii: "\n")
+            fileOctets = begin + end.wholeOctets
+            unsettled = Array(contents[..<end.wholeOctets])
         } catch {
-            close(descriptor)
-            if renewing >= 0 { close(renewing) }
+            files.close()
             throw error
         }
+        (descriptor, renewing) = (files.descriptor, files.renewing)
         takeRoomAhead()
     }
 
     deinit {
-        // A process that was forked just now has it open still.
-        flock(descriptor, LOCK_UN)
-        close(descriptor)
-        close(renewing)
+        Files(descriptor: descriptor, renewing: renewing).close()
+    }
+
+    /// Both ways to a file that nobody else has.
+    private struct Files {
+        let descriptor: Int32
+        let renewing: Int32
+
+        init(descriptor: Int32, renewing: Int32) { (self.descriptor, self.renewing) = (descriptor, renewing) }
+
+        init(_ path: String, flags: Int32) throws(Failure) {
+            descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | flags, 0o600)
+            guard descriptor >= 0 else { throw Failure.io(call: "open", code: errno) }
+            renewing = open(path, O_WRONLY | O_CLOEXEC)
+            do throws(Failure) {
+                guard renewing >= 0 else { throw Failure.io(call: "open", code: errno) }
+                // One piece of metal has one lock. The kernel ends this with the process.
+                guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+                    throw errno == EWOULDBLOCK ? Failure.inUse : Failure.io(call: "flock", code: errno)
+                }
+                // Another lock may have kept it as `FILE.1` meanwhile.
+                var (opened, named) = (stat(), stat())
+                guard fstat(descriptor, &opened) == 0, stat(path, &named) == 0, opened.st_ino == named.st_ino else {
+                    throw Failure.inUse
+                }
+            } catch {
+                close()
+                throw error
+            }
+        }
+
+        func close() {
+            // A process that was forked just now has it open still.
+            flock(descriptor, LOCK_UN)
+            Glibc.close(descriptor)
+            if renewing >= 0 { Glibc.close(renewing) }
+        }
     }
 
     package func append(_ order: ActuatorOrder, now: Instant) throws {
         let line = Line(
-            sequence: (last?.sequence ?? 0) + 1, at: now, process: getpid(), intent: order.intent,
+            sequence: lastSequence + 1, at: now, process: getpid(), intent: order.intent,
             command: order.command, movement: order.movement)
-        let octets = Array((line.text + "\n").utf8)
+        let octets = Array(((endsInLine ? "\n" : "") + line.text + "\n").utf8)
         let written = write(descriptor, octets, octets.count)
         guard written == octets.count else {
             let code = written < 0 ? errno : ENOSPC
@@ -130,8 +152,8 @@ package final class BoltJournal: MovementJournal {
             if written > 0 { try Self.cut(descriptor, to: fileOctets) }
             throw Failure.io(call: "write", code: code)
         }
-        last = line
-        if line.isIntended { lastIntended = line }
+        (last, isLastKnown, lastSequence, endsInLine) = (line, true, line.sequence, false)
+        if line.isIntended { (lastIntended, isLastIntendedKnown) = (line, true) }
         fileOctets += octets.count
         unsettled += octets
         takeRoomAhead()
@@ -143,6 +165,29 @@ package final class BoltJournal: MovementJournal {
         if owesRenewal { try synchronizeDirectory() }
         owesRenewal = false
         unsettled.removeAll(keepingCapacity: true)
+        if fileOctets > Self.fileMaximumOctets { beginAnew() }
+    }
+
+    /// Keeps the file as `FILE.1` and begins another, with what a launch asks for. On a full disk, or where not all of that is
+    /// known, the file goes on. Killed in the middle, there is one under its name all the same.
+    private func beginAnew() {
+        guard isLastKnown, isLastIntendedKnown, let made = try? Files(path + ".new", flags: O_TRUNC) else { return }
+        var lines = [last].compactMap { $0 }
+        if let lastIntended, lastIntended != last { lines.insert(lastIntended, at: 0) }
+        let octets = Array(lines.map { $0.text + "\n" }.joined().utf8)
+        guard latch_allocate_ahead(made.descriptor, 0, off_t(Self.roomAheadOctets)) == 0,
+            write(made.descriptor, octets, octets.count) == octets.count, fdatasync(made.descriptor) == 0,
+            unlink(path + ".1") == 0 || errno == ENOENT, link(path, path + ".1") == 0, rename(path + ".new", path) == 0
+        else {
+            unlink(path + ".new")
+            return made.close()
+        }
+        Files(descriptor: descriptor, renewing: renewing).close()
+        (descriptor, renewing, fileOctets, nextRoomOctets) = (made.descriptor, made.renewing, octets.count, 0)
+        takeRoomAhead()
+        // Its name is on disk with the next flush.
+        owesRenewal = true
+        unsettled = octets
     }
 
     private func flush() throws {
@@ -194,19 +239,6 @@ package final class BoltJournal: MovementJournal {
         guard ftruncate(descriptor, off_t(octets)) == 0 else { throw Failure.io(call: "ftruncate", code: errno) }
     }
 
-    /// Every whole line, and how many octets they fill.
-    package static func parse(_ octets: [UInt8]) throws -> (lines: [Line], wholeOctets: Int) {
-        let newline = UInt8(ascii: "\n")
-        let whole = octets.lastIndex(of: newline).map { $0 + 1 } ?? 0
-        var lines: [Line] = []
-        for text in octets[..<whole].split(separator: newline, omittingEmptySubsequences: false).dropLast() {
-            guard let line = Line(String(decoding: text, as: UTF8.self)), line.sequence > lines.last?.sequence ?? 0
-            else { throw Failure.damaged(line: lines.count + 1) }
-            lines.append(line)
-        }
-        return (lines, whole)
-    }
-
     /// Whether the bolt rests locked, by a file that need not be writable. A bolt is delivered locked.
     package static func isLocked(at path: String) throws -> Bool {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
@@ -215,49 +247,20 @@ package final class BoltJournal: MovementJournal {
             throw Failure.io(call: "open", code: errno)
         }
         defer { close(descriptor) }
-        return try parse(try contents(of: descriptor)).lines.last?.movement.isSecuring ?? true
+        let begin = max(0, Int(lseek(descriptor, 0, SEEK_END)) - endMaximumOctets)
+        let end = BoltJournalEnd(try contents(of: descriptor, from: begin), isWhole: begin == 0)
+        return end.isLastKnown && end.last?.movement.isSecuring ?? true
     }
 
-    private static func contents(of descriptor: Int32) throws -> [UInt8] {
+    private static func contents(of descriptor: Int32, from begin: Int) throws -> [UInt8] {
         var contents: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)
         while true {
-            let count = read(descriptor, &buffer, buffer.count)
+            let count = pread(descriptor, &buffer, buffer.count, off_t(begin + contents.count))
             if count < 0 && errno == EINTR { continue }
-            guard count >= 0 else { throw Failure.io(call: "read", code: errno) }
+            guard count >= 0 else { throw Failure.io(call: "pread", code: errno) }
             if count == 0 { return contents }
             contents += buffer[..<count]
         }
-    }
-}
-
-extension BoltJournal.Line {
-    package var text: String {
-        "\(sequence) \(at.nanoseconds) \(process) \(intent) \(command?.description ?? "-") \(movement)"
-    }
-
-    package init?(_ text: String) {
-        let fields = text.split(separator: " ", omittingEmptySubsequences: false)
-        guard fields.count == 6, let sequence = UInt64(fields[0]), let nanoseconds = UInt64(fields[1]),
-            let process = Int32(fields[2]), let intent = UInt64(fields[3]),
-            let movement = Movement.allCases.first(where: { "\($0)" == fields[5] })
-        else { return nil }
-        var command: ChallengeID?
-        if fields[4] != "-" {
-            guard let octets = HexText.decode(String(fields[4])), let id = try? ChallengeID(exactly: octets) else {
-                return nil
-            }
-            command = id
-        }
-        self.init(
-            sequence: sequence, at: Instant(nanoseconds: nanoseconds), process: process,
-            intent: IntentID(rawValue: intent), command: command, movement: movement)
-    }
-
-    package var isIntended: Bool { !answers(.unrecordedLock) }
-
-    /// Whether this is the movement that `order` asks for.
-    package func answers(_ order: ActuatorOrder) -> Bool {
-        intent == order.intent && command == order.command && movement == order.movement
     }
 }

@@ -10,6 +10,9 @@ package protocol MovementJournal: AnyObject {
     var last: BoltJournal.Line? { get }
     /// The last one that an intent ordered: all but ``ActuatorOrder/unrecordedLock``.
     var lastIntended: BoltJournal.Line? { get }
+    /// Whether ``last`` and ``lastIntended`` are what they say, or nobody knows, because a line cannot be read.
+    var isLastKnown: Bool { get }
+    var isLastIntendedKnown: Bool { get }
     /// The bolt begins to move: no kill of this process undoes it.
     func append(_ order: ActuatorOrder, now: Instant) throws
     /// Returns once everything that is written there is on disk, by whichever process: only then has a movement ended.
@@ -41,7 +44,10 @@ package final class SimulatedBolt: Actuator {
             let arrival = last.at.advanced(byMilliseconds: travelMilliseconds)
             if now < arrival { underWay = (last, arrival) }
         }
-        let performed = intent.map { asked in journal.lastIntended.map { $0.answers(ActuatorOrder(asked)) } ?? false }
+        let performed = intent.flatMap { asked -> Bool? in
+            let isLast = journal.lastIntended.map { $0.answers(ActuatorOrder(asked)) } ?? false
+            return isLast || journal.isLastIntendedKnown ? isLast : nil
+        }
         return BoltReading(
             position: underWay == nil ? restingPosition : .unknown, door: .closed, moving: underWay?.order.intent,
             performed: performed, isUnrecorded: journal.last?.isIntended == false)
@@ -74,5 +80,7 @@ package final class SimulatedBolt: Actuator {
     }
 
     /// A bolt is delivered locked.
-    private var restingPosition: BoltPosition { journal.last?.movement.target ?? .locked }
+    private var restingPosition: BoltPosition {
+        journal.isLastKnown ? journal.last?.movement.target ?? .locked : .unknown
+    }
 }

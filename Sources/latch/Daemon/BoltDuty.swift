@@ -98,10 +98,16 @@ final class BoltDuty {
     private func boltJournal() throws(Failure) -> BoltJournal {
         let path = journalPath
         do {
-            return try BoltJournal(path: path)
-        } catch BoltJournal.Failure.damaged(let line) {
-            throw Failure(
-                .state, "bolt journal \(path) line \(line) is damaged: look where the bolt is, and move the file away")
+            let journal = try BoltJournal(path: path)
+            if journal.damagedLineCount > 0 {
+                plan.log.error(
+                    "bolt_journal_damaged",
+                    [
+                        "path": .string(path), "lines": .number(Int64(journal.damagedLineCount)),
+                        "position_known": .bool(journal.isLastKnown),
+                    ])
+            }
+            return journal
         } catch BoltJournal.Failure.inUse {
             throw Failure(
                 .state,
