@@ -76,8 +76,7 @@ extension CentralCore: CentralRoleDelegate {
     }
 
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
-        guard let purpose = takePurpose(of: token, peer) else { return }
-        feed(.completed(purpose, result), peripheral(peer))
+        ended(token, of: peer, result)
     }
 
     func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {

@@ -54,13 +54,34 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// One event of a peer's session, and everything that it wants done.
     func feed(_ event: PeerSession.Event, _ peripheral: CBPeripheral) {
+        feed(event, peripheral, at: sessions.index(forKey: peripheral.peer))
+    }
+
+    /// `place` is the session's, nil while the peer has none.
+    func feed(
+        _ event: PeerSession.Event, _ peripheral: CBPeripheral, at place: Dictionary<PeerIdentifier, PeerSession>.Index?
+    ) {
         // An app that is told calls back.
         var outputs = spareOutputs.popLast() ?? []
-        sessions[peripheral.peer, default: PeerSession()].handle(event, into: &outputs)
+        let isEmpty =
+            if let place {
+                Self.handle(event, in: &sessions.values[place], into: &outputs)
+            } else {
+                Self.handle(event, in: &sessions[peripheral.peer, default: PeerSession()], into: &outputs)
+            }
         for position in outputs.indices { carryOut(outputs[position], peripheral) }
         outputs.removeAll(keepingCapacity: true)
         spareOutputs.append(outputs)
-        if sessions[peripheral.peer]?.isEmpty == true { sessions[peripheral.peer] = nil }
+        // It may have got something to do again.
+        if isEmpty, sessions[peripheral.peer]?.isEmpty == true { sessions[peripheral.peer] = nil }
+    }
+
+    /// Whether the session is then empty: said at once, where it is, because a look at it from outside would copy it.
+    private static func handle(
+        _ event: PeerSession.Event, in session: inout PeerSession, into outputs: inout [PeerSession.Output]
+    ) -> Bool {
+        session.handle(event, into: &outputs)
+        return session.isEmpty
     }
 
     private func carryOut(_ output: PeerSession.Output, _ peripheral: CBPeripheral) {
@@ -89,14 +110,15 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
         }
     }
 
-    /// What an operation was asked for. A pairing may show that the peer has another name than when it was asked.
-    func takePurpose(of token: OperationToken, _ peer: PeerIdentifier) -> PeerSession.Purpose? {
+    /// An operation ended. A pairing may show that the peer has another name than when it was asked.
+    func ended(_ token: OperationToken, of peer: PeerIdentifier, _ result: Result<OperationValue, HostError>) {
         // By its place, which changes the value where it is: through an optional it would be moved to the heap and back.
-        if let place = sessions.index(forKey: peer), let purpose = sessions.values[place].take(token) { return purpose }
-        for other in sessions.keys {
-            if let purpose = sessions[other]?.take(token) { return purpose }
+        if let place = sessions.index(forKey: peer), let purpose = sessions.values[place].take(token) {
+            return feed(.completed(purpose, result), peripheral(peer), at: place)
         }
-        return nil
+        for other in sessions.keys {
+            if let purpose = sessions[other]?.take(token) { return feed(.completed(purpose, result), peripheral(peer)) }
+        }
     }
 
     // MARK: Telling the app
