@@ -37,10 +37,9 @@ extension HostCore {
             consider(link.endpoint.bearer.deadline)
             consider(link.logical.deadline)
             // Nothing is asked for on a link that ends.
-            if !link.isDisconnecting { consider(link.negotiation.deadline) }
+            if !link.isDisconnecting { consider(link.layer.deadline) }
             consider(link.pairing.deadline)
             consider(link.secured.deadline)
-            consider(link.inquiry?.deadline)
             consider(link.lifecycle.deadline)
         }
         for link in links.rejected.values { consider(link.deadline) }

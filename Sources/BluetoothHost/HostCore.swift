@@ -130,7 +130,7 @@ extension HostCore {
         case .notEncrypted(let link, let status):
             if let link = links[link] { securityChanged(link, .encryptionFailed(status)) }
         case .proofOverdue(let link): if let link = links[link] { proofOverdue(link) }
-        case .updateFinished(let link): if let link = links[link] { negotiate(link) { $0.l2capFinished(now: $1) } }
+        case .linkLayer(let link, let event): if let link = links[link] { linkLayer(link, event) }
         case .server(let event): tellServer(event)
         case .roomChanged: announceRoom()
         case .deliverUpdates(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }

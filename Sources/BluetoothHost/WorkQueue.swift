@@ -24,8 +24,8 @@ enum Work {
     case notEncrypted(LinkID, HCIErrorCode)
     /// A central in a bonded peer's name has had its time.
     case proofOverdue(LinkID)
-    /// The link's parameters were agreed on, or refused, over L2CAP.
-    case updateFinished(LinkID)
+    /// Over L2CAP the peer has got the parameters that it asked for, or has answered for those that this side asked for.
+    case linkLayer(LinkID, LinkLayer.Event)
     /// What a client wants of the server, or has got from it.
     case server(Server.Event)
     /// A link that was in an app's way may have room again.

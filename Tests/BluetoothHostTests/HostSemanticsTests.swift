@@ -159,7 +159,7 @@ import WorldSupport
         let (scene, app, door) = try ready()
         var tokens: [OperationToken] = []
         scene.key.call { host in
-            tokens = (0...HostCore.readingWaitingMaximum).map { _ in host.read(app.manager, door, .rssi) }
+            tokens = (0...LinkLayer.readingWaitingMaximum).map { _ in host.read(app.manager, door, .rssi) }
         }
         guard case .failure(.noResources) = app.results[try #require(tokens.last)] else {
             Issue.record("\(app.results)")

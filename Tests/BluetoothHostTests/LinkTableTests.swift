@@ -25,9 +25,9 @@ struct LinkTableTests {
             address: address, peer: peer, identity: isBonded ? IdentityAddress(address) : nil,
             bond: isBonded ? BondID(1) : nil, mtu: 23,
             pairing: PairingMachine(role: .responder, localAddress: address, peerAddress: address),
-            lifecycle: LinkLifecycle(), inquiry: nil,
-            negotiation: ConnectionParameterNegotiation(connectedAt: Self.start, usesLinkLayer: false),
-            facts: LinkFacts())
+            lifecycle: LinkLifecycle(),
+            layer: LinkLayer(
+                role, LinkFacts(), connectedAt: Self.start, supervisionTimeout: 0, usesLinkLayer: false))
         _ = link.lifecycle.handle(.connected, now: Self.start)
         table.add(link)
         return link

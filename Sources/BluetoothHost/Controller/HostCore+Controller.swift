@@ -117,7 +117,7 @@ extension HostCore {
             encryptionChanged(link, event.status, isOn: true)
         case .hardwareError(let code): controllerFailed(.hardwareError(code: code))
         case .le(let event): receivedLEEvent(event)
-        case .readRemoteVersionInformationComplete(let event): learned(event)
+        case .readRemoteVersionInformationComplete(let event): learned(.init(event), at: event.handle)
         case .dataBufferOverflow: noteFault()
         case .unknown: break
         }
@@ -140,11 +140,11 @@ extension HostCore {
         case .remoteConnectionParameterRequest(let event): answer(event)
         // Asked for by no command of ours.
         case .scanTimeout, .scanRequestReceived: break
-        case .connectionUpdateComplete(let event): learned(event)
-        case .readRemoteFeaturesComplete(let event): learned(event)
-        case .dataLengthChange(let event): learned(event)
-        case .phyUpdateComplete(let event): learned(event)
-        case .channelSelectionAlgorithm(let event): learned(event)
+        case .connectionUpdateComplete(let event): learned(.init(event), at: event.handle)
+        case .readRemoteFeaturesComplete(let event): learned(.init(event), at: event.handle)
+        case .dataLengthChange(let event): learned(.init(event), at: event.handle)
+        case .phyUpdateComplete(let event): learned(.init(event), at: event.handle)
+        case .channelSelectionAlgorithm(let event): learned(.channelSelection(event.algorithm), at: event.handle)
         case .unknown: break
         }
     }
@@ -254,11 +254,10 @@ extension HostCore {
         _ link: Link, _ command: LinkCommand, _ status: HCIErrorCode, _ completion: HCICommandCompletion
     ) {
         switch command {
-        case .reading(let reading): read(reading, completion, link)
-        // What was accepted ends in an event of its own.
-        case .connectionUpdate: if status != .success { connectionUpdateEnded(link) }
-        case .connectionParametersRequest: negotiate(link) { negotiation, _ in negotiation.linkLayerAnswered(status) }
-        case .inquiry(let step): inquiryAnswered(link, step, status)
+        case .reading(let reading): linkLayer(link, .readingEnded(reading, completion.value(of: reading)))
+        case .connectionUpdate: linkLayer(link, .updateAnswered(status))
+        case .connectionParametersRequest: linkLayer(link, .requestAnswered(status))
+        case .inquiry(let step): linkLayer(link, .inquiryAnswered(step, status))
         case .disconnect: disconnectAnswered(status, at: link.handle)
         // Refused for a link that has gone, or is going: its Disconnection Complete tells.
         case .longTermKeyReply: break

@@ -136,8 +136,8 @@ extension HostCore {
         for output in outputs {
             switch output {
             case .signal(let payload): sendPDU(payload, on: .leSignalling, link)
-            case .updateConnection(let parameters): updateConnection(link, parameters)
-            case .updateFinished: work.append(.updateFinished(link.id))
+            case .updateConnection(let parameters): work.append(.linkLayer(link.id, .granted(parameters)))
+            case .updateFinished: work.append(.linkLayer(link.id, .l2capFinished))
             case .opened(let number): channelOpened(number, link)
             case .received(let number, let sdu):
                 announce(.received(sdu), link.channelOwners[number], link, number)

@@ -27,12 +27,7 @@ extension HostCore {
     @discardableResult
     mutating func preferConnection(_ preferred: PreferredConnection, on link: LinkID) -> Bool {
         guard let link = links[link], !link.isDisconnecting, preferred.parameters.isValid else { return false }
-        switch link.role {
-        case .central:
-            link.isBrief = false
-            updateConnection(link, preferred.parameters)
-        case .peripheral: negotiate(link) { $0.want(preferred.parameters, now: $1) }
-        }
+        linkLayer(link, .preferred(preferred.parameters))
         return true
     }
 
@@ -40,25 +35,5 @@ extension HostCore {
     mutating func preferConfiguredConnection(_ link: Link) {
         guard let preferred = configuration.preferredConnection else { return }
         preferConnection(preferred, on: link.id)
-    }
-
-    /// Runs `body` on a link's negotiation, then what it wants.
-    mutating func negotiate(
-        _ link: Link,
-        _ body: (inout ConnectionParameterNegotiation, Instant) -> ConnectionParameterNegotiation.Output?
-    ) {
-        guard !link.isDisconnecting else { return }
-        switch body(&link.negotiation, now) {
-        case .askLinkLayer(let parameters):
-            submit(
-                HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)),
-                for: .link(link.id, .connectionParametersRequest))
-        case .askL2CAP(let parameters):
-            withLogicalLink(link) { logical, now, outputs in
-                // Nothing waits, and what is asked for was checked: it cannot be refused here.
-                try? logical.requestUpdate(parameters, now: now, into: &outputs)
-            }
-        case nil: return
-        }
     }
 }

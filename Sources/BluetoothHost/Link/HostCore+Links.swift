@@ -52,11 +52,9 @@ extension HostCore {
             id: id, handle: handle, role: role, connectedAt: now, ownAddress: own, address: address, peer: peer,
             identity: identity, bond: bond?.id, mtu: configuration.mtu,
             pairing: makePairingMachine(role, own: own, peer: address), lifecycle: lifecycle,
-            inquiry: role == .central ? LinkInquiry(now: now) : nil,
-            negotiation: ConnectionParameterNegotiation(
-                connectedAt: now,
-                usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)),
-            facts: facts)
+            layer: LinkLayer(
+                role, facts, connectedAt: now, supervisionTimeout: configuration.supervisionTimeout,
+                usesLinkLayer: controller.facts.features.contains(.connectionParametersRequestProcedure)))
         links.add(link)
         controller.acl?.addLink(handle)
         tellServer(.opened(id))
@@ -70,11 +68,10 @@ extension HostCore {
             // Taken back, or come by itself, while this link was on its way.
             let waiting = waiting(for: link)
             guard !waiting.isEmpty else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
-            link.isBrief = facts.parameters.supervisionTimeout < configuration.supervisionTimeout
             link.client.users = Set(waiting)
             // A stranger's tree is discovered first, which goes faster in large PDUs. Who knows a bonded peer's has one value
             // to read or write, and does not wait.
-            if link.identity == nil, link.inquiry?.takeMTUExchange() == true { exchangeMTU(link) }
+            if link.identity == nil, link.layer.takeMTUExchange() { exchangeMTU(link) }
             tellConnected(link)
         case .peripheral:
             preferConfiguredConnection(link)
@@ -112,7 +109,7 @@ extension HostCore {
         runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$3) }
         closeChannels(link, reason: reason)
-        for reading in LinkReading.allCases { finish(reading, of: link, .failure(.disconnected(reason))) }
+        linkLayer(link, .closed(reason))
         noteContest(over: link)
         switch link.role {
         case .central: clientLinkClosed(link, reason)
@@ -128,7 +125,7 @@ extension HostCore {
     mutating func disconnect(_ link: Link, reason: HCIErrorCode) { work.append(.disconnect(link.id, reason)) }
 
     mutating func endNow(_ link: Link, reason: HCIErrorCode) {
-        link.isEndedHere = true
+        link.contest.handle(.endedHere)
         happened(.disconnect, at: link.handle, reason: reason)
         // Its end may take as long as its other end is silent: the peer itself is looked for at once.
         if links[link.id] != nil { noteContest(over: link) }
@@ -157,8 +154,7 @@ extension HostCore {
         pairing(link, .timerFired)
         secure(link, .timerFired)
         withLogicalLink(link) { $0.timerFired(now: $1, into: &$2) }
-        negotiate(link) { $0.timerFired(now: $1) }
-        if link.inquiry?.isDue(now) == true { inquire(link) }
+        linkLayer(link, .timerFired)
     }
 }
 
@@ -212,20 +208,5 @@ extension HostCore {
             return disconnect(link, reason: .remoteDeviceTerminatedLowResources)
         }
         flushACL()
-    }
-
-    mutating func updateConnection(_ link: Link, _ parameters: ConnectionParameters) {
-        guard !link.isUpdatingConnection else { return link.waitingConnectionUpdate = parameters }
-        link.isUpdatingConnection = true
-        submit(
-            HCILEConnectionUpdate(handle: link.handle, connection: .init(parameters)),
-            for: .link(link.id, .connectionUpdate))
-    }
-
-    mutating func connectionUpdateEnded(_ link: Link) {
-        link.isUpdatingConnection = false
-        guard let next = link.waitingConnectionUpdate else { return }
-        link.waitingConnectionUpdate = nil
-        updateConnection(link, next)
     }
 }

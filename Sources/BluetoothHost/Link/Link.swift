@@ -23,14 +23,8 @@ final class Link {
     var identity: IdentityAddress?
     /// It is in a bonded peer's name, and nobody has proved to be that peer.
     var isImpostorPossible: Bool { identity != nil && !isProven }
-    /// This side asked for encryption with the bond's key.
-    var hasAskedForProof = false
-    /// An app has seen, by other means than encryption, that the peer is who it says.
-    var isVouched = false
-    /// It has counted as one that a stranger may have had, once.
-    var isContestNoted = false
-    /// As central: a supervision timeout that is shorter than the operator's, in case that somebody else is there.
-    var isBrief = false
+    /// Whether its end counts against the peer's name.
+    var contest = LinkContest()
     var secured: LinkSecurityMachine
     var security: LinkSecurity { secured.security }
     var isProven: Bool { secured.isProven }
@@ -40,7 +34,6 @@ final class Link {
     var recombiner: Recombiner
     var endpoint: GATTEndpoint
     var logical: LELogicalLink
-    var negotiation: ConnectionParameterNegotiation
     /// Of the channels that an app was told of, or asked for.
     var channelOwners: [ChannelNumber: ChannelOwner] = [:]
     var pairing: PairingMachine
@@ -49,35 +42,22 @@ final class Link {
     var client = ClientSession()
 
     var lifecycle: LinkLifecycle
-    /// As central.
-    var inquiry: LinkInquiry?
-    var facts: LinkFacts
+    var layer: LinkLayer
     /// This side asked for the disconnection, or the link is gone: nothing more is read from it, or asked of it.
     var isDisconnecting: Bool { lifecycle.state != .open }
-    /// This side asked for the disconnection before the link was gone.
-    var isEndedHere = false
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
     /// Whether this side's central managers are clients of the peer.
     var isClient: Bool { role == .central || !client.users.isEmpty }
-    /// As central: a change of the connection's parameters has been asked of the controller, and the next one waits.
-    /// One at a time, so that a peer that asks without end cannot fill the command queue.
-    var isUpdatingConnection = false
-    var waitingConnectionUpdate: ConnectionParameters?
-    /// Who asked for a reading: one command answers them all.
-    var readingsWaiting: [LinkReading: [(ManagerID, OperationToken)]] = [:]
 
     init(
         id: LinkID, handle: ConnectionHandle, role: LinkRole, connectedAt: Instant, ownAddress: DeviceAddress,
         address: DeviceAddress, peer: PeerIdentifier,
         identity: IdentityAddress?, bond: BondID?, mtu: Int, pairing: PairingMachine, lifecycle: LinkLifecycle,
-        inquiry: LinkInquiry?,
-        negotiation: ConnectionParameterNegotiation, facts: LinkFacts
+        layer: LinkLayer
     ) {
         self.lifecycle = lifecycle
-        self.inquiry = inquiry
-        self.negotiation = negotiation
-        self.facts = facts
+        self.layer = layer
         self.pairing = pairing
         self.identity = identity
         secured = LinkSecurityMachine(named: bond)
@@ -97,7 +77,7 @@ final class Link {
     var info: LinkInfo {
         LinkInfo(
             link: id, peer: peer, bond: bond, isProven: isProven, security: security, mtu: endpoint.bearer.mtu,
-            address: address, facts: facts)
+            address: address, facts: layer.facts)
     }
 }
 

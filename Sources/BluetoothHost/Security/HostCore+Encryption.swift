@@ -27,7 +27,7 @@ extension HostCore {
             return securityChanged(link, .notBonded)
         }
         secure(link, .encrypt(bond.id))
-        link.hasAskedForProof = true
+        link.contest.handle(.proofAsked)
         tell(.encrypting(link.id, bond.id))
         submitEncryption(link, bond.ltk, rand: bond.rand, ediv: bond.ediv)
     }
@@ -144,7 +144,8 @@ extension HostCore {
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)
-        lengthen(link)
+        // Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command)
+        linkLayer(link, .proven(supervisionTimeout: configuration.supervisionTimeout))
     }
 
     mutating func securityChanged(_ link: Link, _ error: HostError?) {
