@@ -1,5 +1,6 @@
 // The HCI user channel of AF_BLUETOOTH. <bluetooth/hci.h> needs the two headers before it and leaves ioctl numbers
-// and socket constants as macros that Swift cannot import.
+// and socket constants as macros that Swift cannot import. Of BlueZ only its headers are used: the kernel is asked here, so that a
+// launch loads no libbluetooth.
 #pragma once
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -26,9 +27,9 @@ static inline int latch_hci_bind_user_channel(int fd, uint16_t device) {
 }
 
 // 1 when the adapter is up, 0 when it is not, -1 with errno.
-static inline int latch_hci_is_up(uint16_t device) {
-    struct hci_dev_info information = {0};
-    if (hci_devinfo(device, &information) < 0) return -1;
+static inline int latch_hci_is_up(int fd, uint16_t device) {
+    struct hci_dev_info information = {.dev_id = device};
+    if (ioctl(fd, HCIGETDEVINFO, &information) < 0) return -1;
     return hci_test_bit(HCI_UP, &information.flags) != 0;
 }
 

@@ -27,7 +27,13 @@ static void fetch(void) {
     algorithms.gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
 }
 
-int latch_openssl_ignore_configuration(void) { return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL); }
+// Nothing of the rest is used here: algorithms are fetched from their provider by its own names for them, and that a call failed
+// is all that is said of an error. The tables of OpenSSL's older names and of its error texts are a third of its start.
+int latch_openssl_prepare(void) {
+    return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG | OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS
+                                   | OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ADD_ALL_DIGESTS,
+                               NULL);
+}
 
 // MARK: Octets
 

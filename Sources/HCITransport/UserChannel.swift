@@ -92,7 +92,7 @@ func openUserChannel(_ number: UInt16) throws(TransportError) -> OwnedDescriptor
         number: number,
         kernel: AdapterKernel(
             bindUserChannel: { asked(latch_hci_bind_user_channel(raw, number)) },
-            isUp: { asked(latch_hci_is_up(number)) },
+            isUp: { asked(latch_hci_is_up(raw, number)) },
             hasLinks: { asked(latch_hci_has_links(raw, number)) },
             bringDown: { asked(latch_hci_down(raw, number)) },
             isBluetoothdRunning: { RunningPrograms().hasBluetoothd })

@@ -24,6 +24,6 @@ struct Latch {
                 "latch central unlock --state /var/lib/latch-key --wait 10",
             ],
             exitStatuses: ExitCode.allCases.map { ($0, $0.meaning) },
-            elsewhere: ["radio": "latch-lab", "drill": "latch-lab"], prepare: OpenSSLConfiguration.ignore)
+            elsewhere: ["radio": "latch-lab", "drill": "latch-lab"], prepare: OpenSSLPreparation.run)
     }
 }

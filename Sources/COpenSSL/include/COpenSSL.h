@@ -4,8 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// From now on OpenSSL does not read openssl.cnf, in the whole process. Without effect once it has.
-int latch_openssl_ignore_configuration(void);
+// From now on OpenSSL reads no openssl.cnf and fills no tables of older names and error texts, in the whole process. Without
+// effect on what it has read and filled already.
+int latch_openssl_prepare(void);
 
 // Memory for secrets: cleansed before it is freed.
 uint8_t *latch_secret_allocate(size_t count);
