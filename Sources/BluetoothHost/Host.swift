@@ -79,10 +79,11 @@ extension Host {
     package func beginIteration(now: Instant) { core.now = now }
 
     /// Tells the apps what this iteration has brought, and brings the controller closer to what is wanted now. Call it before
-    /// the commit.
+    /// the commit. Whoever is on a link already does not wait for what GAP has to look through: while there is anything to
+    /// commit or to let go, GAP's turn is the next round (``hasWork``).
     package func endIteration() {
         tellApps()
-        ask { $0.settleGAP() }
+        if core.acts.isEmpty, !hasFacts { ask { $0.settleGAP() } }
     }
 
     /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until

@@ -35,6 +35,7 @@ struct HostCore: ~Copyable {
     var controller = Controller()
     var recovery = ControllerRecovery()
     var gap: GAP
+    var advertisements = OwnedAdvertisements()
 
     var links: LinkTable
 

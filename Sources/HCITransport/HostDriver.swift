@@ -136,7 +136,11 @@ package final class HostDriver {
                     call()
                 }
             }
-            if host.hasWork { continue }
+            if host.hasWork {
+                // What has been let go waits for no other round.
+                controller.flush()
+                continue
+            }
             // A stream that breaks gives the host more to do.
             if controller.flush() || !host.hasWork { break }
         }

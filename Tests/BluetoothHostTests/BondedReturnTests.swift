@@ -1,7 +1,10 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import GATT
 import HCI
+import SecurityManager
+import TestSupport
 import Testing
 import WorldSupport
 
@@ -66,6 +69,31 @@ struct BondedReturnTests {
         #expect(central.attributeOpcodes.count == before.attributes)
         duo.world.run(forMilliseconds: 400)
         #expect(central.attributeOpcodes.dropFirst(before.attributes).elementsEqual([0x02]))
+    }
+
+    @Test("What is owed to a link leaves before GAP looks through what is wanted of the air")
+    func gapComesBehind() throws {
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "key"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        let app = CentralApp(host, restoreIdentifier: nil)
+        let coordinator = MemoryTransactionCoordinator()
+        func round() throws {
+            host.endIteration()
+            try coordinator.commit(host.participants)
+            host.releaseActs(clock: { Instant(nanoseconds: 0) }) { if case .call(let call) = $0 { call() } }
+        }
+        host.beginIteration(now: Instant(nanoseconds: 0))
+        while host.hasWork { try round() }
+        var left = 0
+        host.startScan(app.manager, ScanRecord(services: [], allowDuplicates: false))
+        host.afterCommit { left += 1 }
+        try round()
+        #expect(left == 1)
+        #expect(host.hasWork, "GAP's turn is the next round")
+        try round()
+        #expect(!host.hasWork)
     }
 
     private struct Missing: Error {}

@@ -133,7 +133,7 @@ import WorldSupport
             ("setTerminated", .setTerminated(LEAdvertisingHandle(rawValue: 9)), true),
             ("heard, whom nobody wants", .heard(peer: peer, onAir: peer), false),
             ("unproven", .unproven(peer: peer, at: peer), true),
-            ("proven", .proven(peer: peer, at: peer), true),
+            ("proven, whom nobody contests", .proven(peer: peer, at: peer), false),
             ("roomMade", .roomMade, true),
             ("timerFired, with nothing due", .timerFired, false),
         ]
@@ -174,6 +174,19 @@ import WorldSupport
         bench.happens(.wishesChanged)
         bench.rest()
         #expect(bench.gap.initiator.wanted == [])
+    }
+
+    @Test("A contested peer that proves itself is in the list again at once")
+    func provenAgain() throws {
+        var bench = try bench()
+        bench.wishes.connections = [connection(alice)]
+        bench.happens(.unproven(peer: alice, at: elsewhere))
+        bench.rest()
+        #expect(bench.gap.initiator.contested == [alice])
+        bench.happens(.proven(peer: alice, at: alice))
+        #expect(bench.gap.isUnsettled)
+        bench.rest()
+        #expect(bench.gap.initiator.contested == [])
     }
 
     @Test("A contested peer is in no list; it is connected to where it is heard, and not where a link stands already")

@@ -36,11 +36,11 @@ package struct AdvertisingSets<Owner: Hashable> {
     private var slots: [Slot] = []
 
     /// Advertising rests while the address that it is under is about to change.
-    package var isHeld = false { didSet { tellSlots() } }
+    package var isHeld = false { didSet { if isHeld != oldValue { tellSlots() } } }
     /// No connection slot is free for whoever would answer: what nobody can connect to goes on.
-    package var isFull = false { didSet { tellSlots() } }
+    package var isFull = false { didSet { if isFull != oldValue { tellSlots() } } }
     /// nil where sets have no addresses of their own.
-    package var ownAddress: DeviceAddress? { didSet { tellSlots() } }
+    package var ownAddress: DeviceAddress? { didSet { if ownAddress != oldValue { tellSlots() } } }
 
     package init(count: Int) { makeSlots(count) }
 

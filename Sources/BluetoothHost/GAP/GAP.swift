@@ -130,8 +130,9 @@ struct GAP {
             isUnsettled = true
         case .proofAsked(let peer): contestedPeers.proofAsked(of: peer)
         case .proven(let peer, let address):
+            // Nearly every peer is itself the first time, and changes nothing then.
+            if contestedPeers.contains(peer) { isUnsettled = true }
             contestedPeers.proven(peer, at: address)
-            isUnsettled = true
         case .roomMade: retry(now: now)
         case .timerFired: timerFired(now: now)
         }

@@ -21,7 +21,7 @@ extension HostCore {
         guard gap.isUnsettled else { return }
         endLimitedModes()
         var outputs: [GAP.Output] = []
-        gap.settle(wishes, now: now, random: &random, into: &outputs)
+        gap.settle(makeWishes(), now: now, random: &random, into: &outputs)
         performGAP(outputs)
     }
 
@@ -53,51 +53,43 @@ extension HostCore {
 // MARK: What is wanted
 
 extension HostCore {
-    private var wishes: GAP.Wishes {
+    private mutating func makeWishes() -> GAP.Wishes {
         var wishes = GAP.Wishes()
         wishes.identity = identity.address.address
         wishes.showsIdentity = !configuration.privacy || pairingDoor.isOpen || !bondBook.hasBonds
-        wishes.advertisements = advertisements
+        advertisements.update(
+            advertisingOwners, appearance: configuration.appearance, room: controller.facts.advertisingDataOctets)
+        wishes.advertisements = advertisements.wishes
         wishes.scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
         wishes.connections = wantedConnections
-        wishes.resolvable = gap.resolvingList.identities.compactMap { resolvingEntry(of: $0.address) }
+        wishes.resolvable = gap.resolvingList.identities.compactMap {
+            resolvingEntry(of: $0.address, bondBook.identityResolvingKeys(of: $0))
+        }
         wishes.isFull = links.isFull
         wishes.addressesWithLinks = Set(links.all.lazy.map(\.address))
         return wishes
     }
 
-    /// Each manager's advertisement as every scanner understands it; behind them, where the controller has room, those that
-    /// are longer than such a one in full.
-    private var advertisements: [AdvertisingSets<RestorationLedger.Owner>.Wish] {
-        let records = ledger.owners(of: .peripheral).compactMap { owner in
-            ledger.record(owner).advertising.map { (owner: owner, record: $0) }
+    private var advertisingOwners: [OwnedAdvertisements.Source] {
+        ledger.owners(of: .peripheral).compactMap { owner in
+            ledger.record(owner).advertising.map { OwnedAdvertisements.Source(owner: owner, record: $0) }
         }
-        let appearance = configuration.appearance
-        let legacy = records.map { AdvertisingData.payload(for: $0.record, appearance: appearance) }
-        let extended = records.map {
-            AdvertisingData.extendedPayload(
-                for: $0.record, appearance: appearance, room: controller.facts.advertisingDataOctets)
-        }
-        return (zip(records, legacy).map { .init(owner: $0.owner, payload: $1) })
-            + zip(records, extended).compactMap { record, payload in
-                payload.map { .init(owner: record.owner, payload: $0) }
-            }
     }
 
     private var wantedConnections: [GAP.Wishes.Connection] {
         var found: Set<PeerIdentifier> = []
         return ledger.owners(of: .central).flatMap { ledger.record($0).pendingConnections }.compactMap { pending in
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
+            let irks = resolvingKeys(of: address)
             return GAP.Wishes.Connection(
-                address: address, isPrivate: !resolvingKeys(of: address).isEmpty,
-                resolving: resolvingEntry(of: address), link: links.asConnection(to: pending.peer))
+                address: address, isPrivate: !irks.isEmpty, resolving: resolvingEntry(of: address, irks),
+                link: links.asConnection(to: pending.peer))
         }
     }
 
     /// nil for whoever is no bonded peer, or has given no key. A list holds one key of an identity (7.8.38): a peer that gave
     /// another with each of two bonds, since it may have kept either, is in none, and is listened for.
-    private func resolvingEntry(of address: DeviceAddress) -> ResolvingList.Entry? {
-        let irks = resolvingKeys(of: address)
+    private func resolvingEntry(of address: DeviceAddress, _ irks: [Secret]) -> ResolvingList.Entry? {
         guard let identity = IdentityAddress(address), let irk = irks.first, irks.allSatisfy({ $0 == irk }) else {
             return nil
         }
@@ -105,6 +97,6 @@ extension HostCore {
     }
 
     private func resolvingKeys(of address: DeviceAddress) -> [Secret] {
-        IdentityAddress(address).map { bondBook.bonds(with: $0).compactMap(\.peerIRK) } ?? []
+        IdentityAddress(address).map(bondBook.identityResolvingKeys) ?? []
     }
 }

@@ -201,6 +201,12 @@ package final class BondBook {
         return (byIdentity[identity] ?? []).compactMap { entries[$0]?.bond }
     }
 
+    /// The keys that a peer has given with its bonds.
+    package func identityResolvingKeys(of identity: IdentityAddress) -> [Secret] {
+        readIdentity(identity)
+        return (byIdentity[identity] ?? []).compactMap { entries[$0]?.bond.peerIRK }
+    }
+
     /// The bond that signed commands may rest on.
     package func confirmedBond(with identity: IdentityAddress) -> Bond? { bond(with: identity, in: .confirmed) }
 
