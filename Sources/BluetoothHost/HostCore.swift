@@ -55,8 +55,9 @@ struct HostCore: ~Copyable {
     var sendPurpose: SendPurpose?
     /// Later than this the next PDU must not leave.
     var sendUntil: Instant?
-    /// Empty lists whose storage is used again, since one is needed for every PDU.
+    /// Empty lists whose storage is used again, since one is needed for every PDU, or for every timer of a link.
     var spareEndpointOutputs: [GATTOutput] = []
+    var spareLinkLayerOutputs: [LinkLayer.Output] = []
     var spareServerOutputs: [Server.Output] = []
     var spareClients: [Server.Client] = []
     var spareRooms: [Server.Room] = []

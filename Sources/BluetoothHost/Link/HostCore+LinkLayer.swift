@@ -8,6 +8,7 @@ extension HostCore {
     /// One event of a link's link layer, and what follows from it.
     mutating func linkLayer(_ link: Link, _ event: LinkLayer.Event) {
         var outputs: [LinkLayer.Output] = []
+        swap(&outputs, &spareLinkLayerOutputs)
         link.layer.handle(event, controller: controller.facts, now: now, into: &outputs)
         for output in outputs {
             switch output {
@@ -15,6 +16,8 @@ extension HostCore {
             case .readingEnded(let manager, let token, let result): finish(manager, token, link.peer, result)
             }
         }
+        outputs.removeAll(keepingCapacity: true)
+        swap(&outputs, &spareLinkLayerOutputs)
     }
 
     private mutating func ask(_ request: LinkLayer.Request, of link: Link) {
