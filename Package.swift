@@ -173,7 +173,8 @@ let package = Package(
         // SQLite on a disk that fails.
         .target(name: "CFaultDisk", path: "Tests/CFaultDisk"),
         .target(
-            name: "FaultDisk", dependencies: ["CFaultDisk", "CLinux", "CSQLite"], path: "Tests/FaultDisk",
+            name: "FaultDisk", dependencies: ["CFaultDisk", "CLinux", "CSQLite", "TestSupport"],
+            path: "Tests/FaultDisk",
             swiftSettings: swift),
         .target(
             name: "WorldSupport",

@@ -79,8 +79,8 @@ extension Host {
     package func beginIteration(now: Instant) { core.now = now }
 
     /// Tells the apps what this iteration has brought, and brings the controller closer to what is wanted now. Call it before
-    /// the commit. Whoever is on a link already does not wait for what GAP has to look through: while there is anything to
-    /// commit or to let go, GAP's turn is the next round (``hasWork``).
+    /// the commit. A link's packets do not wait for GAP's comparison: while there is anything to commit or to let go, GAP's turn
+    /// is the next round (``hasWork``).
     package func endIteration() {
         tellApps()
         if core.acts.isEmpty, !hasFacts { ask { $0.settleGAP() } }

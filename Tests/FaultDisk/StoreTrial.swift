@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 
 /// Which of a script's calls or changes something happens at, one after the other.
 package struct TrialPlaces: Sendable {
@@ -57,7 +58,7 @@ package struct StoreTrial<State: Equatable & Sendable> {
         let (beginning, states, calls) = try healthy()
         for number in places.upTo(calls) {
             let place = "call \(number) of \(calls), \(kind)\(isLasting ? " from then on" : "")"
-            let directory = try Directory(holding: beginning)
+            let directory = try ScratchDirectory(holding: beginning)
             var acknowledged = 0
             var medium = Medium(beginning)
             do {
@@ -89,7 +90,7 @@ package struct StoreTrial<State: Equatable & Sendable> {
         precondition(!namesFiles, "nobody knows what the medium has")
         var result = Result()
         let (beginning, states, _) = try healthy()
-        let directory = try Directory(holding: beginning)
+        let directory = try ScratchDirectory(holding: beginning)
         let disk = FaultDisk(directory.path)
         var acknowledged = 0
         try run(directory.path) { _ in
@@ -115,10 +116,10 @@ package struct StoreTrial<State: Equatable & Sendable> {
 
     /// The files before the script, what is kept before its first commit and behind each, and how many calls it makes.
     private func healthy() throws -> (Medium.Files, [State], calls: Int) {
-        let directory = try Directory(holding: [:])
+        let directory = try ScratchDirectory(holding: [:])
         try prepare(directory.path)
         let beginning = try directory.contents()
-        let copy = try Directory(holding: beginning)
+        let copy = try ScratchDirectory(holding: beginning)
         var states = [try read(copy.path)]
         let disk = FaultDisk(directory.path)
         try run(directory.path) { states.append($0) }
@@ -142,7 +143,7 @@ extension StoreTrial.Result {
     ) {
         caseCount += 1
         do {
-            let directory = try Directory(holding: files ?? [:])
+            let directory = try ScratchDirectory(holding: files ?? [:])
             let found = try read(directory.path)
             if expected.holds(found) { return }
             let other = expected.states.firstIndex(of: found).map { "what \($0) commits left" } ?? "what no commit left"
@@ -166,14 +167,10 @@ extension Medium.Change {
     }
 }
 
-/// A directory in memory, where flushes that are not SQLite's cost nothing.
-private final class Directory {
-    let path: String
-
-    init(holding files: Medium.Files) throws {
-        var template = Array("/dev/shm/latch-trial-XXXXXX\0".utf8CString)
-        guard mkdtemp(&template) != nil else { throw DirectoryFailure(errorNumber: errno) }
-        path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
+extension ScratchDirectory {
+    /// In memory, where flushes that are not SQLite's cost nothing.
+    fileprivate convenience init(holding files: Medium.Files) throws {
+        self.init(in: "/dev/shm")
         for (name, octets) in files {
             let file = latch_open("\(path)/\(name)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             defer { close(file) }
@@ -181,15 +178,10 @@ private final class Directory {
         }
     }
 
-    deinit {
-        for name in names { unlink("\(path)/\(name)") }
-        rmdir(path)
-    }
-
     /// What a life leaves: not the index of the log, which SQLite makes anew, nor locks.
-    func contents() throws -> Medium.Files {
-        var files: Medium.Files = [:]
-        for name in names where !name.hasSuffix("-shm") && !name.hasSuffix(".lock") {
+    fileprivate func contents() throws -> Medium.Files {
+        var contents: Medium.Files = [:]
+        for name in files where !name.hasSuffix("-shm") && !name.hasSuffix(".lock") {
             let file = latch_open("\(path)/\(name)", O_RDONLY | O_CLOEXEC, 0)
             defer { close(file) }
             var status = stat()
@@ -198,22 +190,9 @@ private final class Directory {
             guard Glibc.read(file, &octets, octets.count) == octets.count else {
                 throw DirectoryFailure(errorNumber: errno)
             }
-            files[name] = octets
+            contents[name] = octets
         }
-        return files
-    }
-
-    private var names: [String] {
-        guard let listing = opendir(path) else { return [] }
-        defer { closedir(listing) }
-        var names: [String] = []
-        while let entry = readdir(listing) {
-            let name = withUnsafeBytes(of: &entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            if name != "." && name != ".." { names.append(name) }
-        }
-        return names
+        return contents
     }
 }
 

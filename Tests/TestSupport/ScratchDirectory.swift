@@ -5,8 +5,8 @@ import Glibc
 package final class ScratchDirectory {
     package let path: String
 
-    package init() {
-        var template = Array("/tmp/latch-scratch-XXXXXX\0".utf8CString)
+    package init(in parent: String = "/tmp") {
+        var template = Array((parent + "/latch-scratch-XXXXXX\0").utf8CString)
         guard mkdtemp(&template) != nil else { fatalError("mkdtemp") }
         path = template.withUnsafeBufferPointer { $0.baseAddress.map { String(cString: $0) } ?? "" }
     }

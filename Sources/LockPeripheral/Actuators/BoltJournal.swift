@@ -57,9 +57,9 @@ package final class BoltJournal: MovementJournal {
     package private(set) var lastIntended: Line?
     package private(set) var isLastKnown: Bool
     package private(set) var isLastIntendedKnown: Bool
-    /// Of the lines that a launch reads, those that cannot be read.
+    /// How many of the lines at the end of the file, where a launch reads, are damaged.
     package let damagedLineCount: Int
-    /// Of the last line that could be read.
+    /// The sequence of the last line that could be read.
     private var lastSequence: UInt64
     private var fileOctets: Int
     /// Whether the file ends in the middle of a line, which stays.
