@@ -17,8 +17,11 @@ package final class HostDriver {
     private let coordinator: any TransactionCoordinator
     private var failure: (any Error)?
     private var isStopping = false
-    /// Called after each commit while nothing else is ready to run: where a store's housekeeping belongs.
+    /// Called after each commit.
     package var onIdle: () throws -> Void = {}
+    /// What a store has to do for itself: whether it is due, which is asked at each iteration's end, and the doing, once the radio
+    /// is quiet.
+    package var housekeeping: (isDue: () -> Bool, perform: () throws -> Void)?
     /// One slice of what can wait until the radio is quiet; false once there is no more of it. nil for nothing.
     package var idleWork: (() throws -> Bool)?
     /// When the next slice is due; the one before it was done then.
@@ -94,8 +97,11 @@ package final class HostDriver {
 
     /// Does one slice of what can wait, if it is time for that, and sees to it that the loop comes by for the next.
     private func workWhileIdle() throws {
-        guard let idleWork else { return }
+        let isHousekeepingDue = housekeeping?.isDue() ?? false
+        guard isHousekeepingDue || idleWork != nil else { return sliceDue = nil }
         let now = SystemClock.now()
+        // What has just become due waits for a moment of quiet as well.
+        if sliceDue == nil { lastSlice = now }
         if hasHeardPacket || sliceDue == nil {
             sliceDue = min(
                 now.advanced(byMilliseconds: Self.quietMilliseconds),
@@ -105,12 +111,13 @@ package final class HostDriver {
         if let due = sliceDue, due <= now {
             beginIteration()
             lastSlice = host.now
-            guard try idleWork() else {
-                self.idleWork = nil
-                if host.hasWork { try settle() }
-                return
+            if isHousekeepingDue {
+                try housekeeping?.perform()
+            } else if try idleWork?() == false {
+                idleWork = nil
             }
             if host.hasWork { try settle() }
+            if idleWork == nil { return sliceDue = nil }
         }
         loop.deadline = Instant.earliest(loop.deadline, sliceDue)
     }

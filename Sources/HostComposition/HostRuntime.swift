@@ -50,7 +50,7 @@ package final class HostRuntime {
             configuration, boot: boot, store: store, coordinator: database, controller: controller, launched: launched,
             loop: loop,
             misuse: misuse)
-        driver.onIdle = { try database.checkpointIfNeeded() }
+        driver.housekeeping = ({ database.wantsCheckpoint }, { try database.checkpointIfNeeded() })
         var isCheckDue = !database.isChecked
         driver.idleWork = { [unowned self] in
             if isCheckDue {

@@ -267,4 +267,43 @@ struct HostDriverTests {
             #expect(later.milliseconds(since: earlier) >= HostDriver.sliceIntervalMaximumMilliseconds)
         }
     }
+
+    @Test(
+        "Housekeeping waits for a quiet radio, a while, each time that it is due, and comes back when it is due again")
+    func housekeeping() throws {
+        let ends = try makeSocketPair()
+        let far = try SmallController(OwnedDescriptor(ends.0))
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        let loop = try EventLoop(signals: [])
+        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
+            () throws(TransportError) in throw TransportError(.notFound, "there is one")
+        }
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "kept"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
+        let driver = HostDriver(
+            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
+        var (isDue, changed, waited) = (false, SystemClock.now(), [UInt64]())
+        driver.housekeeping = (
+            { isDue },
+            {
+                waited.append(SystemClock.now().milliseconds(since: changed))
+                (isDue, changed) = (false, SystemClock.now())
+                if waited.count == 3 { driver.stop() }
+            }
+        )
+        // A radio that is never quiet, and work that becomes due long after the last was done.
+        driver.onIdle = {
+            far.serve()
+            let now = SystemClock.now()
+            if !isDue, now.milliseconds(since: changed) > 2 * HostDriver.sliceIntervalMaximumMilliseconds {
+                (isDue, changed) = (true, now)
+            }
+            far.chatter()
+        }
+        _ = try loop.register(far.descriptor, .readable) { _ in far.serve() }
+        try driver.run()
+        #expect(waited.allSatisfy { $0 >= HostDriver.sliceIntervalMaximumMilliseconds }, "\(waited)")
+    }
 }

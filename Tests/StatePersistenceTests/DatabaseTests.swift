@@ -103,6 +103,58 @@ struct DatabaseTests {
         #expect(try database.numbers() == Array(0..<value))
     }
 
+    @Test(
+        "has a log that a reader makes long: the operator hears of it once, and it is short again when the reader has gone"
+    )
+    func heldLog() throws {
+        let database = try Database(path: scratch.database, components: [numbersSchema])
+        var told = 0
+        database.onLogHeld = { told += 1 }
+        func length() throws -> Int { try StateFile.size(scratch.database + "-wal") ?? 0 }
+        func commit(_ numbers: Range<Int>) throws {
+            try database.transaction {
+                for number in numbers {
+                    try database.statement("INSERT INTO test_number VALUES (?)").run([SQLValue(number)])
+                }
+            }
+            try database.checkpointIfNeeded()
+        }
+        try commit(0..<10)
+        let reader = try Connection(path: scratch.database, access: .readOnly)
+        try reader.execute("BEGIN; SELECT * FROM test_number")
+        var count = 10
+        while try length() <= DatabaseLimits.logUnheldMaximumOctets {
+            #expect(told == 0)
+            try commit(count..<count + 10_000)
+            count += 10_000
+        }
+        for _ in 0..<3 {
+            try commit(count..<count + 10_000)
+            count += 10_000
+        }
+        #expect(told == 1)
+        try reader.execute("COMMIT")
+        try commit(count..<count + 10_000)
+        count += 10_000
+        #expect(try length() <= DatabaseLimits.logKeptMaximumOctets)
+        #expect(!database.wantsCheckpoint)
+        #expect(try database.numbers().count == count)
+    }
+
+    @Test("is under the lock that has its name, whatever somebody did to the file")
+    func removedLock() throws {
+        let (first, second) = (try FileLock(beside: scratch.database), try FileLock(beside: scratch.database))
+        try first.acquire(waiting: 0)
+        first.release()
+        unlink(scratch.database + ".lock")
+        try second.acquire(waiting: 0)
+        #expect(throws: StoreError.busy(path: scratch.database)) { try first.acquire(waiting: 0) }
+        second.release()
+        try first.acquire(waiting: 0)
+        #expect(throws: StoreError.busy(path: scratch.database)) { try second.acquire(waiting: 0) }
+        first.release()
+    }
+
     @Test("is not waited for longer than the limit, and nothing is written then")
     func busy() throws {
         var limits = DatabaseLimits()

@@ -15,6 +15,10 @@ package struct DatabaseLimits: Sendable {
     package var openWaitMilliseconds = UInt64(openWaitMaximumMilliseconds)
     /// Pages in the log from which on an idle loop moves them into the database.
     package var checkpointPages: Int32 = 512
+    /// Octets that the log keeps of the disk when it begins afresh, however long a reader has made it.
+    package static let logKeptMaximumOctets = 1024 * 1024
+    /// Octets of the log from which on an operator is told that a reader keeps it from beginning afresh.
+    package static let logUnheldMaximumOctets = 4 * 1024 * 1024
 
     package init() {}
 }
@@ -45,6 +49,11 @@ package final class Database {
     private let log: LogLength
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
+    private var nextCheckpointPages: Int32
+    private var isLogHeld = false
+    /// Another program's reader keeps the log from beginning afresh, and it is longer than
+    /// ``DatabaseLimits/logUnheldMaximumOctets``. Once, until it has begun afresh.
+    package var onLogHeld: (() -> Void)?
     private var damagedRows: Set<DamagedRow> = []
     /// Hears of each damaged row once, also of those that were found before it was set.
     package var onDamagedRow: ((DamagedRow) -> Void)? {
@@ -99,6 +108,7 @@ package final class Database {
         self.connection = connection
         self.lock = lock
         self.limits = limits
+        nextCheckpointPages = limits.checkpointPages
         log = LogLength()
         connection.onCommit(Unmanaged.passUnretained(log).toOpaque()) { context, _, _, pages in
             if let context { Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue().pages = pages }
@@ -138,12 +148,25 @@ package final class Database {
         }
     }
 
-    /// Moves a long log into the database. For moments when the loop has nothing else to do; another process that is
-    /// just committing makes it wait for the next such moment.
+    /// Whether the log has become long since somebody was last asked to let go of it.
+    package var wantsCheckpoint: Bool { log.pages >= nextCheckpointPages }
+
+    /// Moves a long log into the database. For moments when the loop has nothing else to do. Where a reader or a commit of
+    /// another process is in its way it is wanted again when the log has grown by an eighth of what makes it long.
     ///
     /// - Throws: What ``checkpoint()`` throws.
     package func checkpointIfNeeded() throws(StoreError) {
-        if log.pages >= limits.checkpointPages { try checkpoint() }
+        guard wantsCheckpoint else { return }
+        let before = log.pages
+        try checkpoint()
+        nextCheckpointPages = log.pages < before ? limits.checkpointPages : before + limits.checkpointPages / 8
+        guard try StateFile.size(path + "-wal") ?? 0 > DatabaseLimits.logUnheldMaximumOctets else {
+            return isLogHeld = false
+        }
+        if !isLogHeld {
+            isLogHeld = true
+            onLogHeld?()
+        }
     }
 
     /// Moves the log into the database and begins it afresh, in place: overwriting is quicker to flush than appending.

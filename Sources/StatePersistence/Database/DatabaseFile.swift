@@ -11,7 +11,8 @@ enum DatabaseFile {
     /// anyway. Setting WAL changes nothing but a restored backup, which comes without.
     static let settings = """
         PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;
-        PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 0
+        PRAGMA secure_delete = FAST; PRAGMA wal_autocheckpoint = 0;
+        PRAGMA journal_size_limit = \(DatabaseLimits.logKeptMaximumOctets)
         """
 
     static func exists(_ path: String) throws(StoreError) -> Bool {

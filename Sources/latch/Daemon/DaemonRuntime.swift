@@ -46,6 +46,9 @@ final class DaemonRuntime {
         try holdings.takeClaim()
         state = try plan.openState(check: .brief)
         state.database.onDamagedRow = { [journal] in journal.record($0) }
+        state.database.onLogHeld = { [journal, path = plan.database] in
+            journal.record("log_held", ["path": .string(path + "-wal")], level: .error)
+        }
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
