@@ -14,12 +14,11 @@ struct LockReader {
             let credential = try Self.credential(row)
             snapshot.credentials[credential.id] = credential
         }
-        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command") {
+        try each("SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond") {
             (row) throws(StoreError) in
-            snapshot.lastCommands[try row.integer(0)] = try Self.lastCommand(row)
-        }
-        try each("SELECT bond, reserved_below FROM lock_receipt_counter") { (row) throws(StoreError) in
-            snapshot.receiptCounters[try row.integer(0)] = try row.integer(1)
+            let bond: UInt64 = try row.integer(0)
+            snapshot.lastCommands[bond] = try Self.lastCommand(row)
+            snapshot.receiptCounters[bond] = try row.optionalInteger(5)
         }
         return snapshot
     }
@@ -47,16 +46,18 @@ struct LockReader {
         var snapshot = LockSnapshot()
         try each(
             """
-            SELECT id, movement, origin, bond, credential, challenge, operation, boot, deadline, phase FROM lock_intent
+            SELECT intent_id, intent_movement, intent_origin, intent_bond, intent_credential, intent_challenge,
+                intent_operation, intent_boot, intent_deadline, intent_phase, position, door, relock_boot, relock_at
+            FROM lock_state
             """
-        ) { (row) throws(StoreError) in snapshot.intent = try Self.intent(row) }
-        try each("SELECT position, door FROM lock_bolt") { (row) throws(StoreError) in
-            guard let position = BoltPosition(rawValue: try row.integer(0)) else { throw row.misfit(0) }
-            snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(1)))
-        }
-        try each("SELECT boot, at FROM lock_relock") { (row) throws(StoreError) in
-            snapshot.relock = BootDeadline(
-                boot: BootID(bits: try row.uint128(0)), at: Instant(nanoseconds: try row.integer(1)))
+        ) { (row) throws(StoreError) in
+            snapshot.intent = try Self.intent(row)
+            guard let position = BoltPosition(rawValue: try row.integer(10)) else { throw row.misfit(10) }
+            snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(11)))
+            if !row.isNull(12) {
+                snapshot.relock = BootDeadline(
+                    boot: BootID(bits: try row.uint128(12)), at: Instant(nanoseconds: try row.integer(13)))
+            }
         }
         return snapshot
     }
@@ -88,8 +89,10 @@ struct LockReader {
         return horizon
     }
 
-    static func lastCommand(_ row: Row) throws(StoreError) -> LastCommand {
-        LastCommand(
+    /// nil before the first.
+    static func lastCommand(_ row: Row) throws(StoreError) -> LastCommand? {
+        if row.isNull(1) { return nil }
+        return LastCommand(
             challenge: ChallengeID(bits: try row.integer(1)), signCounter: try row.optionalInteger(2),
             result: LockResult(rawValue: try row.integer(3)), phase: CommandPhase(rawValue: try row.integer(4)))
     }
@@ -103,7 +106,8 @@ struct LockReader {
                 notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)))
     }
 
-    private static func intent(_ row: Row) throws(StoreError) -> Intent {
+    private static func intent(_ row: Row) throws(StoreError) -> Intent? {
+        if row.isNull(0) { return nil }
         guard let movement = Movement(rawValue: try row.integer(1)) else { throw row.misfit(1) }
         guard let phase = Intent.Phase(rawValue: try row.integer(9)) else { throw row.misfit(9) }
         let origin: IntentOrigin =

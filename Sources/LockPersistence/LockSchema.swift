@@ -92,5 +92,53 @@ extension SchemaComponent {
                 CREATE INDEX lock_credential_bond ON lock_credential (bond);
                 CREATE INDEX lock_credential_name ON lock_credential (name);
                 """),
+            // What changes together lies together: a commit writes whole pages, and each table has pages of its own.
+            Migration(
+                "4 one row for the bolt, one for each bond's commands",
+                """
+                CREATE TABLE lock_state (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    position INTEGER NOT NULL,
+                    door INTEGER NOT NULL,
+                    relock_boot BLOB,
+                    relock_at INTEGER,
+                    intent_id INTEGER,
+                    intent_movement INTEGER,
+                    intent_origin TEXT CHECK (intent_origin IN ('command', 'relock', 'recovery')),
+                    intent_bond INTEGER,
+                    intent_credential INTEGER,
+                    intent_challenge INTEGER,
+                    intent_operation INTEGER,
+                    intent_boot BLOB,
+                    intent_deadline INTEGER,
+                    intent_phase INTEGER,
+                    CHECK ((relock_boot IS NULL) = (relock_at IS NULL)),
+                    CHECK ((intent_id IS NULL) = (intent_phase IS NULL))
+                ) STRICT;
+                INSERT INTO lock_state
+                SELECT 1, coalesce(b.position, 0), coalesce(b.door, 0), r.boot, r.at, i.id, i.movement, i.origin, i.bond,
+                    i.credential, i.challenge, i.operation, i.boot, i.deadline, i.phase
+                FROM (SELECT 1 AS only) AS o LEFT JOIN lock_bolt AS b ON b.only = o.only
+                    LEFT JOIN lock_relock AS r ON r.only = o.only LEFT JOIN lock_intent AS i ON i.only = o.only;
+                CREATE TABLE lock_bond (
+                    bond INTEGER PRIMARY KEY,
+                    challenge INTEGER,
+                    sign_counter INTEGER,
+                    result INTEGER,
+                    phase INTEGER,
+                    receipts_reserved_below INTEGER,
+                    CHECK ((challenge IS NULL) = (phase IS NULL))
+                ) STRICT;
+                INSERT INTO lock_bond (bond, challenge, sign_counter, result, phase)
+                SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command;
+                INSERT INTO lock_bond (bond, receipts_reserved_below)
+                SELECT bond, reserved_below FROM lock_receipt_counter WHERE true
+                ON CONFLICT (bond) DO UPDATE SET receipts_reserved_below = excluded.receipts_reserved_below;
+                DROP TABLE lock_bolt;
+                DROP TABLE lock_relock;
+                DROP TABLE lock_intent;
+                DROP TABLE lock_last_command;
+                DROP TABLE lock_receipt_counter;
+                """),
         ])
 }

@@ -28,19 +28,15 @@ extension SQLiteLockStore: LockRows {
             SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
             WHERE bond = ? ORDER BY id
             """, SQLValue(bond))
-        try each("SELECT bond, challenge, sign_counter, result, phase FROM lock_last_command WHERE bond = ?", bond) {
-            (row) throws(StoreError) in
-            holder.lastCommand = database.whole("lock_last_command", "\(Int64(bitPattern: bond))") {
-                () throws(StoreError) in try LockReader.lastCommand(row)
-            }
-        }
-        try each("SELECT bond, reserved_below FROM lock_receipt_counter WHERE bond = ?", bond) {
-            (row) throws(StoreError) in
+        try database.statement(
+            "SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond WHERE bond = ?"
+        ).forEachRow([SQLValue(bond)]) { (row) throws(StoreError) in
+            let number = "\(Int64(bitPattern: bond))"
+            holder.lastCommand =
+                database.whole("lock_bond", number) { () throws(StoreError) in try LockReader.lastCommand(row) } ?? nil
             // A counter that is not known may have been used: all of them are spent then.
             holder.receiptCounter =
-                database.whole("lock_receipt_counter", "\(Int64(bitPattern: bond))") {
-                    () throws(StoreError) in try row.integer(1)
-                } ?? .max
+                database.whole("lock_bond", number) { () throws(StoreError) in try row.optionalInteger(5) } ?? .max
         }
         return holder
     }
@@ -120,12 +116,6 @@ extension SQLiteLockStore: LockRows {
             if let read { found.append(read) }
         }
         return found
-    }
-
-    private func each(
-        _ sql: StaticString, _ bond: UInt64, _ body: (Row) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        try database.statement(sql).forEachRow([SQLValue(bond)], body)
     }
 }
 

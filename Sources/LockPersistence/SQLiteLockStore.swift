@@ -66,24 +66,27 @@ package final class SQLiteLockStore: LockStore {
         case .intent(let intent): try write(intent)
         case .bolt(let bolt):
             try run(
-                "INSERT OR REPLACE INTO lock_bolt VALUES (1, ?, ?)", SQLValue(bolt.position.rawValue),
+                "UPDATE lock_state SET position = ?, door = ?", SQLValue(bolt.position.rawValue),
                 SQLValue(bolt.door.rawValue))
-        case .relock(nil): try run("DELETE FROM lock_relock")
-        case .relock(let relock?):
+        case .relock(let relock):
             try run(
-                "INSERT OR REPLACE INTO lock_relock VALUES (1, ?, ?)", SQLValue(relock.boot.bits),
-                SQLValue(relock.at.nanoseconds))
+                "UPDATE lock_state SET relock_boot = ?, relock_at = ?", SQLValue(optional: relock?.boot),
+                SQLValue(optional: relock?.at.nanoseconds))
         case .lastCommand(let bond, let last):
             try run(
-                "INSERT OR REPLACE INTO lock_last_command VALUES (?, ?, ?, ?, ?)", SQLValue(bond),
-                SQLValue(last.challenge.bits), SQLValue(optional: last.signCounter), SQLValue(last.result.rawValue),
-                SQLValue(last.phase.rawValue))
+                """
+                INSERT INTO lock_bond (bond, challenge, sign_counter, result, phase) VALUES (?, ?, ?, ?, ?)
+                ON CONFLICT (bond) DO UPDATE SET challenge = excluded.challenge, sign_counter = excluded.sign_counter,
+                    result = excluded.result, phase = excluded.phase
+                """, SQLValue(bond), SQLValue(last.challenge.bits), SQLValue(optional: last.signCounter),
+                SQLValue(last.result.rawValue), SQLValue(last.phase.rawValue))
         case .receiptCounters(let bond, let reservedBelow):
             try run(
-                "INSERT OR REPLACE INTO lock_receipt_counter VALUES (?, ?)", SQLValue(bond), SQLValue(reservedBelow))
-        case .bondForgotten(let bond):
-            try run("DELETE FROM lock_last_command WHERE bond = ?", SQLValue(bond))
-            try run("DELETE FROM lock_receipt_counter WHERE bond = ?", SQLValue(bond))
+                """
+                INSERT INTO lock_bond (bond, receipts_reserved_below) VALUES (?, ?)
+                ON CONFLICT (bond) DO UPDATE SET receipts_reserved_below = excluded.receipts_reserved_below
+                """, SQLValue(bond), SQLValue(reservedBelow))
+        case .bondForgotten(let bond): try run("DELETE FROM lock_bond WHERE bond = ?", SQLValue(bond))
         case .audit(let record): try write(record)
         }
     }
@@ -97,20 +100,24 @@ package final class SQLiteLockStore: LockStore {
     }
 
     private func write(_ intent: Intent?) throws(StoreError) {
-        guard let intent else { return try run("DELETE FROM lock_intent") }
-        let origin: SQLValue =
-            switch intent.origin {
+        let origin: SQLValue? =
+            switch intent?.origin {
             case .command: .text("command")
             case .relock: .text("relock")
             case .recovery: .text("recovery")
+            case nil: nil
             }
-        let command = intent.origin.command
+        let command = intent?.origin.command
         try run(
-            "INSERT OR REPLACE INTO lock_intent VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            SQLValue(intent.id.rawValue), SQLValue(intent.movement.rawValue), origin, SQLValue(optional: command?.bond),
-            SQLValue(optional: command?.credential.rawValue), SQLValue(optional: command?.challenge.bits),
-            SQLValue(optional: command?.operation.rawValue), SQLValue(intent.boot.bits),
-            SQLValue(optional: intent.deadline?.nanoseconds), SQLValue(intent.phase.rawValue))
+            """
+            UPDATE lock_state SET intent_id = ?, intent_movement = ?, intent_origin = ?, intent_bond = ?,
+                intent_credential = ?, intent_challenge = ?, intent_operation = ?, intent_boot = ?, intent_deadline = ?,
+                intent_phase = ?
+            """, SQLValue(optional: intent?.id.rawValue), SQLValue(optional: intent?.movement.rawValue),
+            origin ?? .null, SQLValue(optional: command?.bond), SQLValue(optional: command?.credential.rawValue),
+            SQLValue(optional: command?.challenge.bits), SQLValue(optional: command?.operation.rawValue),
+            SQLValue(optional: intent?.boot), SQLValue(optional: intent?.deadline?.nanoseconds),
+            SQLValue(optional: intent?.phase.rawValue))
     }
 
     /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
@@ -137,4 +144,8 @@ package final class SQLiteLockStore: LockStore {
     private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {
         try database.statement(sql).run(arguments)
     }
+}
+
+extension SQLValue {
+    fileprivate init(optional boot: BootID?) { self = boot.map { Self($0.bits) } ?? .null }
 }

@@ -94,8 +94,8 @@ struct LockRowsTests {
     func damagedCounter() throws {
         let (database, store) = try filled()
         try database.transaction {
-            try database.statement("UPDATE lock_receipt_counter SET reserved_below = -1 WHERE bond = 2").run()
-            try database.statement("UPDATE lock_last_command SET result = 999 WHERE bond = 3").run()
+            try database.statement("UPDATE lock_bond SET receipts_reserved_below = -1 WHERE bond = 2").run()
+            try database.statement("UPDATE lock_bond SET result = 999 WHERE bond = 3").run()
         }
         #expect(store.holder(of: 2).receiptCounter == .max)
         #expect(store.holder(of: 1).receiptCounter == 64)

@@ -119,7 +119,7 @@ struct BadStateTests {
         let path = directory + "/latch.sqlite"
         try execute(
             """
-            INSERT INTO lock_last_command
+            INSERT INTO lock_bond (bond, challenge, sign_counter, result, phase)
             WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) SELECT i, i, 1, 0, 0 FROM n;
             PRAGMA wal_checkpoint(TRUNCATE)
             """, path)

@@ -162,7 +162,7 @@ struct SecuringTests {
     func launched(_ trouble: Trouble) throws {
         let home = try Home(trouble, relockSeconds: 3_600)
         home.lock?.kill()
-        try home.execute("UPDATE lock_relock SET at = 1")
+        try home.execute("UPDATE lock_state SET relock_at = 1")
         try home.inflict(trouble)
         let runs = try home.launchUntil("lock")
         // What is written there may find blocks that the medium has: then a starved disk is as good as any, for a while. A

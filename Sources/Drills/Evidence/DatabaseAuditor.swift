@@ -112,7 +112,9 @@ private final class Reading {
 
     private func lock(_ finding: inout DatabaseAuditor.Finding) {
         guard tables.contains("lock_audit") else { return }
-        each("SELECT id FROM lock_intent") { finding.intent = UInt64(clamping: $0.integer(0)) }
+        each("SELECT intent_id FROM lock_state WHERE intent_id IS NOT NULL") {
+            finding.intent = UInt64(clamping: $0.integer(0))
+        }
         each("SELECT sequence, boot, at, wall_clock_seconds, event, hash FROM lock_audit ORDER BY sequence") {
             finding.auditRows.append(
                 AuditReader.Row(
