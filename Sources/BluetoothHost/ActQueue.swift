@@ -9,14 +9,20 @@ package struct ActQueue {
         /// One that must not leave later than it says.
         case dated(octets: Int, ACLPacket, until: Instant)
         case controllerFailed(ControllerFailure, ControllerRemedy)
+        case call(() -> Void)
+    }
+
+    private enum Report {
         case notice(HostNotice)
         case call(() -> Void)
     }
 
     private var entries: [Entry] = []
+    /// Words for people, behind everything that somebody waits for.
+    private var reports: [Report] = []
     private var octets = ByteWriter()
 
-    var isEmpty: Bool { entries.isEmpty }
+    var isEmpty: Bool { entries.isEmpty && reports.isEmpty }
 
     mutating func append(packet: [UInt8]) {
         octets.write(packet)
@@ -40,11 +46,13 @@ package struct ActQueue {
         entries.append(.controllerFailed(failure, remedy))
     }
 
-    mutating func append(_ notice: HostNotice) { entries.append(.notice(notice)) }
+    mutating func append(_ notice: HostNotice) { reports.append(.notice(notice)) }
+
+    mutating func append(report: @escaping () -> Void) { reports.append(.call(report)) }
 
     mutating func append(call: @escaping () -> Void) { entries.append(.call(call)) }
 
-    /// Ends early when `perform` throws. `clock` is read anew for each packet that must not leave later than it says; one
+    /// In order, reports last. Ends early when `perform` throws. `clock` is read anew for each packet that must not leave later than it says; one
     /// that would goes to `late`.
     func forEach<E: Error>(
         clock: () -> Instant, late: (ACLPacket) -> Void, onNotice: ((HostNotice) -> Void)?,
@@ -64,6 +72,11 @@ package struct ActQueue {
                 }
                 start += count
             case .controllerFailed(let failure, let remedy): try perform(.controllerFailed(failure, remedy))
+            case .call(let call): try perform(.call(call))
+            }
+        }
+        for report in reports {
+            switch report {
             case .notice(let notice): try perform(.call { onNotice?(notice) })
             case .call(let call): try perform(.call(call))
             }
@@ -72,6 +85,7 @@ package struct ActQueue {
 
     mutating func removeAll() {
         entries.removeAll(keepingCapacity: true)
+        reports.removeAll(keepingCapacity: true)
         octets.removeAll()
     }
 }

@@ -113,6 +113,10 @@ extension Host {
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
     package func afterCommit(_ act: @escaping () -> Void) { core.acts.append(call: act) }
 
+    /// Runs `report` behind everything else that this iteration's commit lets go, in order with other reports: words for people,
+    /// which no packet and no bolt waits for.
+    package func afterActs(_ report: @escaping () -> Void) { core.acts.append(report: report) }
+
     /// A store that shares this loop's transaction.
     package func join(_ participant: any CommitParticipant) { participants.append(participant) }
 

@@ -96,5 +96,29 @@ struct BondedReturnTests {
         #expect(!host.hasWork)
     }
 
+    @Test("Words for people come behind everything that somebody waits for, in their own order")
+    func reportsComeLast() throws {
+        let store = MemoryHostStore()
+        let host = Host(
+            configuration: HostConfiguration(deviceName: "lock"), boot: BootID(bits: 1), snapshot: store.load(),
+            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        var said: [String] = []
+        host.beginIteration(now: Instant(nanoseconds: 0))
+        host.afterActs { said.append("granted") }
+        host.afterCommit { said.append("bolt") }
+        host.afterActs { said.append("unlocking") }
+        host.transportOpened()
+        host.endIteration()
+        try MemoryTransactionCoordinator().commit(host.participants)
+        host.releaseActs(clock: { Instant(nanoseconds: 0) }) { act in
+            switch act {
+            case .packet: said.append("packet")
+            case .call(let call): call()
+            case .controllerFailed: said.append("failed")
+            }
+        }
+        #expect(said == ["bolt", "packet", "granted", "unlocking"])
+    }
+
     private struct Missing: Error {}
 }

@@ -73,7 +73,7 @@ package final class KeyDaemon {
         armTimer()
     }
 
-    func tell(_ event: KeyEvent) { host.afterCommit { [observe] in observe(event) } }
+    func tell(_ event: KeyEvent) { host.afterActs { [observe] in observe(event) } }
 
     private func armTimer() {
         host.setTimer(machineTimer, at: machine.deadline) { [weak self] _ in self?.feed(.timerFired) }

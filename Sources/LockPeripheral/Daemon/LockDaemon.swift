@@ -165,7 +165,7 @@ package final class LockDaemon {
         return machine?.credentials.values.filter { $0.name == name } ?? []
     }
 
-    func tell(_ event: LockEvent) { host.afterCommit { [surroundings] in surroundings.observe(event) } }
+    func tell(_ event: LockEvent) { host.afterActs { [surroundings] in surroundings.observe(event) } }
 
     private func armTimers() {
         host.setTimer(machineTimer, at: machine?.deadline) { [weak self] _ in self?.feed(.timerFired) }
@@ -207,7 +207,7 @@ extension LockDaemon {
     /// whether it moved ends the process, and the next launch reads the bolt.
     private func perform(_ order: ActuatorOrder) {
         do {
-            surroundings.observe(.actuator(order))
+            tell(.actuator(order))
             if let report = try actuator.perform(order, now: surroundings.bootTime()) {
                 feed(.actuator(report))
             } else {
