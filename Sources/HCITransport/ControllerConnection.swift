@@ -19,15 +19,20 @@ package final class ControllerConnection {
         package var ended: (TransportError) -> Void
     }
 
+    private struct Opened {
+        let stream: HCIStream
+        let registration: EventLoop.Registration
+        /// What the loop was asked to watch for, so that it is not asked with every packet.
+        var shownInterest: Readiness
+    }
+
     private let loop: EventLoop
     private let now: () -> Instant
     private let openStream: () throws(TransportError) -> HCIStream
     private var launched: Result<HCIStream, TransportError>?
     private var recovery: TransportRecovery
-    private var stream: HCIStream?
-    private var registration: EventLoop.Registration?
-    /// What the loop was asked to watch for, so that it is not asked with every packet.
-    private var shownInterest: Readiness = []
+    /// nil while there is no way.
+    private var opened: Opened?
     private var listener: Listener?
 
     /// `launched`: what the first attempt gave, which was made before anything else was. `openStream` makes the others.
@@ -44,7 +49,7 @@ package final class ControllerConnection {
         recovery = TransportRecovery(name: name, canReopen: canReopen, backOff: backOff)
     }
 
-    package var deadline: Instant? { Instant.earliest(recovery.deadline, stream?.deadline) }
+    package var deadline: Instant? { Instant.earliest(recovery.deadline, opened?.stream.deadline) }
 
     /// Takes up what the launch found.
     package func start(_ listener: Listener) {
@@ -56,7 +61,7 @@ package final class ControllerConnection {
 
     package func timerFired() {
         handle(.timerFired)
-        stream?.timerFired { take($0) }
+        opened?.stream.timerFired { take($0) }
     }
 
     /// A Reset does not mend it.
@@ -64,14 +69,14 @@ package final class ControllerConnection {
 
     /// Takes a packet, indicator first; it goes out at the next ``flush()``, and nowhere while there is no controller.
     package func send(_ packet: RawSpan) {
-        guard let stream, !stream.isConnecting else { return }
+        guard let stream = opened?.stream, !stream.isConnecting else { return }
         guarded { () throws(HCIStreamError) in try stream.send(packet) }
     }
 
     /// False when the stream broke over it, of which the listener has heard by then.
     @discardableResult
     package func flush() -> Bool {
-        guard let stream, !stream.isConnecting else { return true }
+        guard let stream = opened?.stream, !stream.isConnecting else { return true }
         let isWhole = guarded { () throws(HCIStreamError) in try stream.flush() }
         showInterest()
         return isWhole
@@ -89,12 +94,13 @@ package final class ControllerConnection {
     }
 
     private func showInterest() {
-        guard let stream, let registration else { return }
+        guard let opened else { return }
+        let stream = opened.stream
         var interest: Readiness = stream.isConnecting ? .writable : stream.wantsRead ? .readable : []
         if !stream.isConnecting, stream.wantsWrite { interest.insert(.writable) }
-        guard interest != shownInterest else { return }
-        shownInterest = interest
-        loop.setInterest(interest, of: registration)
+        guard interest != opened.shownInterest else { return }
+        self.opened?.shownInterest = interest
+        loop.setInterest(interest, of: opened.registration)
     }
 
     // MARK: The machine's orders
@@ -121,9 +127,8 @@ package final class ControllerConnection {
     private func take(_ result: Result<HCIStream, TransportError>) {
         do throws(TransportError) {
             let fresh = try result.get()
-            registration = try loop.register(fresh.descriptor, .readable) { [unowned self] in ready($0) }
-            shownInterest = .readable
-            stream = fresh
+            let registration = try loop.register(fresh.descriptor, .readable) { [unowned self] in ready($0) }
+            opened = Opened(stream: fresh, registration: registration, shownInterest: .readable)
             handle(fresh.isConnecting ? .connecting : .opened)
             showInterest()
         } catch {
@@ -133,13 +138,12 @@ package final class ControllerConnection {
 
     /// First out of the loop, then closed: the number may be another's at once.
     private func close() {
-        if let registration { loop.unregister(registration) }
-        registration = nil
-        stream = nil
+        if let opened { loop.unregister(opened.registration) }
+        opened = nil
     }
 
     private func ready(_ readiness: Readiness) {
-        guard let stream else { return }
+        guard let stream = opened?.stream else { return }
         listener?.begin()
         if stream.isConnecting { return finishConnecting(stream) }
         guarded { () throws(HCIStreamError) in

@@ -62,17 +62,12 @@ package final class HCIStream {
     private static let bufferOctets = 1 + H4Deframer.maximumPacketOctets
 
     private let transport: Transport
-    private let isSocket: Bool
     private let capture: BTSnoopWriter?
     private let now: () -> Instant
     private var reading = Reading.inStep
     private var deframer = H4Deframer()
     private var buffer = [UInt8](repeating: 0, count: HCIStream.bufferOctets)
-    private var output: [UInt8] = []
-    private var written = 0
-    /// Lengths of the packets in `output`, where each must be one write.
-    private var packetLengths: [Int] = []
-    private var packetsWritten = 0
+    private var output: HCIOutput
     private var failure: HCIStreamError?
 
     /// The peer has not accepted yet: nothing is read or written before ``finishConnecting()``.
@@ -82,7 +77,8 @@ package final class HCIStream {
         _ transport: consuming Transport, capture: BTSnoopWriter? = nil, now: @escaping () -> Instant = SystemClock.now
     ) {
         self.now = now
-        isSocket = transport.descriptor.socketType != nil
+        output = HCIOutput(
+            ofWholePackets: transport.framing == .packets, isSocket: transport.descriptor.socketType != nil)
         isConnecting = transport.isConnecting
         self.transport = transport
         self.capture = capture
@@ -100,7 +96,7 @@ package final class HCIStream {
     }
 
     /// Whether octets wait until the descriptor is writable.
-    package var wantsWrite: Bool { written < output.count }
+    package var wantsWrite: Bool { output.count > 0 }
 
     /// Whether it is of use to read: while it is not, a controller that never stops talking is left to itself.
     package var wantsRead: Bool { if case .deaf = reading { false } else { true } }
@@ -176,12 +172,11 @@ package final class HCIStream {
     /// ended the stream.
     package func send(_ packet: RawSpan) throws(HCIStreamError) {
         if let failure { throw failure }
-        guard output.count - written + packet.byteCount <= Self.maximumBufferedOctets else {
+        guard output.count + packet.byteCount <= Self.maximumBufferedOctets else {
             throw fail(.outputFull)
         }
         if packet.byteCount == Self.reset.count, packet.withUnsafeBytes({ $0.elementsEqual(Self.reset) }) { resets() }
-        packet.withUnsafeBytes { output.append(contentsOf: $0) }
-        if transport.framing == .packets { packetLengths.append(packet.byteCount) }
+        output.append(packet)
         capture?.record(sent: packet)
     }
 
@@ -196,42 +191,10 @@ package final class HCIStream {
     /// - Throws: ``HCIStreamError`` when the controller is gone. A full descriptor is no error.
     package func flush() throws(HCIStreamError) {
         if let failure { throw failure }
-        while wantsWrite {
-            let wanted = packetsWritten < packetLengths.count ? packetLengths[packetsWritten] : output.count - written
-            let count = write(wanted)
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN { return compact() }
-                throw fail(
-                    errno == EPIPE || errno == ECONNRESET
-                        ? .endOfFile(midPacket: false) : .system(operation: "write", number: errno))
-            }
-            written += count
-            if transport.framing == .packets { packetsWritten += 1 }
-        }
-        output.removeAll(keepingCapacity: true)
-        packetLengths.removeAll(keepingCapacity: true)
-        written = 0
-        packetsWritten = 0
-    }
-
-    /// A controller that is slow but never stops must not make the buffer grow.
-    private func compact() {
-        guard written > Self.maximumBufferedOctets / 4 else { return }
-        output.removeFirst(written)
-        packetLengths.removeFirst(packetsWritten)
-        written = 0
-        packetsWritten = 0
-    }
-
-    private func write(_ count: Int) -> Int {
-        output.withUnsafeBytes { octets in
-            let start = octets.baseAddress.map { $0 + written }
-            let descriptor = transport.descriptor.rawValue
-            return isSocket
-                ? Glibc.send(descriptor, start, count, Int32(MSG_NOSIGNAL))
-                : Glibc.write(descriptor, start, count)
-        }
+        guard let number = output.flush(to: transport.descriptor.rawValue) else { return }
+        throw fail(
+            number == EPIPE || number == ECONNRESET
+                ? .endOfFile(midPacket: false) : .system(operation: "write", number: number))
     }
 
     private static func readError(_ number: Int32, midPacket: Bool) -> HCIStreamError {
