@@ -2,7 +2,10 @@
 package struct ByteWriter: Sendable {
     package private(set) var bytes: [UInt8]
 
-    package init(capacity: Int = 0) {
+    package init() { bytes = [] }
+
+    /// With room for so many octets.
+    package init(capacity: Int) {
         bytes = []
         bytes.reserveCapacity(capacity)
     }
@@ -11,7 +14,11 @@ package struct ByteWriter: Sendable {
 
     package mutating func write(_ value: UInt8) { bytes.append(value) }
 
-    package mutating func write(_ value: UInt16) { appendLittleEndian(value) }
+    /// Octet by octet, which costs less than a copy of two.
+    package mutating func write(_ value: UInt16) {
+        bytes.append(UInt8(truncatingIfNeeded: value))
+        bytes.append(UInt8(truncatingIfNeeded: value >> 8))
+    }
 
     /// The low 24 bits.
     package mutating func writeUInt24(_ value: UInt32) {

@@ -196,8 +196,7 @@ extension Host {
             var due: [Telling] = []
             swap(&due, &core.tellings)
             swap(&core.tellings, &spareTellings)
-            for telling in due { tell(telling) }
-            due.removeAll(keepingCapacity: true)
+            due.drain { tell($0) }
             swap(&due, &spareTellings)
         }
     }

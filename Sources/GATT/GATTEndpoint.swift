@@ -95,11 +95,11 @@ extension GATTEndpoint {
         switch operation {
         case .writeWithoutResponse(let handle, let value):
             let pdu = pdus.pdu(ATTWriteCommand(handle: handle, value: value))
-            finish(token, pdu.count <= bearer.mtu ? .send(pdu) : nil, &outputs)
+            Self.finish(token, pdu.count <= bearer.mtu ? .send(pdu) : nil, &outputs)
         case .signedWriteWithoutResponse(let handle, let value):
             let message = ATTSignedWriteCommand(handle: handle, value: value, authenticationSignature: []).pdu
             let octets = message.count + ATTSignedWriteCommand.authenticationSignatureOctets
-            finish(token, octets <= bearer.mtu ? .sign(token: token, message: message) : nil, &outputs)
+            Self.finish(token, octets <= bearer.mtu ? .sign(token: token, message: message) : nil, &outputs)
         default:
             if let error = client.enqueue(operation, token: token, mtu: bearer.mtu) {
                 outputs.append(.clientCompleted(token: token, .failure(error)))
@@ -109,7 +109,7 @@ extension GATTEndpoint {
         }
     }
 
-    private func finish(_ token: UInt64, _ output: GATTOutput?, _ outputs: inout [GATTOutput]) {
+    private static func finish(_ token: UInt64, _ output: GATTOutput?, _ outputs: inout [GATTOutput]) {
         if let output { outputs.append(output) }
         outputs.append(
             .clientCompleted(token: token, output == nil ? .failure(.invalidOperation) : .success(.done)))

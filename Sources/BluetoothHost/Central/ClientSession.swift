@@ -34,17 +34,20 @@ struct ClientSession {
     /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
     /// the link. Nobody's, as long as it is the peer's and may be an impostor's.
     var users: Set<RestorationLedger.Owner> = []
-    private var underWay: [OperationToken: SecuredOperation] = [:]
+    /// In the order in which they began, which is mostly that in which they end. As many as GATT's client lets wait.
+    private var underWay: [SecuredOperation] = []
     /// Refused for want of security: they run again when the link is as secure as it is going to be.
     private var awaitingSecurity: [SecuredOperation] = []
 
     var isAwaitingSecurity: Bool { !awaitingSecurity.isEmpty }
     var hasRoomToAwaitSecurity: Bool { awaitingSecurity.count < Self.awaitingSecurityMaximum }
 
-    mutating func begin(_ operation: SecuredOperation) { underWay[operation.token] = operation }
+    mutating func begin(_ operation: SecuredOperation) { underWay.append(operation) }
 
     /// nil for what has ended already.
-    mutating func take(_ token: OperationToken) -> SecuredOperation? { underWay.removeValue(forKey: token) }
+    mutating func take(_ token: OperationToken) -> SecuredOperation? {
+        underWay.firstIndex { $0.token == token }.map { underWay.remove(at: $0) }
+    }
 
     mutating func awaitSecurity(_ operation: SecuredOperation) { awaitingSecurity.append(operation) }
 

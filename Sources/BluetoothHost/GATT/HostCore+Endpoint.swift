@@ -15,8 +15,7 @@ extension HostCore {
         var outputs: [GATTOutput] = []
         swap(&outputs, &spareEndpointOutputs)
         let result = body(&link.endpoint, &server.gatt, now, &outputs)
-        performGATT(outputs, on: link)
-        outputs.removeAll(keepingCapacity: true)
+        outputs.drain { performGATT($0, on: link) }
         swap(&outputs, &spareEndpointOutputs)
         return result
     }
@@ -35,28 +34,26 @@ extension HostCore {
         announce(.mtuChanged(link.info), toClientsOf: link)
     }
 
-    private mutating func performGATT(_ outputs: [GATTOutput], on link: Link) {
-        for output in outputs {
-            switch output {
-            case .send(let pdu): sendPDU(pdu, on: .attributeProtocol, link)
-            case .persist(let mutation): persist(.gatt(mutation))
-            case .serverRead(let id, let handle, let offset):
-                work.append(.server(.read(link.id, id, handle, offset: offset)))
-            case .serverWrite(let id, let writes): work.append(.server(.write(link.id, id, writes, .request)))
-            case .serverWriteCommand(let write): work.append(.server(.write(link.id, nil, [write], .command)))
-            case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
-                signedWrite(link, handle, value, pdu, needsAuthentication)
-            case .subscriptionChanged(let handle, let configuration):
-                work.append(.server(.subscriptionChanged(link.id, handle, configuration)))
-            case .indicationEnded(let token, let confirmed):
-                work.append(.server(.indicationEnded(link.id, token: token, confirmed: confirmed)))
-                work.append(.roomChanged)
-            case .clientCompleted(let token, let result): clientCompleted(link, token, result)
-            case .sign(let token, let message): sign(link, token, message)
-            case .notification(let handle, let value): valueUpdated(link, handle, value, isIndication: false)
-            case .indication(let handle, let value): valueUpdated(link, handle, value, isIndication: true)
-            case .bearerFailed: disconnect(link, reason: .remoteUserTerminatedConnection)
-            }
+    private mutating func performGATT(_ output: GATTOutput, on link: Link) {
+        switch output {
+        case .send(let pdu): sendPDU(pdu, on: .attributeProtocol, link)
+        case .persist(let mutation): persist(.gatt(mutation))
+        case .serverRead(let id, let handle, let offset):
+            work.append(.server(.read(link.id, id, handle, offset: offset)))
+        case .serverWrite(let id, let writes): work.append(.server(.write(link.id, id, writes, .request)))
+        case .serverWriteCommand(let write): work.append(.server(.write(link.id, nil, [write], .command)))
+        case .signedWrite(let handle, let value, let pdu, let needsAuthentication):
+            signedWrite(link, handle, value, pdu, needsAuthentication)
+        case .subscriptionChanged(let handle, let configuration):
+            work.append(.server(.subscriptionChanged(link.id, handle, configuration)))
+        case .indicationEnded(let token, let confirmed):
+            work.append(.server(.indicationEnded(link.id, token: token, confirmed: confirmed)))
+            work.append(.roomChanged)
+        case .clientCompleted(let token, let result): clientCompleted(link, token, result)
+        case .sign(let token, let message): sign(link, token, message)
+        case .notification(let handle, let value): valueUpdated(link, handle, value, isIndication: false)
+        case .indication(let handle, let value): valueUpdated(link, handle, value, isIndication: true)
+        case .bearerFailed: disconnect(link, reason: .remoteUserTerminatedConnection)
         }
     }
 }

@@ -86,9 +86,10 @@ extension CentralCore: CentralRoleDelegate {
     func mtuChanged(_ link: LinkInfo) { refreshWriteLength(peripheral(link.peer)) }
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
-        if sessions[peer]?.isServiceChanged(handle) == true { return serviceChanged(peer, value) }
+        let (isServiceChanged, peripheral) = sender(of: handle, at: peer)
+        if isServiceChanged { return serviceChanged(peer, value) }
         // A notification may be lost; an indication was confirmed, and who sends more of them is not listened to.
-        if !tellFlooded(peripheral(peer), .value(.sent(handle, value))), isIndication { endLink(to: peer) }
+        if !tellFlooded(peripheral, .value(.sent(handle, value))), isIndication { endLink(to: peer) }
     }
 
     private func endLink(to peer: PeerIdentifier) {

@@ -52,15 +52,15 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     // MARK: Sessions
 
+    typealias Place = Dictionary<PeerIdentifier, PeerSession>.Index
+
     /// One event of a peer's session, and everything that it wants done.
     func feed(_ event: PeerSession.Event, _ peripheral: CBPeripheral) {
         feed(event, peripheral, at: sessions.index(forKey: peripheral.peer))
     }
 
     /// `place` is the session's, nil while the peer has none.
-    func feed(
-        _ event: PeerSession.Event, _ peripheral: CBPeripheral, at place: Dictionary<PeerIdentifier, PeerSession>.Index?
-    ) {
+    private func feed(_ event: PeerSession.Event, _ peripheral: CBPeripheral, at place: Place?) {
         // An app that is told calls back.
         var outputs = spareOutputs.popLast() ?? []
         let isEmpty =
@@ -69,14 +69,22 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
             } else {
                 Self.handle(event, in: &sessions[peripheral.peer, default: PeerSession()], into: &outputs)
             }
-        for position in outputs.indices { carryOut(outputs[position], peripheral) }
-        outputs.removeAll(keepingCapacity: true)
+        // Sessions come and go when it does: only the first output finds its own where it was.
+        var known = place
+        // Taken out from behind, which moves them: an output that is looked at where it is would be copied.
+        outputs.reverse()
+        while let output = outputs.popLast() {
+            carryOut(output, peripheral, at: known)
+            known = nil
+        }
         spareOutputs.append(outputs)
         // It may have got something to do again.
         if isEmpty, sessions[peripheral.peer]?.isEmpty == true { sessions[peripheral.peer] = nil }
     }
 
-    /// Whether the session is then empty: said at once, where it is, because a look at it from outside would copy it.
+    // What is asked of a session is said by it, where it is: a look at it from outside would copy it.
+
+    /// Whether the session is then empty.
     private static func handle(
         _ event: PeerSession.Event, in session: inout PeerSession, into outputs: inout [PeerSession.Output]
     ) -> Bool {
@@ -84,14 +92,24 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
         return session.isEmpty
     }
 
-    private func carryOut(_ output: PeerSession.Output, _ peripheral: CBPeripheral) {
+    private static func take(
+        _ token: OperationToken, in session: inout PeerSession
+    ) -> (PeerSession.Purpose, CBPeripheral?)? {
+        session.take(token).map { ($0, session.peripheral) }
+    }
+
+    private static func isServiceChanged(
+        _ handle: AttributeHandle, in session: inout PeerSession
+    ) -> (Bool, CBPeripheral?) { (session.isServiceChanged(handle), session.peripheral) }
+
+    private func carryOut(_ output: PeerSession.Output, _ peripheral: CBPeripheral, at place: Place?) {
         switch output {
         case .ask(let request, let purpose):
-            let token = ask(request, of: peripheral.peer)
-            if let token {
-                sessions[peripheral.peer, default: PeerSession()].began(purpose, token)
+            guard let token = ask(request, of: peripheral.peer) else { return feed(.notBegun(purpose), peripheral) }
+            if let place {
+                sessions.values[place].began(purpose, token)
             } else {
-                feed(.notBegun(purpose), peripheral)
+                sessions[peripheral.peer, default: PeerSession()].began(purpose, token)
             }
         case .tell(let news): tell(peripheral, news)
         case .commandEnded:
@@ -112,13 +130,22 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// An operation ended. A pairing may show that the peer has another name than when it was asked.
     func ended(_ token: OperationToken, of peer: PeerIdentifier, _ result: Result<OperationValue, HostError>) {
-        // By its place, which changes the value where it is: through an optional it would be moved to the heap and back.
-        if let place = sessions.index(forKey: peer), let purpose = sessions.values[place].take(token) {
-            return feed(.completed(purpose, result), peripheral(peer), at: place)
+        if let place = sessions.index(forKey: peer),
+            let (purpose, known) = Self.take(token, in: &sessions.values[place])
+        {
+            return feed(.completed(purpose, result), known ?? peripheral(peer), at: place)
         }
         for other in sessions.keys {
             if let purpose = sessions[other]?.take(token) { return feed(.completed(purpose, result), peripheral(peer)) }
         }
+    }
+
+    /// A value came that nobody asked for: from the characteristic by which a peer says that its tree changed, or from another,
+    /// and the peer's object.
+    func sender(of handle: AttributeHandle, at peer: PeerIdentifier) -> (isServiceChanged: Bool, CBPeripheral) {
+        guard let place = sessions.index(forKey: peer) else { return (false, peripheral(peer)) }
+        let (isServiceChanged, known) = Self.isServiceChanged(handle, in: &sessions.values[place])
+        return (isServiceChanged, known ?? peripheral(peer))
     }
 
     // MARK: Telling the app

@@ -82,21 +82,24 @@ struct PeerSession: Sendable {
     private(set) var tree = Tree.unknown
     /// Value handles that this side is subscribed to.
     private(set) var subscriptions: Set<AttributeHandle> = []
-    private var operations: [OperationToken: Purpose] = [:]
+    /// In the order in which they began, which is mostly that in which they end. As many as GATT's client lets wait.
+    private var operations: [(token: OperationToken, purpose: Purpose)] = []
     /// Channels that were asked for and are not open yet.
     var openings: [HostChannelID: CBPeripheral] = [:]
 
     /// The host gave an operation its token.
-    mutating func began(_ purpose: Purpose, _ token: OperationToken) { operations[token] = purpose }
+    mutating func began(_ purpose: Purpose, _ token: OperationToken) { operations.append((token, purpose)) }
 
     /// What a completed operation was asked for; it is over.
-    mutating func take(_ token: OperationToken) -> Purpose? { operations.removeValue(forKey: token) }
+    mutating func take(_ token: OperationToken) -> Purpose? {
+        operations.firstIndex { $0.token == token }.map { operations.remove(at: $0).purpose }
+    }
 
     /// Nobody is told of anything any more, but of channels that are being opened.
     mutating func silence() {
         connection = .none
         ending = []
-        operations = [:]
+        operations = []
     }
 
     /// Whether a session for nobody would be the same.
@@ -112,7 +115,15 @@ struct PeerSession: Sendable {
 
     /// Whether a value comes from the characteristic by which the peer says that its tree changed.
     func isServiceChanged(_ handle: AttributeHandle) -> Bool {
-        tree.database?.characteristic(at: handle)?.uuid == .serviceChanged
+        tree.database?.characteristicType(at: handle) == .serviceChanged
+    }
+
+    /// The object that a connection, or the wish for one, keeps.
+    var peripheral: CBPeripheral? {
+        switch connection {
+        case .none: nil
+        case .wanted(let peripheral), .open(let peripheral, _, _): peripheral
+        }
     }
 
     mutating func handle(_ event: Event, into outputs: inout [Output]) {

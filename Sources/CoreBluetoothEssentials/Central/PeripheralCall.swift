@@ -42,19 +42,19 @@ extension PeripheralCall {
         case .discoverServices: .perform(.discoverDatabase)
         case .discoverIncludedServices, .discoverCharacteristics, .discoverDescriptors, .openChannel: nil
         case .read(let characteristic):
-            tree?.known(characteristic).map { .perform(.read($0.value)) }
+            tree?.valueHandle(of: characteristic).map { .perform(.read($0)) }
         case .readDescriptor(let descriptor):
             tree?.known(descriptor).map { .perform(.read($0)) }
         case .write(let characteristic, let value):
-            tree?.known(characteristic).map { .perform(.write($0.value, value)) }
+            tree?.valueHandle(of: characteristic).map { .perform(.write($0, value)) }
         case .writeWithoutResponse(let characteristic, let value):
-            tree?.known(characteristic).map { .perform(.writeWithoutResponse($0.value, value)) }
+            tree?.valueHandle(of: characteristic).map { .perform(.writeWithoutResponse($0, value)) }
         case .signedWrite(let characteristic, let value):
-            tree?.known(characteristic).map { .perform(.signedWriteWithoutResponse($0.value, value)) }
+            tree?.valueHandle(of: characteristic).map { .perform(.signedWriteWithoutResponse($0, value)) }
         case .datedWrite(let characteristic, let value, let isSigned, let until):
-            tree?.known(characteristic).map {
+            tree?.valueHandle(of: characteristic).map {
                 .perform(
-                    isSigned ? .signedWriteWithoutResponse($0.value, value) : .writeWithoutResponse($0.value, value),
+                    isSigned ? .signedWriteWithoutResponse($0, value) : .writeWithoutResponse($0, value),
                     until: until)
             }
         // The Client Characteristic Configuration is written by `setNotify`.
@@ -82,6 +82,14 @@ extension RemoteDatabase {
             found.uuid == service.uuid.bluetoothUUID
         else { return nil }
         return found
+    }
+
+    /// Its value handle, as long as it is in the tree: what ``known(_:)`` says, without a copy of the whole.
+    func valueHandle(of characteristic: CBCharacteristic) -> AttributeHandle? {
+        guard let value = characteristic.handles?.value,
+            characteristicType(at: value) == characteristic.uuid.bluetoothUUID
+        else { return nil }
+        return value
     }
 
     func known(_ characteristic: CBCharacteristic) -> RemoteCharacteristic? {

@@ -86,6 +86,19 @@ extension RemoteDatabase {
         return service.characteristics.first { $0.value == value }
     }
 
+    /// The type of the characteristic with this value handle. By its place: what is asked with each value copies nothing.
+    func characteristicType(at value: AttributeHandle) -> BluetoothUUID? {
+        for service in services.indices
+        where services[service].declaration < value && value <= services[service].end {
+            for found in services[service].characteristics.indices
+            where services[service].characteristics[found].value == value {
+                return services[service].characteristics[found].uuid
+            }
+            return nil
+        }
+        return nil
+    }
+
     /// Nothing is known any more between these handles.
     mutating func invalidate(_ range: ClosedRange<AttributeHandle>) {
         services.removeAll { $0.declaration <= range.upperBound && range.lowerBound <= $0.end }

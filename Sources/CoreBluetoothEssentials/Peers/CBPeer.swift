@@ -9,13 +9,14 @@ public class CBPeer: Hashable, @unchecked Sendable {
     public let identifier: UUID
 
     /// The same name, as the host uses it.
-    package var peer: PeerIdentifier { PeerIdentifier(identifier) }
+    package let peer: PeerIdentifier
 
     /// Callbacks that it caused and that wait for the app. They hold this object.
     let backlog: Backlog
 
     init(_ peer: PeerIdentifier, backlog: Backlog) {
         identifier = UUID(peer)
+        self.peer = peer
         self.backlog = backlog
     }
 
