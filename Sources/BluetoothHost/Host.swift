@@ -31,7 +31,8 @@ package final class Host {
 
     var core: HostCore
     /// Everything that commits together: this host's store first, then whoever joined.
-    package private(set) var participants: [any CommitParticipant]
+    package var participants: [any CommitParticipant] { committing }
+    private var committing: [any CommitParticipant]
     /// Hears what an operator may want to see of links.
     package var onNotice: ((HostNotice) -> Void)? {
         didSet { core.tellsNotices = onNotice != nil }
@@ -52,7 +53,7 @@ package final class Host {
         store: any HostStore,
         random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
-        participants = [store]
+        committing = [store]
         core = HostCore(
             configuration, boot: boot, snapshot: snapshot, rows: rows, store: store, random: random,
             makeKeyPair: makeKeyPair)
@@ -93,8 +94,8 @@ extension Host {
         clock: () -> Instant, _ perform: (borrowing Act) throws(E) -> Void
     ) throws(E) {
         var due = ActQueue()
+        swap(&due, &spareActs)
         swap(&due, &core.acts)
-        swap(&core.acts, &spareActs)
         defer {
             due.removeAll()
             swap(&due, &spareActs)
@@ -103,12 +104,10 @@ extension Host {
     }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
-    package var hasWork: Bool {
-        !core.acts.isEmpty || !core.tellings.isEmpty || core.gap.isUnsettled || hasFacts
-    }
+    package var hasWork: Bool { core.hasWork || hasFacts }
 
     /// Whether anything waits for a commit.
-    package var hasFacts: Bool { participants.contains { $0.hasPending } }
+    package var hasFacts: Bool { committing.contains { $0.hasPending } }
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
     package func afterCommit(_ act: @escaping () -> Void) { core.acts.append(call: act) }
@@ -118,7 +117,7 @@ extension Host {
     package func afterActs(_ report: @escaping () -> Void) { core.acts.append(report: report) }
 
     /// A store that shares this loop's transaction.
-    package func join(_ participant: any CommitParticipant) { participants.append(participant) }
+    package func join(_ participant: any CommitParticipant) { committing.append(participant) }
 
     /// After a commit that failed. Nothing that waited for it leaves, and managers hear that there is no adapter any more;
     /// only calls may be released from now on.

@@ -33,15 +33,7 @@ extension HostCore {
         consider(recovery.deadline)
         consider(gap.deadline)
         consider(limitedDeadline)
-        for link in links.all {
-            consider(link.endpoint.bearer.deadline)
-            consider(link.logical.deadline)
-            // Nothing is asked for on a link that ends.
-            if !link.isDisconnecting { consider(link.layer.deadline) }
-            consider(link.pairing.deadline)
-            consider(link.secured.deadline)
-            consider(link.lifecycle.deadline)
-        }
+        for link in links.all { consider(link.deadline) }
         for link in links.rejected.values { consider(link.deadline) }
         consider(links.lastSlotDeadline)
         return earliest

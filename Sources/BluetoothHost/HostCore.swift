@@ -143,6 +143,9 @@ extension HostCore {
 // MARK: Facts
 
 extension HostCore {
+    /// Whether anything waits to be let go, to be told, or to be compared with what is wanted of the air.
+    var hasWork: Bool { !acts.isEmpty || !tellings.isEmpty || gap.isUnsettled }
+
     mutating func persist(_ mutation: HostMutation) {
         #if LATCH_PLANTS
         if Plant.active == .subscription, case .gatt(.clientCharacteristicConfiguration) = mutation { return }

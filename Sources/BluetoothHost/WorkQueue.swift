@@ -47,7 +47,10 @@ struct WorkQueue {
             next = 0
             return nil
         }
-        defer { next += 1 }
-        return items[next]
+        // Moved out, for one that has nothing to copy.
+        var first = Work.roomChanged
+        swap(&first, &items[next])
+        next += 1
+        return first
     }
 }

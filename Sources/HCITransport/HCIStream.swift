@@ -64,14 +64,19 @@ package final class HCIStream {
     private let transport: Transport
     private let capture: BTSnoopWriter?
     private let now: () -> Instant
-    private var reading = Reading.inStep
+    private var reading = Reading.inStep {
+        didSet {
+            if case .deaf = reading { wantsRead = false } else { wantsRead = true }
+            if case .seeking(let seeker) = reading { deadline = seeker.deadline } else { deadline = nil }
+        }
+    }
     private var deframer = H4Deframer()
     private var buffer = [UInt8](repeating: 0, count: HCIStream.bufferOctets)
     private var output: HCIOutput
     private var failure: HCIStreamError?
 
     /// The peer has not accepted yet: nothing is read or written before ``finishConnecting()``.
-    package private(set) var isConnecting: Bool
+    private(set) var isConnecting: Bool
 
     package init(
         _ transport: consuming Transport, capture: BTSnoopWriter? = nil, now: @escaping () -> Instant = SystemClock.now
@@ -96,13 +101,13 @@ package final class HCIStream {
     }
 
     /// Whether octets wait until the descriptor is writable.
-    package var wantsWrite: Bool { output.count > 0 }
+    private(set) var wantsWrite = false
 
     /// Whether it is of use to read: while it is not, a controller that never stops talking is left to itself.
-    package var wantsRead: Bool { if case .deaf = reading { false } else { true } }
+    private(set) var wantsRead = true
 
     /// When ``timerFired(_:)`` has something to do.
-    package var deadline: Instant? { if case .seeking(let seeker) = reading { seeker.deadline } else { nil } }
+    private(set) var deadline: Instant?
 
     /// Reads what is there and hands each whole packet on. An error is final.
     ///
@@ -177,6 +182,7 @@ package final class HCIStream {
         }
         if packet.byteCount == Self.reset.count, packet.withUnsafeBytes({ $0.elementsEqual(Self.reset) }) { resets() }
         output.append(packet)
+        wantsWrite = true
         capture?.record(sent: packet)
     }
 
@@ -191,7 +197,10 @@ package final class HCIStream {
     /// - Throws: ``HCIStreamError`` when the controller is gone. A full descriptor is no error.
     package func flush() throws(HCIStreamError) {
         if let failure { throw failure }
-        guard let number = output.flush(to: transport.descriptor.rawValue) else { return }
+        guard wantsWrite else { return }
+        let number = output.flush(to: transport.descriptor.rawValue)
+        wantsWrite = output.count > 0
+        guard let number else { return }
         throw fail(
             number == EPIPE || number == ECONNRESET
                 ? .endOfFile(midPacket: false) : .system(operation: "write", number: number))

@@ -17,13 +17,33 @@ package final class HostDriver {
     private let coordinator: any TransactionCoordinator
     private var failure: (any Error)?
     private var isStopping = false
+    package typealias Housekeeping = (isDue: () -> Bool, perform: () throws -> Void)
+
+    /// What is looked at in each iteration. Nobody else can be changing it meanwhile, as the compiler sees where it is private, and
+    /// asks of what is not at run time.
+    private struct Chores {
+        var onIdle: () throws -> Void = {}
+        var housekeeping: Housekeeping?
+        var idleWork: (() throws -> Bool)?
+    }
+
+    private var chores = Chores()
     /// Called after each commit.
-    package var onIdle: () throws -> Void = {}
+    package var onIdle: () throws -> Void {
+        get { chores.onIdle }
+        set { chores.onIdle = newValue }
+    }
     /// What a store has to do for itself: whether it is due, which is asked at each iteration's end, and the doing, once the radio
     /// is quiet.
-    package var housekeeping: (isDue: () -> Bool, perform: () throws -> Void)?
+    package var housekeeping: Housekeeping? {
+        get { chores.housekeeping }
+        set { chores.housekeeping = newValue }
+    }
     /// One slice of what can wait until the radio is quiet; false once there is no more of it. nil for nothing.
-    package var idleWork: (() throws -> Bool)?
+    package var idleWork: (() throws -> Bool)? {
+        get { chores.idleWork }
+        set { chores.idleWork = newValue }
+    }
     /// When the next slice is due; the one before it was done then.
     private var sliceDue: Instant?
     private var lastSlice = Instant(nanoseconds: 0)

@@ -163,7 +163,7 @@ extension HostCore {
 
     mutating func start(_ asked: SecuredOperation, on link: Link) {
         let exchange = asked.mtuExchange(defaultMTU: Self.defaultMTU)
-        let owesExchange = exchange != .notYet && link.layer.takeMTUExchange()
+        let owesExchange = exchange != .notYet && link.layer.owesMTUExchange && link.layer.takeMTUExchange()
         if owesExchange, exchange == .before { exchangeMTU(link) }
         beginOperation(asked, on: link)
         if owesExchange, exchange == .behind { exchangeMTU(link) }

@@ -25,7 +25,7 @@ final class Link {
     var isImpostorPossible: Bool { identity != nil && !isProven }
     /// Whether its end counts against the peer's name.
     var contest = LinkContest()
-    var secured: LinkSecurityMachine
+    var secured: LinkSecurityMachine { didSet { isDeadlineStale = true } }
     var security: LinkSecurity { secured.security }
     var isProven: Bool { secured.isProven }
     /// That identity's bond; once the link is proven, the one that it is encrypted with.
@@ -33,16 +33,32 @@ final class Link {
 
     var recombiner: Recombiner
     var endpoint: GATTEndpoint
-    var logical: LELogicalLink
+    var logical: LELogicalLink { didSet { isDeadlineStale = true } }
     /// Of the channels that an app was told of, or asked for.
     var channelOwners: [ChannelNumber: ChannelOwner] = [:]
-    var pairing: PairingMachine
+    var pairing: PairingMachine { didSet { isDeadlineStale = true } }
     /// Of the pairing under way, or of the last one.
     var pairingOrigin = PairingOrigin.rules
     var client = ClientSession()
 
-    var lifecycle: LinkLifecycle
-    var layer: LinkLayer
+    var lifecycle: LinkLifecycle { didSet { isDeadlineStale = true } }
+    var layer: LinkLayer { didSet { isDeadlineStale = true } }
+    /// Of all of them but the bearer, as far as they have not changed since.
+    private var machinesDeadline: Instant?
+    private var isDeadlineStale = true
+    /// When the first of its machines wants to be called. It is asked for at each iteration's end, and with most packets only the
+    /// bearer's changes.
+    var deadline: Instant? {
+        if isDeadlineStale {
+            machinesDeadline = Instant.earliest(
+                Instant.earliest(logical.deadline, pairing.deadline),
+                Instant.earliest(
+                    // Nothing is asked for on a link that ends.
+                    isDisconnecting ? nil : layer.deadline, Instant.earliest(secured.deadline, lifecycle.deadline)))
+            isDeadlineStale = false
+        }
+        return Instant.earliest(endpoint.bearer.deadline, machinesDeadline)
+    }
     /// This side asked for the disconnection, or the link is gone: nothing more is read from it, or asked of it.
     var isDisconnecting: Bool { lifecycle.state != .open }
     /// An app of this side asked for it: nobody is at fault.

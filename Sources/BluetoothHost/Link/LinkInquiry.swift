@@ -30,12 +30,13 @@ package struct LinkInquiry: Equatable, Sendable {
     package static let delayMilliseconds: UInt64 = 1_000
 
     private var state: State
-    private var owesMTUExchange = true
+    /// Whether the MTU has yet to be exchanged, once: with the first operation, or with what is asked of the link layer.
+    package private(set) var owesMTUExchange = true
 
     /// `now` is when the link was made.
     package init(now: Instant) { state = .waiting(until: now.advanced(byMilliseconds: Self.delayMilliseconds)) }
 
-    /// Whether the MTU has yet to be exchanged, once: with the first operation, or with what is asked of the link layer.
+    /// Whether it was owed until now.
     package mutating func takeMTUExchange() -> Bool {
         defer { owesMTUExchange = false }
         return owesMTUExchange

@@ -98,6 +98,11 @@ struct LinkLayer {
         }
     }
 
+    /// Whether ``takeMTUExchange()`` would say yes.
+    var owesMTUExchange: Bool {
+        if case .central(let inquiry, _) = end { inquiry.owesMTUExchange } else { false }
+    }
+
     /// Whether an operation, or this side's own rules, are to exchange the MTU now: once, and as central alone.
     mutating func takeMTUExchange() -> Bool {
         guard case .central(var inquiry, let updates) = end else { return false }

@@ -12,7 +12,9 @@ package final class SQLiteHostStore: HostStore {
     let keys: KeyWrap
     /// Which of the file's identities: "lock", "key".
     package let name: String
-    private(set) var pending: [HostMutation] = []
+    private(set) var pending: [HostMutation] = [] { didSet { isPending = !pending.isEmpty } }
+    /// Asked for several times in each iteration.
+    private var isPending = false
     /// The identity's row, once it is known to be on disk.
     private var identity: Int64?
     /// The same within the transaction that is being written.
@@ -51,7 +53,7 @@ package final class SQLiteHostStore: HostStore {
     package func append(_ mutation: HostMutation) { pending.append(mutation) }
 
     /// After a read that failed, too: the commit that this calls for throws why.
-    package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
+    package var hasPending: Bool { isPending || database.hasFailed }
 
     /// Writes the facts that were appended, inside the transaction that the coordinator has opened.
     ///
