@@ -1,17 +1,29 @@
 #include "FaultDisk.h"
 #include <pthread.h>
 #include <sqlite3.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 typedef struct {
     enum fault_disk_change change;
     char *file;
+    char *other;
     int64_t offset;
     uint8_t *octets;
     size_t count;
     int64_t value;
 } stored_record;
+
+// A file that was opened under a name.
+typedef struct {
+    char *name;
+    ino_t file;
+    int is_gone;
+} known_name;
+
+enum { names_max = 16 };
 
 struct fault_disk {
     char *directory;
@@ -24,6 +36,8 @@ struct fault_disk {
     int has_failed;
     stored_record *records;
     size_t count, capacity;
+    known_name names[names_max];
+    size_t name_count;
 };
 
 // A file of a disk. The system's own stands behind it.
@@ -49,18 +63,61 @@ static fault_disk *disk_of(const char *path) {
     return found;
 }
 
-static void record(fault_disk *disk, enum fault_disk_change change, const char *file, int64_t offset,
-    const void *octets, size_t count, int64_t value) {
-    pthread_mutex_lock(&disk->mutex);
+static void record_locked(fault_disk *disk, enum fault_disk_change change, const char *file, const char *other,
+    int64_t offset, const void *octets, size_t count, int64_t value) {
     if (disk->count == disk->capacity) {
         disk->capacity = disk->capacity == 0 ? 256 : 2 * disk->capacity;
         disk->records = realloc(disk->records, disk->capacity * sizeof *disk->records);
         if (disk->records == NULL) abort();
     }
-    stored_record made = {change, strdup(file), offset, count == 0 ? NULL : malloc(count), count, value};
+    stored_record made = {change, strdup(file), other == NULL ? NULL : strdup(other), offset, count == 0 ? NULL : malloc(count), count, value};
     if (made.file == NULL || (count != 0 && made.octets == NULL)) abort();
     if (count != 0) memcpy(made.octets, octets, count);
     disk->records[disk->count++] = made;
+}
+
+static void record(fault_disk *disk, enum fault_disk_change change, const char *file, int64_t offset,
+    const void *octets, size_t count, int64_t value) {
+    pthread_mutex_lock(&disk->mutex);
+    record_locked(disk, change, file, NULL, offset, octets, count, value);
+    pthread_mutex_unlock(&disk->mutex);
+}
+
+// 0 when there is no such file.
+static ino_t file_under(fault_disk *disk, const char *name) {
+    char path[4096];
+    struct stat found;
+    if (snprintf(path, sizeof path, "%s/%s", disk->directory, name) >= (int)sizeof path) abort();
+    return lstat(path, &found) == 0 ? found.st_ino : 0;
+}
+
+// Records what has become of names since the last time, and remembers the file that `opened` names now.
+static void follow_names(fault_disk *disk, const char *opened) {
+    pthread_mutex_lock(&disk->mutex);
+    for (size_t place = 0; place < disk->name_count; place++) {
+        known_name *known = &disk->names[place];
+        known->is_gone = known->file != 0 && file_under(disk, known->name) != known->file;
+    }
+    ino_t file = file_under(disk, opened);
+    known_name *target = NULL;
+    const known_name *source = NULL;
+    for (size_t place = 0; place < disk->name_count; place++) {
+        known_name *known = &disk->names[place];
+        if (strcmp(known->name, opened) == 0) target = known;
+        else if (known->is_gone && known->file == file) source = known;
+        else if (known->is_gone) record_locked(disk, FAULT_DISK_DELETED, known->name, NULL, 0, NULL, 0, 0);
+    }
+    if (source != NULL) record_locked(disk, FAULT_DISK_RENAMED, source->name, opened, 0, NULL, 0, 0);
+    else if (target != NULL && target->is_gone) record_locked(disk, FAULT_DISK_DELETED, opened, NULL, 0, NULL, 0, 0);
+    for (size_t place = 0; place < disk->name_count; place++)
+        if (disk->names[place].is_gone) disk->names[place].file = 0;
+    if (target == NULL) {
+        if (disk->name_count == names_max) abort();
+        target = &disk->names[disk->name_count++];
+        target->name = strdup(opened);
+        if (target->name == NULL) abort();
+    }
+    target->file = file;
     pthread_mutex_unlock(&disk->mutex);
 }
 
@@ -78,6 +135,13 @@ static int fails(fault_disk *disk, enum fault_disk_call call) {
 
 static int room_error(fault_disk *disk, int otherwise) {
     return disk->kind == FAULT_DISK_NO_ROOM ? SQLITE_FULL : otherwise;
+}
+
+static void forget_name(fault_disk *disk, const char *name) {
+    pthread_mutex_lock(&disk->mutex);
+    for (size_t place = 0; place < disk->name_count; place++)
+        if (strcmp(disk->names[place].name, name) == 0) disk->names[place].file = 0;
+    pthread_mutex_unlock(&disk->mutex);
 }
 
 // MARK: files
@@ -220,6 +284,7 @@ static int vfs_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *base,
     file->name = strdup(path + disk->length + 1);
     if (file->name == NULL) abort();
     file->base.pMethods = &file_methods;
+    follow_names(disk, file->name);
     return SQLITE_OK;
 }
 
@@ -229,7 +294,10 @@ static int vfs_delete(sqlite3_vfs *vfs, const char *path, int flushes_directory)
     if (disk == NULL) return system_vfs->xDelete(system_vfs, path, flushes_directory);
     if (fails(disk, FAULT_DISK_DELETE)) return SQLITE_IOERR_DELETE;
     int status = system_vfs->xDelete(system_vfs, path, 0);
-    if (status == SQLITE_OK) record(disk, FAULT_DISK_DELETED, path + disk->length + 1, 0, NULL, 0, 0);
+    if (status == SQLITE_OK) {
+        record(disk, FAULT_DISK_DELETED, path + disk->length + 1, 0, NULL, 0, 0);
+        forget_name(disk, path + disk->length + 1);
+    }
     return status;
 }
 
@@ -279,8 +347,10 @@ void fault_disk_end(fault_disk *disk) {
     pthread_mutex_unlock(&registry);
     for (size_t place = 0; place < disk->count; place++) {
         free(disk->records[place].file);
+        free(disk->records[place].other);
         free(disk->records[place].octets);
     }
+    for (size_t place = 0; place < disk->name_count; place++) free(disk->names[place].name);
     free(disk->records);
     free(disk->directory);
     pthread_mutex_destroy(&disk->mutex);
@@ -305,5 +375,5 @@ size_t fault_disk_record_count(fault_disk *disk) { return disk->count; }
 fault_disk_record fault_disk_record_at(fault_disk *disk, size_t place) {
     stored_record *found = &disk->records[place];
     return (fault_disk_record){
-        found->change, found->file, found->offset, found->octets, found->count, found->value};
+        found->change, found->file, found->other, found->offset, found->octets, found->count, found->value};
 }

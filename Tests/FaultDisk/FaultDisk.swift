@@ -56,6 +56,7 @@ package final class FaultDisk {
             case FAULT_DISK_DELETED: .deleted(file)
             case FAULT_DISK_SYNCED: .synced(file)
             case FAULT_DISK_LOST: .lost(file)
+            case FAULT_DISK_RENAMED: .renamed(file, to: String(cString: record.other))
             case FAULT_DISK_NOTED: .noted(Int(record.value))
             default: nil
             }

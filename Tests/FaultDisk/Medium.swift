@@ -7,6 +7,8 @@ package struct Medium {
         case written(String, at: Int, [UInt8])
         case truncated(String, to: Int)
         case deleted(String)
+        /// On the medium as soon as it is told: who renames flushes the directory before the file is used under its new name.
+        case renamed(String, to: String)
         case synced(String)
         /// What was written to the file since its last flush never gets there.
         case lost(String)
@@ -16,7 +18,7 @@ package struct Medium {
         fileprivate var file: String? {
             switch self {
             case .written(let file, _, _), .truncated(let file, _), .deleted(let file), .synced(let file),
-                .lost(let file):
+                .lost(let file), .renamed(let file, _):
                 file
             case .noted: nil
             }
@@ -39,6 +41,10 @@ package struct Medium {
         case .deleted(let file):
             unflushed.removeAll { $0.file == file }
             flushed[file] = nil
+        case .renamed(let file, let name):
+            unflushed.removeAll { $0.file == name }
+            unflushed = unflushed.map { $0.file == file ? $0.renamed(name) : $0 }
+            flushed[name] = flushed.removeValue(forKey: file) ?? []
         case .synced(let file):
             for change in unflushed where change.file == file { Self.apply(change, to: &flushed) }
             unflushed.removeAll { $0.file == file }
@@ -91,7 +97,18 @@ package struct Medium {
         case .truncated(let file, let length):
             let contents = files[file] ?? []
             files[file] = Array(contents.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - contents.count))
-        case .deleted, .synced, .lost, .noted: break
+        case .deleted, .renamed, .synced, .lost, .noted: break
+        }
+    }
+}
+
+extension Medium.Change {
+    /// The same, of a file that has another name now.
+    fileprivate func renamed(_ name: String) -> Self {
+        switch self {
+        case .written(_, let offset, let octets): .written(name, at: offset, octets)
+        case .truncated(_, let length): .truncated(name, to: length)
+        case .deleted, .renamed, .synced, .lost, .noted: self
         }
     }
 }

@@ -160,6 +160,7 @@ extension Medium.Change {
         case .written(let file, let offset, let octets): "\(octets.count) octets of \(file) at \(offset)"
         case .truncated(let file, let length): "\(file) cut to \(length)"
         case .deleted(let file): "\(file) deleted"
+        case .renamed(let file, let name): "\(file) becomes \(name)"
         case .synced(let file): "\(file) flushed"
         case .lost(let file): "\(file) lost a flush"
         case .noted(let number): "commit \(number)"

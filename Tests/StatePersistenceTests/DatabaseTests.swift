@@ -28,7 +28,7 @@ struct DatabaseTests {
         #expect(try pragma("PRAGMA journal_mode") == "wal")
         #expect(try pragma("PRAGMA synchronous") == "2")
         #expect(try pragma("PRAGMA foreign_keys") == "1")
-        #expect(try pragma("PRAGMA page_size") == "1024")
+        #expect(try pragma("PRAGMA page_size") == "4096")
         #expect(try pragma("PRAGMA wal_autocheckpoint") == "0")
     }
 
@@ -80,7 +80,7 @@ struct DatabaseTests {
     @Test("checkpoints at the threshold, not below it, and its log begins afresh in place")
     func checkpointing() throws {
         var limits = DatabaseLimits()
-        limits.checkpointPages = 64
+        limits.checkpointOctets = 64 * 1_024
         let database = try Database(path: scratch.database, components: [numbersSchema], limits: limits)
         let before = Scratch.read(scratch.database)
         try database.insert(0)

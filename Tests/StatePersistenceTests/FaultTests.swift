@@ -31,7 +31,7 @@ struct Fault: CustomTestStringConvertible {
         },
         Fault(testDescription: "a page of a table overwritten") {
             let size = Scratch.read($0).count
-            overwrite($0, at: size - 1_024, with: [UInt8](repeating: 0xFF, count: 64))
+            overwrite($0, at: size - DatabaseFile.pageOctets, with: [UInt8](repeating: 0xFF, count: 64))
         } isExpected: {
             if case .corrupt = $0 { true } else { false }
         },
@@ -57,7 +57,7 @@ struct Fault: CustomTestStringConvertible {
         },
         Fault(testDescription: "a page overwritten that its log does not replace", hasLog: true) {
             let size = Scratch.read($0).count
-            overwrite($0, at: size - 1_024, with: [UInt8](repeating: 0xFF, count: 64))
+            overwrite($0, at: size - DatabaseFile.pageOctets, with: [UInt8](repeating: 0xFF, count: 64))
         } isExpected: {
             if case .corrupt = $0 { true } else { false }
         },

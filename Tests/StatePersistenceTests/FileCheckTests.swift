@@ -16,8 +16,8 @@ struct FileCheckTests {
             components: [.host], check: .brief)
     }
 
-    /// More pages than are checked at once, and no log.
-    private func fill(peers: Int = 400) throws {
+    /// More than is checked at once, and no log.
+    private func fill(peers: Int = 1_600) throws {
         do {
             let state = try scratch.open()
             let store = SQLiteHostStore(state, name: "lock")
@@ -35,7 +35,7 @@ struct FileCheckTests {
 
     private func overwriteLastPage() {
         let size = Scratch.read(scratch.database).count
-        Fault.overwrite(scratch.database, at: size - 1_024, with: [UInt8](repeating: 0xFF, count: 64))
+        Fault.overwrite(scratch.database, at: size - DatabaseFile.pageOctets, with: [UInt8](repeating: 0xFF, count: 64))
     }
 
     private func verdict(_ state: StateStore) async throws -> StoreError? {
@@ -80,7 +80,7 @@ struct FileCheckTests {
         #expect(try !openBriefly().database.isChecked)
     }
 
-    @Test("A small file is checked before anything else, as it always was: one page more, and it is not")
+    @Test("A small file is checked before anything else, as it always was: one octet more, and it is not")
     func small() throws {
         try fill(peers: 20)
         #expect(try openBriefly().database.isChecked)
@@ -89,8 +89,8 @@ struct FileCheckTests {
         #expect { try openBriefly() } throws: { if case StoreError.corrupt = $0 { true } else { false } }
 
         let path = scratch.directory + "/sized"
-        for (pages, isWhole) in [(FileCheck.briefPagesMaximum, true), (FileCheck.briefPagesMaximum + 1, false)] {
-            Scratch.write([UInt8](repeating: 0, count: pages * 1_024), to: path)
+        for (octets, isWhole) in [(FileCheck.briefOctetsMaximum, true), (FileCheck.briefOctetsMaximum + 1, false)] {
+            Scratch.write([UInt8](repeating: 0, count: octets), to: path)
             #expect(try FileCheck.brief.isWhole(path) == isWhole)
             #expect(try FileCheck.whole.isWhole(path))
         }
@@ -100,7 +100,7 @@ struct FileCheckTests {
     func refusedAtOnce() throws {
         try fill()
         let sound = Scratch.read(scratch.database)
-        Scratch.write(Array(sound.prefix(sound.count - 1_024)), to: scratch.database)
+        Scratch.write(Array(sound.prefix(sound.count - DatabaseFile.pageOctets)), to: scratch.database)
         #expect { try openBriefly() } throws: { if case StoreError.corrupt = $0 { true } else { false } }
         Scratch.write(sound, to: scratch.database)
         #expect(

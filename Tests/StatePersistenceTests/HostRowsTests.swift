@@ -150,7 +150,7 @@ struct HostRowsTests {
         do {
             let (state, _) = try filled()
             // One row on a page of its own, at the file's end.
-            try state.database.connection.execute("UPDATE host_peer SET remote_database = randomblob(900)")
+            try state.database.connection.execute("UPDATE host_peer SET remote_database = randomblob(3900)")
         }
         try scratch.dropLog()
         let state = try scratch.open()
@@ -160,7 +160,8 @@ struct HostRowsTests {
             .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
         let root = try #require(rows)
         // Behind the look, as a medium fails.
-        Fault.overwrite(scratch.database, at: (root - 1) * 1_024, with: [UInt8](repeating: 0xFF, count: 64))
+        Fault.overwrite(
+            scratch.database, at: (root - 1) * DatabaseFile.pageOctets, with: [UInt8](repeating: 0xFF, count: 64))
         #expect(store.peer(Sample.peer(1).identifier) == nil)
         #expect(store.hasPending)
         #expect(throws: StoreError.self) { try state.database.commit([store]) }

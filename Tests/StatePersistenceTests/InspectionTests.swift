@@ -92,7 +92,7 @@ struct InspectionTests {
         expectEqual(try SQLiteHostStore(restored, name: "lock").load(), expected)
         let settings = try restored.database.statement("PRAGMA page_size")
             .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
-        #expect(settings == 1_024)
+        #expect(settings == 4_096)
     }
 
     @Test("Nothing is left of a backup that cannot be made")

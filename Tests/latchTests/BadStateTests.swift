@@ -59,7 +59,7 @@ struct BadStateTests {
         switch damage {
         case .flippedPages:
             // The header of every page but the first.
-            for page in stride(from: 1_024, to: octets.count, by: 1_024) { octets[page] ^= 0xFF }
+            for page in stride(from: 4_096, to: octets.count, by: 4_096) { octets[page] ^= 0xFF }
             try octets.write(to: database)
         case .truncated: try octets.prefix(octets.count / 2).write(to: database)
         case .empty: try Data().write(to: database)
@@ -120,12 +120,12 @@ struct BadStateTests {
         try execute(
             """
             INSERT INTO lock_bond (bond, challenge, sign_counter, result, phase)
-            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) SELECT i, i, 1, 0, 0 FROM n;
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80000) SELECT i, i, 1, 0, 0 FROM n;
             PRAGMA wal_checkpoint(TRUNCATE)
             """, path)
         for ending in ["-wal", "-shm"] { unlink(path + ending) }
         var octets = try Data(contentsOf: URL(fileURLWithPath: path))
-        octets.replaceSubrange(octets.count - 1_024..<octets.count - 960, with: Data(repeating: 0xFF, count: 64))
+        octets.replaceSubrange(octets.count - 4_096..<octets.count - 4_032, with: Data(repeating: 0xFF, count: 64))
         try octets.write(to: URL(fileURLWithPath: path))
         chmod(path, 0o600)
     }

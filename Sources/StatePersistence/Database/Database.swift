@@ -13,8 +13,8 @@ package struct DatabaseLimits: Sendable {
     /// What opening waits: for the lock file, and then for those who use the file without it. Shorter than what a commit
     /// waits, because a commit of another process may be waiting for the one who opens.
     package var openWaitMilliseconds = UInt64(openWaitMaximumMilliseconds)
-    /// Pages in the log from which on an idle loop moves them into the database.
-    package var checkpointPages: Int32 = 512
+    /// Octets of pages in the log from which on an idle loop moves them into the database.
+    package var checkpointOctets = 512 * 1024
     /// Octets that the log keeps of the disk when it begins afresh, however long a reader has made it.
     package static let logKeptMaximumOctets = 1024 * 1024
     /// Octets of the log from which on an operator is told that a reader keeps it from beginning afresh.
@@ -29,8 +29,8 @@ package struct DatabaseLimits: Sendable {
 /// (one `fdatasync`); after that it survives a power cut. The extra flush that SQLite owes to the header of a log
 /// begun afresh is paid by ``checkpoint()`` and when opening, never by a commit.
 ///
-/// **Page size.** 1,024 octets. A loop iteration changes a few short rows on three or four pages, so small pages mean
-/// less to write: with padding (below) 137 µs a commit of three rows here, against 194 µs with pages of 4,096.
+/// **Page size.** 4,096 octets, as large as the sector that is filled up (below). With smaller pages SQLite writes, for each
+/// one that has changed, all pages of its sector.
 ///
 /// **No faith in powersafe overwrite.** SQLite assumes that a write cut short by a power loss harms nothing but the
 /// octets being written. An SD card may not keep that, and then a torn write could destroy the end of the *previous*
@@ -49,7 +49,8 @@ package final class Database {
     private let log: LogLength
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
-    private var nextCheckpointPages: Int32
+    private let pageOctets: Int
+    private var nextCheckpointOctets: Int
     private var isLogHeld = false
     /// Another program's reader keeps the log from beginning afresh, and it is longer than
     /// ``DatabaseLimits/logUnheldMaximumOctets``. Once, until it has begun afresh.
@@ -88,7 +89,9 @@ package final class Database {
         var isChecked = true
         if try DatabaseFile.exists(path) {
             try DatabaseFile.forgetCache(of: path)
-            isChecked = try DatabaseFile.look(at: path, components: all, check: check, further: look)
+            let look = try DatabaseFile.look(at: path, components: all, check: check, further: look)
+            isChecked = look.isWhole
+            if look.pageOctets != DatabaseFile.pageOctets { try PageConversion.attempt(path) }
         } else {
             try DatabaseFile.create(path, components: all)
         }
@@ -98,17 +101,18 @@ package final class Database {
         try connection.execute(DatabaseFile.settings)
         try DatabaseFile.settleInheritance(connection)
         try MigrationHistory.complete(all, in: connection)
-        self.init(connection: connection, lock: lock, limits: limits, isChecked: isChecked)
+        try self.init(connection: connection, lock: lock, limits: limits, isChecked: isChecked)
         if try StateFile.size(path + "-wal") ?? 0 == 0 { try beginLog() }
     }
 
-    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool) {
+    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool) throws(StoreError) {
         self.isChecked = isChecked
         path = connection.path
         self.connection = connection
         self.lock = lock
         self.limits = limits
-        nextCheckpointPages = limits.checkpointPages
+        pageOctets = try connection.pageOctets
+        nextCheckpointOctets = limits.checkpointOctets
         log = LogLength()
         connection.onCommit(Unmanaged.passUnretained(log).toOpaque()) { context, _, _, pages in
             if let context { Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue().pages = pages }
@@ -149,7 +153,9 @@ package final class Database {
     }
 
     /// Whether the log has become long since somebody was last asked to let go of it.
-    package var wantsCheckpoint: Bool { log.pages >= nextCheckpointPages }
+    package var wantsCheckpoint: Bool { logOctets >= nextCheckpointOctets }
+
+    private var logOctets: Int { Int(log.pages) * pageOctets }
 
     /// Moves a long log into the database. For moments when the loop has nothing else to do. Where a reader or a commit of
     /// another process is in its way it is wanted again when the log has grown by an eighth of what makes it long.
@@ -157,9 +163,9 @@ package final class Database {
     /// - Throws: What ``checkpoint()`` throws.
     package func checkpointIfNeeded() throws(StoreError) {
         guard wantsCheckpoint else { return }
-        let before = log.pages
+        let before = logOctets
         try checkpoint()
-        nextCheckpointPages = log.pages < before ? limits.checkpointPages : before + limits.checkpointPages / 8
+        nextCheckpointOctets = logOctets < before ? limits.checkpointOctets : before + limits.checkpointOctets / 8
         guard try StateFile.size(path + "-wal") ?? 0 > DatabaseLimits.logUnheldMaximumOctets else {
             return isLogHeld = false
         }

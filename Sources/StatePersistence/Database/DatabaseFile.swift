@@ -5,7 +5,8 @@ import Glibc
 enum DatabaseFile {
     /// "Ltch": tells this program's databases from others.
     private static let applicationID: Int32 = 0x4C74_6368
-    private static let pageSize = 1_024
+    /// What is made has pages of so many octets; what an earlier version made may have smaller ones (``PageConversion``).
+    static let pageOctets = 4_096
 
     /// Settings that belong to a connection. `secure_delete=FAST` overwrites deleted rows on pages that are written
     /// anyway. Setting WAL changes nothing but a restored backup, which comes without.
@@ -30,13 +31,13 @@ enum DatabaseFile {
     /// Creates the file under another name and renames it when it is complete and on disk: a file under its own name is
     /// a whole database whenever the process is killed. Under the lock.
     static func create(_ path: String, components: [SchemaComponent]) throws(StoreError) {
-        let draft = path + ".new"
-        for suffix in ["", "-wal", "-shm", "-journal"] { try StateFile.removeIfPresent(draft + suffix) }
+        let draft = draft(of: path)
+        try removeDraft(of: path)
         do {
             // SQLite would let the umask choose its mode.
             _ = try StateFile.open(draft, O_RDWR | O_CREAT | O_EXCL)
             let connection = try Connection(path: draft, access: .create)
-            try connection.execute("PRAGMA page_size = \(pageSize); PRAGMA application_id = \(applicationID)")
+            try connection.execute("PRAGMA page_size = \(pageOctets); PRAGMA application_id = \(applicationID)")
             try connection.execute(settings)
             try MigrationHistory.complete(components, in: connection)
             guard try connection.checkpoint(truncating: true) else { throw StoreError.busy(path: draft) }
@@ -50,6 +51,13 @@ enum DatabaseFile {
         try StateFile.rename(draft, to: path)
         // Who made the directory may have been killed before its name was on disk.
         try StateFile.synchronizeName(of: StateFile.directory(of: path))
+    }
+
+    /// What is to have the file's name, and is not whole yet. Under the lock.
+    static func draft(of path: String) -> String { path + ".new" }
+
+    static func removeDraft(of path: String) throws(StoreError) {
+        for suffix in ["", "-wal", "-shm", "-journal"] { try StateFile.removeIfPresent(draft(of: path) + suffix) }
     }
 
     /// Lets the medium say what is in the file and its log, not the cache: before anything is read. Under the lock.
@@ -90,11 +98,11 @@ enum DatabaseFile {
     }
 
     /// Refuses what cannot be used, without writing to the file, its log or its journal mode. Under the lock. The
-    /// connection is closed when this returns. Says whether the whole file was looked at.
+    /// connection is closed when this returns.
     static func look(
         at path: String, components: [SchemaComponent], check: FileCheck,
         further: (Connection) throws(StoreError) -> Void
-    ) throws(StoreError) -> Bool {
+    ) throws(StoreError) -> Look {
         let connection = try lookingConnection(path)
         try requireOurs(connection)
         let history = try MigrationHistory(of: connection)
@@ -103,7 +111,14 @@ enum DatabaseFile {
         if isWhole { try requireSound(connection) } else { try requireLength(connection) }
         try further(connection)
         if isWhole { try FileCheck.forgetDamage(of: path) }
-        return isWhole
+        return Look(isWhole: isWhole, pageOctets: try connection.pageOctets)
+    }
+
+    /// What a look has seen.
+    struct Look {
+        /// Whether it was at the whole file.
+        var isWhole: Bool
+        var pageOctets: Int
     }
 
     /// It ends where its header says, or behind that. With a log the header may be the log's, of a file that is to grow yet.
@@ -111,9 +126,24 @@ enum DatabaseFile {
         guard try StateFile.size(connection.path + "-wal") ?? 0 == 0 else { return }
         let pages = try connection.statement("PRAGMA page_count")
             .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
-        guard try StateFile.size(connection.path) ?? 0 >= (pages ?? 0) * pageSize else {
+        guard try StateFile.size(connection.path) ?? 0 >= (pages ?? 0) * connection.pageOctets else {
             throw .corrupt(path: connection.path, reason: "it ends too early")
         }
+    }
+
+    /// Writes what is kept at this moment into a new file, in one piece, without its gaps and in pages of today's size. When
+    /// this returns the copy is whole, verified and on disk; its name is not.
+    static func copy(_ connection: Connection, to target: String, owner: String? = nil) throws(StoreError) {
+        // Made first, because SQLite would let the umask choose its mode; it takes an empty file for a new one.
+        let file = try StateFile.open(target, O_RDWR | O_CREAT | O_EXCL)
+        if let owner { try StateFile.giveToOwner(of: owner, file, path: target) }
+        try connection.execute("PRAGMA page_size = \(pageOctets)")
+        try connection.dynamicStatement("VACUUM INTO ?").run([.text(target)])
+        let copy = try Connection(path: target, access: .immutable)
+        try requireOurs(copy)
+        let faults = try integrityFaults(copy)
+        guard faults.isEmpty else { throw .corrupt(path: target, reason: faults.joined(separator: "; ")) }
+        try copy.flush()
     }
 
     /// A connection that only reads. With a log it must read that too, or it would miss what was committed last;

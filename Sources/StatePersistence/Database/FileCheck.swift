@@ -13,9 +13,8 @@ package enum FileCheck: Sendable {
     /// As much as takes no time: all of a small file.
     case brief
 
-    /// A household's file. Checking so many pages takes about half a millisecond.
-    static let briefPagesMaximum = 256
-    private static let pageOctets = 1_024
+    /// A household's file. Checking so much, 256 pages, takes a millisecond.
+    static let briefOctetsMaximum = 1024 * 1024
 
     func isWhole(_ path: String) throws(StoreError) -> Bool {
         switch self {
@@ -23,7 +22,7 @@ package enum FileCheck: Sendable {
         case .brief:
             let log = try StateFile.size(path + "-wal") ?? 0
             let octets = try StateFile.size(path) ?? 0
-            if octets + log <= Self.briefPagesMaximum * Self.pageOctets { return true }
+            if octets + log <= Self.briefOctetsMaximum { return true }
             return try StateFile.size(Self.mark(path)) != nil
         }
     }

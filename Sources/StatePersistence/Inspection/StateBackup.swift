@@ -15,11 +15,7 @@ package enum StateBackup {
         let draft = target + ".new-\(getpid())"
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
-            // Made first, because SQLite would let the umask choose its mode; it takes an empty file for a new one.
-            _ = try StateFile.open(draft, O_RDWR | O_CREAT | O_EXCL)
-            try copy(path, to: draft)
-            try verify(draft)
-            try StateFile.synchronize(draft)
+            try StateInspector(path: path).copy(to: draft)
             guard link(draft, target) == 0 else {
                 throw errno == EEXIST ? .backupExists(path: target) : StateFile.error(target)
             }
@@ -35,17 +31,5 @@ package enum StateBackup {
             try? StateFile.removeIfPresent(draft)
             throw error
         }
-    }
-
-    private static func copy(_ path: String, to draft: String) throws(StoreError) {
-        let inspector = try StateInspector(path: path)
-        try inspector.vacuum(into: draft)
-    }
-
-    private static func verify(_ draft: String) throws(StoreError) {
-        let connection = try Connection(path: draft, access: .immutable)
-        try DatabaseFile.requireOurs(connection)
-        let faults = try DatabaseFile.integrityFaults(connection)
-        guard faults.isEmpty else { throw .corrupt(path: draft, reason: faults.joined(separator: "; ")) }
     }
 }

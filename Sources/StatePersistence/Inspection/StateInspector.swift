@@ -96,10 +96,8 @@ package final class StateInspector {
         return tables
     }
 
-    /// Writes what is kept at this moment into an empty file, in one piece and without its gaps.
-    func vacuum(into path: String) throws(StoreError) {
-        try connection.dynamicStatement("VACUUM INTO ?").run([.text(path)])
-    }
+    /// Writes what is kept at this moment into a new file, which is whole, verified and on disk when this returns.
+    func copy(to path: String) throws(StoreError) { try DatabaseFile.copy(connection, to: path) }
 
     private func table(_ name: String, rowLimit: Int) throws(StoreError) -> StateTable {
         let quoted =

@@ -52,6 +52,14 @@ final class Connection {
     /// The row that the last INSERT made.
     var lastInsertedRow: Int64 { sqlite3_last_insert_rowid(handle) }
 
+    /// The octets of a page, as the file says: the same for as long as this connection is open.
+    var pageOctets: Int {
+        get throws(StoreError) {
+            try statement("PRAGMA page_size").firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
+                ?? 0
+        }
+    }
+
     /// Runs any number of statements that take no arguments and whose rows nobody wants.
     func execute(_ sql: String) throws(StoreError) {
         try check(sqlite3_exec(handle, sql, nil, nil, nil))

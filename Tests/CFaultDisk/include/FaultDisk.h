@@ -41,6 +41,9 @@ enum fault_disk_change {
     FAULT_DISK_SYNCED,
     // What was written to the file since its last flush never gets there.
     FAULT_DISK_LOST,
+    // The file has the name `other` from now on. SQLite renames nothing, and deletes no database: those who have are found out
+    // by the next file that is opened.
+    FAULT_DISK_RENAMED,
     // `value` is the caller's.
     FAULT_DISK_NOTED,
 };
@@ -49,6 +52,8 @@ typedef struct {
     enum fault_disk_change change;
     // A name in the directory; empty for a note.
     const char *file;
+    // Of a renaming, else NULL.
+    const char *other;
     // In octets; of a truncation the new length.
     int64_t offset;
     const uint8_t *octets;
