@@ -95,6 +95,26 @@ struct InspectionTests {
         #expect(settings == 4_096)
     }
 
+    @Test(
+        "Who looks keeps nobody waiting: a daemon launches, commits and checkpoints behind it",
+        arguments: [true, false])
+    func keepsNobody(hasLog: Bool) throws {
+        _ = try fill()
+        if !hasLog { try scratch.dropLog() }
+        let inspector = try StateInspector(path: scratch.database)
+        var limits = DatabaseLimits()
+        limits.openWaitMilliseconds = 0
+        limits.commitWaitMilliseconds = 0
+        let database = try Database(path: scratch.database, components: [.host, numbersSchema], limits: limits)
+        try database.insert(1)
+        // What it says is of the moment when it looked.
+        #expect(try inspector.tables().allSatisfy { $0.name != "test_number" })
+        let summary = try inspector.check(components: [.host])
+        #expect(summary.faults == [])
+        #expect(!summary.migrations.contains { $0.component == "test" })
+        #expect((summary.logOctets > 0) == hasLog)
+    }
+
     @Test("Nothing is left of a backup that cannot be made")
     func failedBackup() throws {
         let state = try fill()

@@ -137,8 +137,12 @@ enum DatabaseFile {
         // Made first, because SQLite would let the umask choose its mode; it takes an empty file for a new one.
         let file = try StateFile.open(target, O_RDWR | O_CREAT | O_EXCL)
         if let owner { try StateFile.giveToOwner(of: owner, file, path: target) }
-        try connection.execute("PRAGMA page_size = \(pageOctets)")
         try connection.dynamicStatement("VACUUM INTO ?").run([.text(target)])
+        if try connection.pageOctets != pageOctets {
+            // A step of its own: what was copied from memory keeps its pages. Nobody has this file yet, so it needs no journal.
+            try Connection(path: target, access: .readWrite)
+                .execute("PRAGMA journal_mode = OFF; PRAGMA page_size = \(pageOctets); VACUUM")
+        }
         let copy = try Connection(path: target, access: .immutable)
         try requireOurs(copy)
         let faults = try integrityFaults(copy)

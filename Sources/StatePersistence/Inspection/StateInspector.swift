@@ -33,13 +33,17 @@ package struct StateSummary: Equatable, Sendable {
     package var faults: [String]
 }
 
-/// Reads the database of a daemon, running or not, and changes nothing: `latch state inspect` and `latch state check`.
+/// Reads the database of a daemon, running or not, and changes nothing: `latch state inspect`, `check` and `backup`.
 /// It knows no machine key, so it could not show a secret if it wanted to.
+///
+/// It looks at a copy in memory, which it takes at once. A check of a large file, or a backup to a slow disk, takes longer than
+/// a daemon waits: a reader of the log keeps it from being settled at a launch, and whoever has the lock keeps commits waiting.
 package final class StateInspector {
     private let path: String
     private let connection: Connection
-    /// Held while no log shows that a daemon is there: none may start and write meanwhile.
-    private let lock: FileLock?
+    /// Octets of the file and of its log when it was copied.
+    private let fileOctets: Int
+    private let logOctets: Int
 
     /// Columns that hold secrets, by their table. A test looks for wrapped values anywhere else.
     static let secretColumns: Set<String> = ["host_identity.irk", "host_bond.keys", "store_fact.value"]
@@ -52,19 +56,19 @@ package final class StateInspector {
         try StateFile.check(path)
         guard try DatabaseFile.exists(path) else { throw .unreadable(path: path, reason: "no such file") }
         self.path = path
-        if try StateFile.size(path + "-wal") ?? 0 > 0 {
-            lock = nil
-        } else {
-            let lock = try? FileLock(beside: path)
-            try lock?.acquire(waiting: DatabaseLimits().openWaitMilliseconds)
-            self.lock = lock
-        }
-        connection = try DatabaseFile.lookingConnection(path)
-        connection.setBusyTimeout(milliseconds: Int32(DatabaseLimits().openWaitMilliseconds))
-        try DatabaseFile.requireOurs(connection)
+        // Without a log there is nothing by which SQLite would tell readers and writers apart: nobody writes meanwhile. A file
+        // system where no lock can be made is one that nobody writes to.
+        let hasLog = try StateFile.size(path + "-wal") ?? 0 > 0
+        let lock = hasLog ? nil : try? FileLock(beside: path)
+        try lock?.acquire(waiting: DatabaseLimits().openWaitMilliseconds)
+        defer { lock?.release() }
+        let file = try hasLog ? Connection(path: path, access: .readOnly) : DatabaseFile.lookingConnection(path)
+        file.setBusyTimeout(milliseconds: Int32(DatabaseLimits().openWaitMilliseconds))
+        try DatabaseFile.requireOurs(file)
+        fileOctets = try StateFile.size(path) ?? 0
+        logOctets = try StateFile.size(path + "-wal") ?? 0
+        connection = try Connection(copying: file)
     }
-
-    deinit { lock?.release() }
 
     /// Whether the file is sound, in every way that SQLite can check and one more: that it is of no newer version, for
     /// the components named.
@@ -80,8 +84,8 @@ package final class StateInspector {
         let history = try MigrationHistory(of: connection)
         for component in [SchemaComponent.store] + components { _ = try history.missing(of: component, path: path) }
         return StateSummary(
-            path: path, fileOctets: try StateFile.size(path) ?? 0, logOctets: try StateFile.size(path + "-wal") ?? 0,
-            migrations: migrations, faults: try DatabaseFile.integrityFaults(connection))
+            path: path, fileOctets: fileOctets, logOctets: logOctets, migrations: migrations,
+            faults: try DatabaseFile.integrityFaults(connection))
     }
 
     /// Every table with its rows, in the order of their names; at most `rowLimit` of each.

@@ -10,6 +10,8 @@ final class Connection {
         case readOnly
         /// Reads the file alone and creates nothing beside it; only while nobody can write it.
         case immutable
+        /// A database of its own, without a file: see ``init(copying:)``.
+        case memory
     }
 
     let path: String
@@ -27,6 +29,9 @@ final class Connection {
         case .immutable:
             flags |= SQLITE_OPEN_READONLY
             uri += "&immutable=1"
+        case .memory:
+            flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
+            uri = ":memory:"
         }
         var opened: OpaquePointer?
         let status = sqlite3_open_v2(uri, &opened, flags, nil)
@@ -40,6 +45,23 @@ final class Connection {
         latch_sqlite_set(handle, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
         latch_sqlite_set(handle, SQLITE_DBCONFIG_DEFENSIVE, 1)
         try execute("PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA temp_store = MEMORY")
+    }
+
+    /// The database as `source` reads it at one moment, page by page and with whatever is wrong with them, in memory. Nobody
+    /// waits for those who use it: `source` holds nothing when this returns.
+    convenience init(copying source: Connection) throws(StoreError) {
+        try self.init(path: source.path, access: .memory)
+        // Pages of another size than the source's cannot be copied into memory.
+        try execute("PRAGMA page_size = \(try source.pageOctets)")
+        guard let copying = sqlite3_backup_init(handle, "main", source.handle, "main") else {
+            throw StoreError(status: sqlite3_errcode(handle), message: Self.message(handle), path: path)
+        }
+        let status = sqlite3_backup_step(copying, -1)
+        let finished = sqlite3_backup_finish(copying)
+        guard status == SQLITE_DONE else {
+            throw StoreError(
+                status: status == SQLITE_OK ? finished : status, message: Self.message(handle), path: path)
+        }
     }
 
     deinit {
