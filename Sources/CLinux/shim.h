@@ -17,6 +17,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -64,6 +65,20 @@ static inline int latch_timerfd_set(int timer, uint64_t nanoseconds) {
 }
 
 static inline int latch_timerfd_create(void) { return timerfd_create(CLOCK_BOOTTIME, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+// Reads around the cache, where the file system can. (O_DIRECT is declared for _GNU_SOURCE only, and differs by architecture.)
+static inline int latch_open_direct(const char *path) {
+    return open(path, O_RDONLY | __O_DIRECT | O_CLOEXEC | O_NOFOLLOW);
+}
+
+// Which pages of a file the cache has: the lowest bit of an octet for each. Reads none of them.
+static inline int latch_cached_pages(int fd, size_t length, unsigned char *pages) {
+    void *view = mmap(0, length, PROT_READ, MAP_SHARED, fd, 0);
+    if (view == MAP_FAILED) return -1;
+    int status = mincore(view, length, pages);
+    munmap(view, length);
+    return status;
+}
 
 static inline int latch_open(const char *path, int flags, mode_t mode) { return open(path, flags, mode); }
 static inline int latch_fcntl(int fd, int command, int argument) { return fcntl(fd, command, argument); }

@@ -85,6 +85,56 @@ struct FailedFlushTests {
         try expectOnMedium(Array(0..<20_000) + after.numbers)
     }
 
+    @Test("of the database, which another program maps: the next life does not believe the cache, and says so")
+    func mapped() throws {
+        try fillLog(with: 0..<20_000)
+        try disk.starve()
+        let starved = commit(from: 20_000, count: 1)
+        #expect(starved.complaint?.contains("input/output error") == true, "\(starved.complaint ?? "it went on")")
+        // The cache gives up no page that somebody has mapped.
+        let map = try Map(database)
+        try disk.feed()
+        let refused = commit(from: 25_000, count: 1)
+        #expect(refused.numbers == [])
+        #expect(
+            refused.complaint?.contains("the cache shows what the medium does not have") == true,
+            "\(refused.complaint ?? "it went on")")
+        map.end()
+        let after = commit(from: 30_000, count: 4)
+        #expect(after.numbers == [30_000, 30_001, 30_002, 30_003], "\(after.complaint ?? "")")
+        try expectOnMedium(Array(0..<20_000) + refused.numbers + after.numbers)
+    }
+
+    @Test("of nothing: a sound file that another program maps is used")
+    func mappedSound() throws {
+        try fillLog(with: 0..<2_000).checkpoint()
+        let map = try Map(database)
+        let after = commit(from: 30_000, count: 2)
+        #expect(after.numbers == [30_000, 30_001], "\(after.complaint ?? "")")
+        map.end()
+        try expectOnMedium(Array(0..<2_000) + after.numbers)
+    }
+
+    /// Another program's view of a file, every page of it.
+    private final class Map {
+        private var address: UnsafeMutableRawPointer?
+        private let count: Int
+
+        init(_ path: String) throws {
+            let file = try StateFile.open(path, O_RDONLY)
+            count = try StateFile.size(path) ?? 0
+            address = mmap(nil, count, PROT_READ, MAP_SHARED | MAP_POPULATE, file.fd, 0)
+            try #require(address != MAP_FAILED)
+        }
+
+        func end() {
+            if let address { munmap(address, count) }
+            address = nil
+        }
+
+        deinit { end() }
+    }
+
     @Test("in a checkpoint: the process that saw it commits nothing more, though there is room again")
     func lifeThatSawIt() throws {
         do {

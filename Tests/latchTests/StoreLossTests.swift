@@ -125,6 +125,22 @@ struct StoreLossTests {
         #expect(said.count == 1 && said[0].contains("position_known=\(isPositionKnown)"), "\(daemon.complaint)")
     }
 
+    @Test(
+        "A file system that has no way around its cache: the lock runs, and says that nothing proves what its medium has",
+        arguments: [true, false])
+    func unproven(isMemory: Bool) throws {
+        let bench = try Bench()
+        // Its files are its cache.
+        if isMemory { try #require(mount("ramfs", bench.path("lock"), "ramfs", 0, "mode=700") == 0) }
+        defer { if isMemory { umount2(bench.path("lock"), Int32(MNT_DETACH)) } }
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let second = try bench.start("peripheral", "lock")
+        #expect(try bench.latch("peripheral", "status", "lock").status == 0)
+        #expect(second.end() == 0)
+        let said = second.complaint.split(separator: "\n").filter { $0.contains("medium_unproven") }
+        #expect(said.count == (isMemory ? 1 : 0), "\(said)")
+    }
+
     private static func page(_ name: String) throws -> String {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

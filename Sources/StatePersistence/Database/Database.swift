@@ -62,6 +62,8 @@ package final class Database {
     }
     /// Whether the whole file was looked at before it was used (``FileCheck``).
     package let isChecked: Bool
+    /// Whether opening read the file from its medium, and nothing from a cache that may show what no medium has (``CacheDrop``).
+    package let isMediumProven: Bool
 
     /// Opens the file, or creates it and its directory, and takes the migrations that it lacks.
     ///
@@ -86,9 +88,9 @@ package final class Database {
         try lock.acquire(waiting: limits.openWaitMilliseconds)
         defer { lock.release() }
         let all = [SchemaComponent.store] + components
-        var isChecked = true
+        var (isChecked, isMediumProven) = (true, true)
         if try DatabaseFile.exists(path) {
-            try DatabaseFile.forgetCache(of: path)
+            isMediumProven = try DatabaseFile.forgetCache(of: path) == .proven
             let look = try DatabaseFile.look(at: path, components: all, check: check, further: look)
             isChecked = look.isWhole
             if look.pageOctets != DatabaseFile.pageOctets { try PageConversion.attempt(path) }
@@ -101,12 +103,16 @@ package final class Database {
         try connection.execute(DatabaseFile.settings)
         try DatabaseFile.settleInheritance(connection)
         try MigrationHistory.complete(all, in: connection)
-        try self.init(connection: connection, lock: lock, limits: limits, isChecked: isChecked)
+        try self.init(
+            connection: connection, lock: lock, limits: limits, isChecked: isChecked, isMediumProven: isMediumProven)
         if try StateFile.size(path + "-wal") ?? 0 == 0 { try beginLog() }
     }
 
-    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool) throws(StoreError) {
+    private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool, isMediumProven: Bool)
+        throws(StoreError)
+    {
         self.isChecked = isChecked
+        self.isMediumProven = isMediumProven
         path = connection.path
         self.connection = connection
         self.lock = lock

@@ -67,8 +67,12 @@ enum DatabaseFile {
     /// writing them again helps where the block was new: ext4 takes its cached page for one that has its block already, and
     /// never notes that the block is in use now. So the cache has to let go of them. What a flush has confirmed is on the
     /// medium; what none has was never acknowledged.
-    static func forgetCache(of path: String) throws(StoreError) {
-        for file in [path, path + "-wal"] where try StateFile.size(file) != nil { try StateFile.forgetCache(of: file) }
+    ///
+    /// The log's pages need no proof: all of them are moved before anything rests on one.
+    static func forgetCache(of path: String) throws(StoreError) -> CacheDrop.Verdict {
+        let log = path + "-wal"
+        if try StateFile.size(log) != nil { try CacheDrop.advise(log) }
+        return try CacheDrop.prove(path)
     }
 
     /// Moves what others left in the log into the database, which is flushed, and begins a new log, before anything rests on

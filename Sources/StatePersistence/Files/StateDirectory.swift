@@ -83,17 +83,6 @@ enum StateFile {
         guard fsync(directory.fd) == 0 else { throw error(path) }
     }
 
-    /// Has the file read from its medium from now on: the cache gives up the pages that it takes for clean. The octets stay
-    /// what they are, but for those that no medium has taken although the cache shows them. Dirty pages stay: the next
-    /// flush writes them, and tells whether it could.
-    ///
-    /// Opens and closes the file: only while this process has no other descriptor of it, or SQLite's locks go with it.
-    static func forgetCache(of path: String) throws(StoreError) {
-        let file = try open(path, O_RDONLY)
-        // Advice: a file system that lives in memory has no medium behind its pages, and need not take it.
-        _ = posix_fadvise(file.fd, 0, 0, POSIX_FADV_DONTNEED)
-    }
-
     /// Flushes the directory that names `path`, as far as this user may open it: one that may only be passed through holds
     /// names that somebody else gave.
     static func synchronizeName(of path: String) throws(StoreError) {

@@ -49,6 +49,9 @@ final class DaemonRuntime {
         state.database.onLogHeld = { [journal, path = plan.database] in
             journal.record("log_held", ["path": .string(path + "-wal")], level: .error)
         }
+        if !state.database.isMediumProven {
+            journal.record("medium_unproven", ["path": .string(plan.database)], level: .error)
+        }
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
