@@ -19,9 +19,21 @@ package struct StateStore {
         let isFirstLaunch = try !DatabaseFile.exists(path)
         let key = try MachineKey.load(
             credentialsDirectory: credentialsDirectory, file: machineKeyFile, mayCreate: isFirstLaunch)
-        database = try Database(path: path, components: components, limits: limits, check: check) {
-            (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
+        func open() throws -> Self {
+            let database = try Database(path: path, components: components, limits: limits, check: check) {
+                (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
+            }
+            return Self(database: database, keys: try KeyWrap(key, for: database))
         }
-        keys = try KeyWrap(key, for: database)
+        do { self = try open() } catch let error as StoreError {
+            guard case .full = error, try RoomAhead.give(beside: path) else { throw error }
+            self = try open()
+        }
+        RoomAhead.keep(beside: path)
+    }
+
+    private init(database: Database, keys: KeyWrap) {
+        self.database = database
+        self.keys = keys
     }
 }
