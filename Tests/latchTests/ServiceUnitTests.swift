@@ -48,6 +48,13 @@ struct ServiceUnitTests {
         #expect(prevented == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
     }
 
+    /// No group of systemd's has it.
+    @Test("the sandbox lets the daemon ask what the cache keeps of its database", arguments: roles)
+    func cacheQuestion(role: String) throws {
+        let allowed = try #require(Self.settings(role)["SystemCallFilter"]?.first)
+        #expect(allowed.split(separator: " ").contains("mincore"))
+    }
+
     /// With `ProcSubset=pid` there is no /proc/sys, and no daemon that gets past its start.
     @Test("the sandbox lets the daemon read the boot id", arguments: roles)
     func bootIdentifier(role: String) throws {

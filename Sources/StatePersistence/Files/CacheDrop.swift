@@ -10,7 +10,7 @@ enum CacheDrop {
     /// Whether what readers get is what the medium has.
     enum Verdict {
         case proven
-        /// The cache keeps pages, and the file system has no way around it.
+        /// The cache keeps pages, and the file system has no way around it; or nobody says what it keeps.
         case unproven
     }
 
@@ -25,10 +25,11 @@ enum CacheDrop {
         let file = try StateFile.open(path, O_RDONLY)
         drop(file)
         let octets = try StateFile.size(path) ?? 0
-        if cachedPages(file, octets).isEmpty { return .proven }
+        guard let cached = cachedPages(file, octets) else { return .unproven }
+        if cached.isEmpty { return .proven }
         guard fdatasync(file.fd) == 0 else { throw StateFile.error(path) }
         drop(file)
-        let kept = cachedPages(file, octets)
+        guard let kept = cachedPages(file, octets) else { return .unproven }
         return kept.isEmpty ? .proven : try compare(kept, of: file, path)
     }
 
@@ -36,12 +37,12 @@ enum CacheDrop {
 
     private static let pageOctets = Int(sysconf(Int32(_SC_PAGESIZE)))
 
-    /// The numbers of the pages that the cache has. All, where it does not say.
-    private static func cachedPages(_ file: borrowing Descriptor, _ octets: Int) -> [Int] {
+    /// The numbers of the pages that the cache has; nil where this process may not ask.
+    private static func cachedPages(_ file: borrowing Descriptor, _ octets: Int) -> [Int]? {
         let count = (octets + pageOctets - 1) / pageOctets
         guard count > 0 else { return [] }
         var pages = [UInt8](repeating: 0, count: count)
-        guard latch_cached_pages(file.fd, octets, &pages) == 0 else { return Array(0..<count) }
+        guard latch_cached_pages(file.fd, octets, &pages) == 0 else { return nil }
         return pages.indices.filter { pages[$0] & 1 == 1 }
     }
 
