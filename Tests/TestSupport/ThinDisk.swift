@@ -72,7 +72,9 @@ package final class ThinDisk {
 
     private func tell(_ word: String) throws {
         let octets = Array((word + "\n").utf8)
-        guard write(wire, octets, octets.count) == octets.count else { throw Failure.unexpected("nothing") }
+        guard send(wire, octets, octets.count, Int32(MSG_NOSIGNAL)) == octets.count else {
+            throw Failure.unexpected("nothing")
+        }
         try expect("ok")
     }
 
