@@ -73,10 +73,7 @@ struct BondedReturnTests {
 
     @Test("What is owed to a link leaves before GAP looks through what is wanted of the air")
     func gapComesBehind() throws {
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "key"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        let host = Host(alone: "key")
         let app = CentralApp(host, restoreIdentifier: nil)
         let coordinator = MemoryTransactionCoordinator()
         func round() throws {
@@ -98,10 +95,7 @@ struct BondedReturnTests {
 
     @Test("Words for people come behind everything that somebody waits for, in their own order")
     func reportsComeLast() throws {
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "lock"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        let host = Host(alone: "lock")
         var said: [String] = []
         host.beginIteration(now: Instant(nanoseconds: 0))
         host.afterActs { said.append("granted") }

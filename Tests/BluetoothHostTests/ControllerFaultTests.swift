@@ -95,10 +95,7 @@ import WorldSupport
 
     @Test("An answer without a status is an error, not a bring-up that waits for ever")
     func emptyAnswer() throws {
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "lock"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        let host = Host(alone: "lock")
         let app = CentralApp(host, restoreIdentifier: nil)
         host.beginIteration(now: Instant(nanoseconds: 0))
         host.transportOpened()

@@ -145,6 +145,32 @@ private final class SmallController {
     }
 }
 
+/// A host on a loop of its own, and the controller at the far end of its socket.
+private final class Rig {
+    let far: SmallController
+    let loop: EventLoop
+    let connection: ControllerConnection
+    let host: Host
+    let driver: HostDriver
+
+    init(
+        _ configuration: HostConfiguration, coordinator: any TransactionCoordinator = MemoryTransactionCoordinator()
+    ) throws {
+        let ends = try makeSocketPair()
+        far = try SmallController(OwnedDescriptor(ends.0))
+        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
+        loop = try EventLoop(signals: [])
+        connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
+            () throws(TransportError) in throw TransportError(.notFound, "there is one")
+        }
+        let store = MemoryHostStore()
+        host = Host(
+            configuration: configuration, boot: BootID(bits: 1), snapshot: store.load(), store: store,
+            random: Counting(), makeKeyPair: P256KeyPair.generate)
+        driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
+    }
+}
+
 @Suite("A host on its loop")
 struct HostDriverTests {
     @Test("A packet that is dropped as late: what follows from that is committed, and then leaves, in the same pass")
@@ -152,27 +178,16 @@ struct HostDriverTests {
         let log = Log()
         let diary = Diary()
         let coordinator = NotingCoordinator()
-        let ends = try makeSocketPair()
-        let far = try SmallController(OwnedDescriptor(ends.0))
-        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
-        let loop = try EventLoop(signals: [])
-        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
-            () throws(TransportError) in throw TransportError(.notFound, "there is one")
-        }
-        let store = MemoryHostStore()
         var configuration = HostConfiguration(deviceName: "late", mtu: 23)
         configuration.privacy = false
-        let host = Host(
-            configuration: configuration, boot: BootID(bits: 1), snapshot: store.load(), store: store,
-            random: Counting(), makeKeyPair: P256KeyPair.generate)
+        let rig = try Rig(configuration, coordinator: coordinator)
+        let (host, loop, far, driver) = (rig.host, rig.loop, rig.far, rig.driver)
         host.join(diary)
         let app = LateWriter(host)
-        let driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
-
         far.onWrite = { log.note("write \($0)") }
         coordinator.onCommit = { _ in
             // Whatever was let go is there before the commit is.
-            connection.flush()
+            rig.connection.flush()
             far.serve()
             log.note(diary.hasPending ? "commit of the word" : "commit")
         }
@@ -202,22 +217,11 @@ struct HostDriverTests {
     @Test("What can wait is done one slice at a time, behind the radio's last word, and ends")
     func idleWork() throws {
         let log = Log()
-        let ends = try makeSocketPair()
-        let far = try SmallController(OwnedDescriptor(ends.0))
-        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
-        let loop = try EventLoop(signals: [])
-        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
-            () throws(TransportError) in throw TransportError(.notFound, "there is one")
-        }
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "idle"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
+        let rig = try Rig(HostConfiguration(deviceName: "idle"))
+        let (host, loop, far, driver) = (rig.host, rig.loop, rig.far, rig.driver)
         let diary = Diary()
         host.join(diary)
         let app = LateWriter(host)
-        let driver = HostDriver(
-            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
         app.onPoweredOn = { log.note("on") }
         var slices = 0
         driver.idleWork = {
@@ -239,19 +243,8 @@ struct HostDriverTests {
 
     @Test("A radio that is never quiet keeps nothing from being done for good")
     func busyRadio() throws {
-        let ends = try makeSocketPair()
-        let far = try SmallController(OwnedDescriptor(ends.0))
-        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
-        let loop = try EventLoop(signals: [])
-        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
-            () throws(TransportError) in throw TransportError(.notFound, "there is one")
-        }
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "busy"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
-        let driver = HostDriver(
-            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
+        let rig = try Rig(HostConfiguration(deviceName: "busy"))
+        let (host, far, driver) = (rig.host, rig.far, rig.driver)
         var begun: [Instant] = []
         driver.idleWork = {
             begun.append(host.now)
@@ -271,19 +264,8 @@ struct HostDriverTests {
     @Test(
         "Housekeeping waits for a quiet radio, a while, each time that it is due, and comes back when it is due again")
     func housekeeping() throws {
-        let ends = try makeSocketPair()
-        let far = try SmallController(OwnedDescriptor(ends.0))
-        let stream = HCIStream(try Transport.open(.inherited(ends.1)))
-        let loop = try EventLoop(signals: [])
-        let connection = ControllerConnection(.success(stream), name: "pair", canReopen: false, loop: loop) {
-            () throws(TransportError) in throw TransportError(.notFound, "there is one")
-        }
-        let store = MemoryHostStore()
-        let host = Host(
-            configuration: HostConfiguration(deviceName: "kept"), boot: BootID(bits: 1), snapshot: store.load(),
-            store: store, random: Counting(), makeKeyPair: P256KeyPair.generate)
-        let driver = HostDriver(
-            host: host, loop: loop, controller: connection, coordinator: MemoryTransactionCoordinator())
+        let rig = try Rig(HostConfiguration(deviceName: "kept"))
+        let (loop, far, driver) = (rig.loop, rig.far, rig.driver)
         var (isDue, changed, waited) = (false, SystemClock.now(), [UInt64]())
         driver.housekeeping = (
             { isDue },
