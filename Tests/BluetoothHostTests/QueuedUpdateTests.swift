@@ -46,6 +46,65 @@ import WorldSupport
         #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) == [])
     }
 
+    enum Moment: CaseIterable { case afterAct, beforeCommit }
+
+    /// The air is the judge: what a later life has left to do is in nobody's hands but the disk's.
+    @Test(
+        "Killed at every place: a committed update goes out, once in each life at most; one without its commit never does",
+        arguments: [[1, 0], [2, 0]] as [[UInt8]], Moment.allCases)
+    func killed(_ wanted: [UInt8], _ moment: Moment) throws {
+        var place = 0
+        var repeated = 0
+        var isKilled = true
+        while isKilled {
+            let fortress = try Fortress()
+            let app = try fortress.app()
+            let characteristic = try #require(fortress.scene.published).characteristics[2]
+            let owner = try fortress.impostor()
+            func updates() -> [[UInt8]] { owner.att.filter { [0x1B, 0x1D].contains($0.first) } }
+            func comeBack() throws {
+                guard fortress.lock.host != nil, owner.connect(to: try fortress.lockAddress()) else { return }
+                owner.encrypt(fortress.bond.ltk)
+                guard owner.run(300, until: { [0x1B, 0x1D].contains(owner.att.last?.first) }) else { return }
+                if owner.att.last?.first == 0x1D { owner.send([0x1E], on: RawPeer.attributeProtocol) }
+                owner.run(200)
+            }
+            #expect(owner.connect(to: try fortress.lockAddress()))
+            owner.encrypt(fortress.bond.ltk)
+            #expect(owner.request([0x12] + octets(try #require(characteristic.configuration)) + wanted) == [0x13])
+            owner.disconnect()
+            switch moment {
+            case .afterAct: fortress.lock.killAfterActs = fortress.lock.actCount + place
+            case .beforeCommit: fortress.lock.killBeforeCommit = fortress.lock.commitCount + place + 1
+            }
+            var isTaken = false
+            fortress.lock.call {
+                isTaken = $0.updateValue(app.manager, characteristic.value, [0xA5], to: nil, keepForAbsent: true)
+            }
+            #expect(isTaken)
+            let isCommitted = fortress.lock.host != nil || moment == .afterAct
+            try comeBack()
+            isKilled = fortress.lock.host == nil
+            var told = updates()
+            if isKilled {
+                owner.disconnect()
+                fortress.scene.launchLock()
+                fortress.world.run(forMilliseconds: 500)
+                try comeBack()
+                told += updates()
+            }
+            #expect(told.allSatisfy { $0.last == 0xA5 })
+            #expect(told.count >= (isCommitted ? 1 : 0), "\(moment) \(place)")
+            #expect(told.count <= (isCommitted ? isKilled ? 2 : 1 : 0), "\(moment) \(place)")
+            #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) == [], "\(moment) \(place)")
+            if told.count == 2 { repeated += 1 }
+            place += 1
+        }
+        #expect(place > 3)
+        // Between the controller's word that it was sent and the commit of that lies what makes it go out again.
+        #expect((repeated > 0) == (moment == .beforeCommit), "the promise is at least once, and no stronger")
+    }
+
     @Test("An app that waits for a link's room hears of the link's end first, and then that there is room")
     func endBeforeRoom() throws {
         let fortress = try Fortress()
