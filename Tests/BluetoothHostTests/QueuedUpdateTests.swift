@@ -46,6 +46,26 @@ import WorldSupport
         #expect(fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) == [])
     }
 
+    @Test("What is kept for a service that is removed goes with it: another may get its handles in a later life")
+    func removedService() throws {
+        let fortress = try Fortress()
+        let app = try fortress.app()
+        let service = try #require(fortress.scene.published)
+        let characteristic = service.characteristics[2]
+        let owner = try fortress.impostor()
+        #expect(owner.connect(to: try fortress.lockAddress()))
+        owner.encrypt(fortress.bond.ltk)
+        #expect(owner.request([0x12] + octets(try #require(characteristic.configuration)) + [2, 0]) == [0x13])
+        owner.disconnect()
+        fortress.lock.call {
+            #expect($0.updateValue(app.manager, characteristic.value, [1], to: nil, keepForAbsent: true))
+        }
+        func kept() -> [QueuedUpdate] { fortress.lock.store.load().restorations.values.flatMap(\.queuedUpdates) }
+        #expect(kept().count == 1)
+        fortress.lock.call { $0.unpublish(app.manager, service: service.declaration) }
+        #expect(kept() == [])
+    }
+
     enum Moment: CaseIterable { case afterAct, beforeCommit }
 
     /// The air is the judge: what a later life has left to do is in nobody's hands but the disk's.

@@ -85,6 +85,28 @@ struct RestorationTests {
         #expect(scene.lock.host?.publishedServices(of: try #require(door.manager?.core.id)).count == 1)
     }
 
+    @Test("A subscription that Service Changed ended is not revived by a relaunch")
+    func endedSubscription() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.pair()
+        try scene.subscribe()
+        func kept() -> [SubscriptionRecord] {
+            scene.pocket.store.load().restorations.values.flatMap(\.subscriptions)
+        }
+        let handle = try #require(scene.door?.characteristic(Door.notifying)?.handles?.value)
+        #expect(kept().contains { $0.valueHandle == handle })
+        let before = kept().count
+        let service = try #require(scene.door?.published)
+        scene.door?.manager?.remove(service)
+        try #require(scene.world.run { scene.key?.log.contains { $0.hasPrefix("modified") } == true })
+        #expect(!kept().contains { $0.valueHandle == handle })
+        #expect(kept().count == before - 1, "what did not change stands")
+        scene.killKey()
+        scene.launchKey()
+        #expect(scene.key?.door?.services?.flatMap { $0.characteristics ?? [] }.contains(where: \.isNotifying) != true)
+    }
+
     @Test("A bonded key's subscription survives both: the door's updates wait for it, and flow again without a call")
     func subscriptions() throws {
         let scene = Scene()

@@ -66,5 +66,11 @@ extension Host {
         ask { $0.keepRemoteDatabase(peer, database) }
     }
 
+    /// A peer said that its attributes between these handles are others now: what this manager was subscribed to there is over.
+    package func endSubscriptions(_ manager: ManagerID, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>)
+    {
+        ask { $0.endSubscriptions(manager, peer, in: range) }
+    }
+
     package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? { core.remoteDatabase(peer) }
 }

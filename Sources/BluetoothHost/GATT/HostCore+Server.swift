@@ -94,6 +94,7 @@ extension HostCore {
     }
 
     private mutating func databaseChanged(_ range: ClosedRange<AttributeHandle>) {
+        withLedger { $0.forgetUpdates(of: range, &$1) }
         for link in links.all {
             withEndpoint(link) { $0.databaseChanged(range, now: $2, server: $1, outputs: &$3) }
         }

@@ -206,6 +206,15 @@ extension RestorationLedger {
         }
     }
 
+    /// What waits for characteristics at these handles was of others than those that come there.
+    package mutating func forgetUpdates(of handles: ClosedRange<AttributeHandle>, _ facts: inout [HostMutation]) {
+        for owner in owners(of: .peripheral) {
+            for update in record(owner).queuedUpdates where handles.contains(update.valueHandle) {
+                delivered(owner, sequence: update.sequence, &facts)
+            }
+        }
+    }
+
     /// A bond is gone, and with it what waited for it.
     package mutating func forget(bond: BondID, _ facts: inout [HostMutation]) {
         for owner in owners(of: .peripheral) {

@@ -112,6 +112,7 @@ extension CentralCore: CentralRoleDelegate {
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
         guard first <= last else { return }
         let peripheral = peripheral(peer)
+        if let host, let id { host.endSubscriptions(id, peer, in: first...last) }
         feed(.invalidated(first...last), peripheral)
         let news = PeripheralNews.tree(.invalidated(first...last))
         guard !tellFlooded(peripheral, news) else { return }
