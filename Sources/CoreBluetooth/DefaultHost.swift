@@ -63,7 +63,7 @@ enum DefaultHost {
         let settings = try HostSettings.ofProcess()
         try StateStore.prepareDirectory(settings.stateDirectory)
         let (database, identity) = ("\(settings.stateDirectory)/bluetooth.sqlite", "app")
-        let claim = try RestoreClaim(identity: identity, beside: database)
+        let claim = try RestoreClaim(identity: identity, beside: database, components: [.host])
         let state = try StateStore(
             path: database,
             machineKeyFile: "\(settings.stateDirectory)/machine.key",

@@ -25,6 +25,8 @@ package enum StoreError: Error, Equatable, Sendable {
     case secondName(path: String)
     /// A migration that this program does not know: a newer one wrote the file.
     case newerVersion(path: String, component: String, found: String)
+    /// A process of an older version uses the file, which is to be migrated.
+    case olderProcess(path: String, pid: Int32)
     case machineKeyMissing(path: String)
     case machineKeyMalformed(path: String)
     /// The machine key at `key` is not the one that the database's secrets were wrapped with.
@@ -69,6 +71,9 @@ extension StoreError: CustomStringConvertible {
                 + "remove it, or replace this one by a copy"
         case .newerVersion(let path, let component, let found):
             "\(path): written by a newer version (\(component) has \(found)); install that version again"
+        case .olderProcess(let path, let pid):
+            "\(path): process \(pid) is of an older version and could not use the file once this version has migrated it; "
+                + "restart that process with this version, then start again"
         case .machineKeyMissing(let path):
             "\(path): the machine key is missing, and the database's secrets are wrapped with it; restore it from its backup"
         case .machineKeyMalformed(let path):

@@ -54,6 +54,48 @@ struct ClaimTests {
         withExtendedLifetime(claim) {}
     }
 
+    private let grown = SchemaComponent(
+        "test", numbersSchema.migrations + [Migration("2 more", "ALTER TABLE test_number ADD COLUMN more INTEGER")])
+
+    private var impatient: DatabaseLimits {
+        var limits = DatabaseLimits()
+        limits.openWaitMilliseconds = 50
+        return limits
+    }
+
+    @Test(
+        "Beside an older process nothing is migrated, and the refusal names it",
+        arguments: [false, true])
+    func olderProcess(_ states: Bool) throws {
+        var claim: RestoreClaim? = try RestoreClaim(
+            identity: "key", beside: scratch.database, components: states ? [numbersSchema] : nil)
+        let older = try Database(path: scratch.database, components: [numbersSchema])
+        try older.insert(1)
+        #expect(throws: StoreError.olderProcess(path: scratch.database, pid: getpid())) {
+            try Database(path: scratch.database, components: [grown], limits: impatient)
+        }
+        try older.insert(2)
+        // Nothing is to be migrated for who is as old, and a component that is new to the file is nobody's yet.
+        _ = try Database(path: scratch.database, components: [numbersSchema], limits: impatient)
+        let other = SchemaComponent("other", [Migration("1", "CREATE TABLE other_table (x INTEGER) STRICT")])
+        _ = try Database(path: scratch.database, components: [numbersSchema, other], limits: impatient)
+        withExtendedLifetime(claim) {}
+        claim = nil
+        let newer = try Database(path: scratch.database, components: [grown], limits: impatient)
+        #expect(try newer.numbers() == [1, 2])
+    }
+
+    @Test("A process that knows the steps, or does not use what changes, is nobody to wait for")
+    func processOfToday() throws {
+        _ = try Database(path: scratch.database, components: [numbersSchema])
+        let claims = [
+            try RestoreClaim(identity: "key", beside: scratch.database, components: [grown]),
+            try RestoreClaim(identity: "app", beside: scratch.database, components: []),
+        ]
+        _ = try Database(path: scratch.database, components: [grown], limits: impatient)
+        withExtendedLifetime(claims) {}
+    }
+
     @Test("A second name of the file is refused, and so is the first while there are two")
     func secondName() throws {
         _ = try Database(path: scratch.database, components: [numbersSchema])

@@ -1,5 +1,6 @@
 import BluetoothHost
 import CSQLite
+import Glibc
 
 /// How long the store waits, and how long its log grows.
 package struct DatabaseLimits: Sendable {
@@ -91,7 +92,9 @@ package final class Database {
         var (isChecked, isMediumProven) = (true, true)
         if try DatabaseFile.exists(path) {
             isMediumProven = try DatabaseFile.forgetCache(of: path) == .proven
-            let look = try DatabaseFile.look(at: path, components: all, check: check, further: look)
+            let look = try Self.look(path, lock, limits) { () throws(StoreError) in
+                try DatabaseFile.look(at: path, components: all, check: check, further: look)
+            }
             isChecked = look.isWhole
             if look.pageOctets != DatabaseFile.pageOctets { try PageConversion.attempt(path) }
         } else {
@@ -106,6 +109,24 @@ package final class Database {
         try self.init(
             connection: connection, lock: lock, limits: limits, isChecked: isChecked, isMediumProven: isMediumProven)
         if try StateFile.size(path + "-wal") ?? 0 == 0 { try beginLog() }
+    }
+
+    /// A process of an older version could not write to the file any more once it is migrated, and may be about to end: it has as
+    /// long for that as opening waits for anybody.
+    private static func look(
+        _ path: String, _ lock: FileLock, _ limits: DatabaseLimits,
+        _ look: () throws(StoreError) -> DatabaseFile.Look
+    ) throws(StoreError) -> DatabaseFile.Look {
+        let deadline = FileLock.Deadline(milliseconds: limits.openWaitMilliseconds)
+        var seen = try look()
+        while let older = try RunningSteps.older(than: seen.outgrown, beside: path) {
+            guard !deadline.hasPassed else { throw .olderProcess(path: path, pid: older.pid) }
+            lock.release()
+            usleep(10_000)
+            try lock.acquire(until: deadline)
+            seen = try look()
+        }
+        return seen
     }
 
     private init(connection: Connection, lock: FileLock, limits: DatabaseLimits, isChecked: Bool, isMediumProven: Bool)

@@ -110,12 +110,17 @@ enum DatabaseFile {
         let connection = try lookingConnection(path)
         try requireOurs(connection)
         let history = try MigrationHistory(of: connection)
-        for component in components { _ = try history.missing(of: component, path: path) }
+        var outgrown: [String: Int] = [:]
+        for component in components {
+            let missing = try history.missing(of: component, path: path)
+            // A component that is new to the file is new to all who use it.
+            if !missing.isEmpty, missing.startIndex > 0 { outgrown[component.name] = component.migrations.count }
+        }
         let isWhole = try check.isWhole(path)
         if isWhole { try requireSound(connection) } else { try requireLength(connection) }
         try further(connection)
         if isWhole { try FileCheck.forgetDamage(of: path) }
-        return Look(isWhole: isWhole, pageOctets: try connection.pageOctets)
+        return Look(isWhole: isWhole, pageOctets: try connection.pageOctets, outgrown: outgrown)
     }
 
     /// What a look has seen.
@@ -123,6 +128,8 @@ enum DatabaseFile {
         /// Whether it was at the whole file.
         var isWhole: Bool
         var pageOctets: Int
+        /// The components that the file has and whose steps are to be completed, and how many each will have.
+        var outgrown: [String: Int]
     }
 
     /// It ends where its header says, or behind that. With a log the header may be the log's, of a file that is to grow yet.

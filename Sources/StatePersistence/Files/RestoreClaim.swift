@@ -14,21 +14,35 @@ package final class RestoreClaim {
     ///
     /// - Throws: ``StoreError/identityClaimed(path:pid:)``, with the holder's process id, when another process has it;
     /// else why the file cannot be made.
-    package init(identity: String, beside database: String) throws(StoreError) {
+    ///
+    /// `components` is what this process knows of a database's schema; without it the process counts as one of an older version,
+    /// beside which nothing is migrated.
+    package init(identity: String, beside database: String, components: [SchemaComponent]? = nil) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: database))
         // Never removed: the next one to open it must meet those who have it open.
         let path = "\(database).claim-\(identity)"
         file = try StateFile.open(path, O_RDWR | O_CREAT)
         try StateFile.giveToOwner(of: StateFile.directory(of: database), file, path: path)
+        var attempts = 0
         while flock(file.fd, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             guard errno == EWOULDBLOCK else { throw StateFile.error(path) }
+            // A launch of another identity may be looking whether anybody has it (`RunningSteps`).
+            attempts += 1
+            if attempts <= Self.lookMilliseconds {
+                usleep(1_000)
+                continue
+            }
             let text = String(decoding: try StateFile.read(file, path: path, limit: 16), as: UTF8.self)
             throw .identityClaimed(path: database, pid: Int32(text.prefix { $0.isNumber }) ?? 0)
         }
         guard ftruncate(file.fd, 0) == 0 else { throw StateFile.error(path) }
-        try StateFile.write(Array("\(getpid()) \(identity)\n".utf8), to: file, path: path)
+        let steps = components.map { RunningSteps.text([.store] + $0) } ?? ""
+        try StateFile.write(Array("\(getpid()) \(identity)\n\(steps)".utf8), to: file, path: path)
     }
+
+    /// A look at a claim takes microseconds.
+    private static let lookMilliseconds = 20
 
     // Closing is not enough: a process that was forked just now has the file open still.
     deinit { flock(file.fd, LOCK_UN) }

@@ -103,6 +103,18 @@ enum StateFile {
         if unlink(path) != 0, errno != ENOENT { throw error(path) }
     }
 
+    /// What the directory has, in no order.
+    static func names(in directory: String) throws(StoreError) -> [String] {
+        guard let entries = opendir(directory) else { throw error(directory) }
+        defer { closedir(entries) }
+        var names: [String] = []
+        while let entry = readdir(entries) {
+            names.append(
+                withUnsafeBytes(of: &entry.pointee.d_name) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) })
+        }
+        return names
+    }
+
     /// At most `limit` octets of the file's beginning.
     static func read(_ file: borrowing Descriptor, path: String, limit: Int) throws(StoreError) -> [UInt8] {
         var octets = [UInt8](repeating: 0, count: limit)

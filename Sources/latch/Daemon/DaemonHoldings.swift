@@ -13,7 +13,9 @@ final class DaemonHoldings {
     /// Before the database is opened: the process with the identity has the bolt, too. Throws `identityClaimed` when another
     /// process has it.
     func takeClaim() throws(StoreError) {
-        if claim == nil { claim = try RestoreClaim(identity: plan.role.rawValue, beside: plan.database) }
+        guard claim == nil else { return }
+        claim = try RestoreClaim(
+            identity: plan.role.rawValue, beside: plan.database, components: DaemonPlan.components)
     }
 
     /// Its records are numbered without a gap.

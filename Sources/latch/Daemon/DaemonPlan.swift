@@ -52,9 +52,11 @@ struct DaemonPlan {
     }
 
     /// Both roles' tables are in each file: they may share one.
+    static let components: [SchemaComponent] = [.host, .lock, .key]
+
     func openState(check: FileCheck = .whole) throws -> StateStore {
         try StateStore(
             path: database, machineKeyFile: machineKeyFile, credentialsDirectory: credentialsDirectory,
-            components: [.host, .lock, .key], check: check)
+            components: Self.components, check: check)
     }
 }

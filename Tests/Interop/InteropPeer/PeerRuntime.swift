@@ -17,7 +17,7 @@ final class PeerRuntime {
 
     init(_ options: PeerOptions) throws {
         let identity = "peer"
-        claim = try RestoreClaim(identity: identity, beside: options.database)
+        claim = try RestoreClaim(identity: identity, beside: options.database, components: [.host])
         let state = try StateStore(
             path: options.database, machineKeyFile: options.database + ".key", credentialsDirectory: nil,
             components: [.host])
