@@ -35,8 +35,16 @@ struct LockReader {
                 relockSeconds: try row.optionalInteger(0), lockAndGoSeconds: try row.integer(1),
                 challengeLifeMilliseconds: try row.integer(2), acceptsSigned: try row.bool(3))
         }
-        try each("SELECT sequence, hash FROM lock_audit ORDER BY sequence DESC LIMIT 1") { (row) throws(StoreError) in
+        try each("SELECT sequence, hash, event, wall_clock_seconds FROM lock_audit ORDER BY sequence DESC LIMIT 1") {
+            (row) throws(StoreError) in
             snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
+            snapshot.auditTail.isLaunch = row.blob(2) == AuditEvent.launched.encoded
+            snapshot.auditTail.wallClockSeconds = try row.optionalInteger(3)
+        }
+        let relaunches = try database.statement("SELECT value FROM store_fact WHERE name = ?")
+            .firstRow([.text(Relaunches.fact)]) { (row) throws(StoreError) in Relaunches(row.blob(0)) }
+        if let relaunches = relaunches ?? nil, relaunches.sequence == snapshot.auditHead.sequence {
+            snapshot.auditTail.relaunches = relaunches.times
         }
         return snapshot
     }

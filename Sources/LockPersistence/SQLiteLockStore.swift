@@ -88,6 +88,10 @@ package final class SQLiteLockStore: LockStore {
                 """, SQLValue(bond), SQLValue(reservedBelow))
         case .bondForgotten(let bond): try run("DELETE FROM lock_bond WHERE bond = ?", SQLValue(bond))
         case .audit(let record): try write(record)
+        case .relaunched(let sequence, let times):
+            try run(
+                "INSERT OR REPLACE INTO store_fact VALUES (?, ?)", .text(Relaunches.fact),
+                .blob(Relaunches(behind: sequence, times: times).encoded))
         }
     }
 

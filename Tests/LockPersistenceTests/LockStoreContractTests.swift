@@ -124,6 +124,44 @@ struct LockStoreContractTests {
         #expect(try append(to: after) == 10)
     }
 
+    @Test("counts launches that follow each other, and the count is void with the next record")
+    func relaunches() throws {
+        var outputs: [LockOutput] = []
+        var machine: LockMachine?
+        func commit() throws -> LockSnapshot {
+            let database = try scratch.open()
+            let store = SQLiteLockStore(database)
+            for case .persist(let fact) in outputs { store.append(fact) }
+            try database.commit([store])
+            outputs = []
+            return try store.launch()
+        }
+        func launch() throws -> LockSnapshot {
+            machine = LockMachine(
+                restoring: try commit(), reading: BoltReading(position: .locked, door: .closed), boot: BootID(bits: 1),
+                receiptHandle: AttributeHandle(1), at: LockMoment(now: Instant(nanoseconds: 1)), into: &outputs)
+            return try commit()
+        }
+        func events() throws -> [AuditEvent] {
+            let records = try SQLiteLockStore(scratch.open()).auditRecords(after: 0, limit: .max)
+            #expect(AuditHead.empty.firstBreak(in: records) == nil)
+            return records.map(\.event)
+        }
+        // The first finds the bolt somewhere.
+        _ = try launch()
+        let first = try events()
+        for times in 0...4 as ClosedRange<UInt64> {
+            let tail = try launch().auditTail
+            #expect(tail.isLaunch && tail.relaunches == times)
+        }
+        #expect(try events() == first + [.launched])
+        machine?.handle(
+            .actuator(.bolt(.jammed)), at: LockMoment(now: Instant(nanoseconds: 2)), random: 1, into: &outputs)
+        #expect(try commit().auditTail == AuditTail())
+        #expect(try events() == first + [.launched, .relaunched(times: 4), .bolt(.jammed)])
+        #expect(try launch().auditTail.relaunches == 0, "of another launch")
+    }
+
     @Test("shows an audit that was tampered with in the file as a break in its chain")
     func tamperedAudit() throws {
         let database = try scratch.open()

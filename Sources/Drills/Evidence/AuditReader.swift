@@ -54,7 +54,7 @@ enum AuditReader {
                 let sequence = reader.integer(8, as: UInt64.self)
             else { return nil }
             return .outcome(of: sequence, outcome)
-        case 3, 6, 7, 8: return .other
+        case 3, 6, 7, 8, 11: return .other
         default: return nil
         }
     }

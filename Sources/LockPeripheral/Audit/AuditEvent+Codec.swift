@@ -41,6 +41,7 @@ extension AuditEvent: WireCodable {
         case launched = 8
         case administered = 9
         case securedUnrecorded = 10
+        case relaunched = 11
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -69,6 +70,7 @@ extension AuditEvent: WireCodable {
         case .launched: self = .launched
         case .administered: self = try Self.readAdministered(&reader)
         case .securedUnrecorded: self = .securedUnrecorded
+        case .relaunched: self = .relaunched(times: try reader.readUInt64())
         }
     }
 
@@ -107,6 +109,9 @@ extension AuditEvent: WireCodable {
             writer.write(UInt8(truncatingIfNeeded: octets.count))
             writer.write(octets)
         case .securedUnrecorded: begin(.securedUnrecorded)
+        case .relaunched(let times):
+            begin(.relaunched)
+            writer.write(times)
         }
     }
 

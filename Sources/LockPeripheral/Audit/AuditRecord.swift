@@ -55,6 +55,8 @@ package enum AuditEvent: Hashable, Sendable {
     case administered(CredentialID, name: String, CredentialAct)
     /// Found at a launch: an earlier process secured the door when it could not write.
     case securedUnrecorded
+    /// The program began so many times more behind the record before this one, which is of a launch, and nothing else happened.
+    case relaunched(times: UInt64)
 }
 
 /// What an operator does to a credential. Kept by its number.
@@ -69,7 +71,7 @@ package struct AuditRecord: Hashable, Sendable {
     package var sequence: UInt64
     package var boot: BootID
     package var at: Instant
-    /// Seconds since 1970; nil while the clock could not be trusted.
+    /// Seconds since 1970, never before those of the record before; nil until the clock could be trusted for once.
     package var wallClockSeconds: Int64?
     package var event: AuditEvent
     /// SHA-256 of the previous record's hash followed by this record's octets.

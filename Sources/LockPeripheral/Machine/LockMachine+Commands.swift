@@ -16,7 +16,7 @@ extension LockMachine {
         #endif
         let credential = credential(of: claim.bond)
         var result = AccessPolicy.decide(
-            command, isChallengeLive: isLive, subject: credential.map { subject($0, turn.moment) }, bolt: bolt.code,
+            command, isChallengeLive: isLive, subject: credential.map { subject($0, timeOfDay(turn)) }, bolt: bolt.code,
             door: bolt.door)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
@@ -29,10 +29,10 @@ extension LockMachine {
         if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
     }
 
-    private func subject(_ credential: Credential, _ moment: LockMoment) -> AccessSubject {
+    private func subject(_ credential: Credential, _ timeOfDay: Int64?) -> AccessSubject {
         AccessSubject(
             isEnabled: credential.isEnabled, rights: credential.role.rights,
-            schedule: credential.validity.verdict(wallClockSeconds: moment.wallClockSeconds))
+            schedule: credential.validity.verdict(wallClockSeconds: timeOfDay))
     }
 
     private mutating func grant(

@@ -5,7 +5,7 @@ import LockProtocol
 extension LockMachine {
     /// Settles what the last process left, by ``LaunchRules``.
     mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
-        audit(.launched, &turn)
+        auditLaunch(snapshot.auditTail, &turn)
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
@@ -27,6 +27,16 @@ extension LockMachine {
             }
         }
         secureIfDue(&turn)
+    }
+
+    /// Launches with nothing between them are one record and a number. The chain tells the number before what happens next.
+    private mutating func auditLaunch(_ tail: AuditTail, _ turn: inout LockTurn) {
+        guard tail.isLaunch else {
+            audit(.launched, &turn)
+            return
+        }
+        untoldLaunches = tail.relaunches + 1
+        turn.persist(.relaunched(behind: auditHead.sequence, times: untoldLaunches))
     }
 
     /// Commits to a movement and orders it.

@@ -21,6 +21,9 @@ package struct LockMachine {
     var counters: [UInt64: ReceiptCounters]
     var refusals: [UInt64: RefusalMeter] = [:]
     var auditHead: AuditHead
+    /// Launches that the chain does not tell yet, this one among them.
+    var untoldLaunches: UInt64 = 0
+    private var wallClockMark: WallClockMark
     var links: [LockLink: LinkState] = [:]
     /// Who is told of the end of the movement under way.
     var requester: Requester?
@@ -45,6 +48,7 @@ package struct LockMachine {
         lastCommands = snapshot.lastCommands
         counters = snapshot.receiptCounters.mapValues { ReceiptCounters(reservedBelow: $0) }
         auditHead = snapshot.auditHead
+        wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         var turn = LockTurn(moment, random: 0)
         launch(snapshot, reading: reading, &turn)
         turn.flush(into: &outputs)
@@ -107,11 +111,22 @@ package struct LockMachine {
     /// Writes `event` into the chain and returns its sequence.
     @discardableResult
     mutating func audit(_ event: AuditEvent, _ turn: inout LockTurn) -> UInt64 {
+        if untoldLaunches > 0 {
+            _ = chain(.relaunched(times: untoldLaunches), &turn)
+            untoldLaunches = 0
+        }
+        return chain(event, &turn)
+    }
+
+    private mutating func chain(_ event: AuditEvent, _ turn: inout LockTurn) -> UInt64 {
         let record = auditHead.append(
-            event, boot: boot, at: turn.now, wallClockSeconds: turn.moment.wallClockSeconds)
+            event, boot: boot, at: turn.now, wallClockSeconds: wallClockMark.stamp(turn.moment.wallClockSeconds))
         turn.persist(.audit(record))
         return record.sequence
     }
+
+    /// The time of day for rules; nil while the clock cannot be trusted.
+    func timeOfDay(_ turn: LockTurn) -> Int64? { wallClockMark.trusted(turn.moment.wallClockSeconds) }
 
     private mutating func administer(_ change: LockAdministration, _ turn: inout LockTurn) {
         switch change {

@@ -95,6 +95,8 @@ package enum LockMutation: Hashable, Sendable {
     case bondForgotten(UInt64)
     /// The next record of the chain.
     case audit(AuditRecord)
+    /// The record with this sequence is of a launch and the last one, and so many more launches have followed it.
+    case relaunched(behind: UInt64, times: UInt64)
 }
 
 /// What is kept for the lock, as read at launch.
@@ -110,6 +112,7 @@ package struct LockSnapshot: Hashable, Sendable {
     /// By bond: the first receipt counter that is certainly unused.
     package var receiptCounters: [UInt64: UInt32] = [:]
     package var auditHead = AuditHead.empty
+    package var auditTail = AuditTail()
 
     package init() {}
 
@@ -127,7 +130,10 @@ package struct LockSnapshot: Hashable, Sendable {
         case .bondForgotten(let bond):
             lastCommands[bond] = nil
             receiptCounters[bond] = nil
-        case .audit(let record): auditHead = AuditHead(record)
+        case .audit(let record):
+            auditHead = AuditHead(record)
+            auditTail = AuditTail(record)
+        case .relaunched(let sequence, let times): if sequence == auditHead.sequence { auditTail.relaunches = times }
         }
     }
 }

@@ -67,6 +67,9 @@ extension AuditRecord {
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
         case .securedUnrecorded: fields["what"] = "secured_unrecorded"
+        case .relaunched(let times):
+            fields["what"] = "relaunched"
+            fields["times"] = JSONValue(times)
         case .administered(_, let name, let act):
             fields["what"] = "administered"
             fields["credential"] = .string(name)
