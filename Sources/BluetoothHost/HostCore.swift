@@ -89,7 +89,7 @@ struct HostCore: ~Copyable {
         gap = GAP(configuration, identity: identity)
         links = LinkTable(linksMaximum: configuration.linksMaximum)
         for owner in ledger.owners(of: .central) {
-            for pending in ledger.record(owner).pendingConnections { peers.read(pending.peer) }
+            for pending in ledger.asked(owner).pendingConnections { peers.read(pending.peer) }
         }
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
         restorePublishedServices()

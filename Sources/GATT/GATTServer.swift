@@ -42,14 +42,14 @@ package struct GATTServer: Sendable {
     package private(set) var databaseHash: [UInt8] = []
     /// By bond: what the store has, or will have once the outputs so far are committed. Of bonds that were not recalled yet
     /// it has nothing.
-    package private(set) var records: [UInt64: GATTClientRecord]
+    private(set) var clients: ClientRecords
     private var recalled: Set<UInt64> = []
     /// Value handle of Service Changed.
     let serviceChanged: AttributeHandle
     private var nextRequest: UInt64 = 1
 
     package init(configuration: GATTServerConfiguration, records: [GATTClientRecord] = []) {
-        self.records = Dictionary(records.map { ($0.bond, $0) }) { _, last in last }
+        clients = ClientRecords(records)
         var database = AttributeDatabase()
         serviceChanged = Self.publishBuiltIn(configuration, in: &database)
         self.database = database
@@ -73,19 +73,29 @@ package struct GATTServer: Sendable {
         guard declaration > serviceChanged, let range = database.remove(serviceAt: declaration) else { return nil }
         databaseHash = database.hash
         let mutation = GATTMutation.handlesRemoved(range)
-        mutation.apply(to: &records)
+        clients.apply(mutation)
         return mutation
+    }
+
+    /// Of each client, by its bond.
+    package var records: [UInt64: GATTClientRecord] { clients.byBond }
+
+    /// The clients that have configured a descriptor, in the order of their bonds.
+    package func configured(at descriptor: AttributeHandle) -> [(
+        bond: UInt64, wanted: ClientCharacteristicConfiguration
+    )] {
+        clients.configured(at: descriptor)
     }
 
     /// Takes what the store remembers of a client: before its record is first looked at, and once.
     package mutating func recall(_ bond: UInt64, _ stored: @autoclosure () -> GATTClientRecord?) {
-        guard recalled.insert(bond).inserted, records[bond] == nil else { return }
-        records[bond] = stored()
+        guard recalled.insert(bond).inserted, clients[bond] == nil else { return }
+        clients[bond] = stored()
     }
 
     /// The bond is gone, and with it what was remembered of the client.
     package mutating func forget(bond: UInt64) {
-        records[bond] = nil
+        clients[bond] = nil
         recalled.remove(bond)
     }
 
@@ -98,12 +108,12 @@ package struct GATTServer: Sendable {
             mutations.append(.clientSupportedFeatures(bond: bond, value: record.supportedFeatures))
         }
         if let hash = record.awareDatabaseHash { mutations.append(.changeAware(bond: bond, databaseHash: hash)) }
-        for mutation in mutations { mutation.apply(to: &records) }
+        for mutation in mutations { clients.apply(mutation) }
         return mutations
     }
 
     mutating func remember(_ mutation: GATTMutation, _ outputs: inout [GATTOutput]) {
-        mutation.apply(to: &records)
+        clients.apply(mutation)
         outputs.append(.persist(mutation))
     }
 

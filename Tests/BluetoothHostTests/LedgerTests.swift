@@ -108,6 +108,40 @@ import Testing
     }
 }
 
+/// One step for each that is kept and each that is told would be as many as nobody waits for.
+@Suite struct LedgerOfManyTests {
+    private let bonds = 2_000
+    private let kept = RestorationLedger.queuedUpdatesOfCentralMaximum
+    private let key = RestoreKey(role: .peripheral, identifier: "door")
+
+    private func update(_ sequence: Int, _ bond: Int, _ handle: UInt16) -> QueuedUpdate {
+        QueuedUpdate(
+            sequence: UInt64(sequence), bond: BondID(Int64(bond)), valueHandle: AttributeHandle(handle),
+            isIndication: true, value: [UInt8(truncatingIfNeeded: bond)])
+    }
+
+    @Test("One update to two thousand centrals that are all away costs what is kept for each, and not for all")
+    func oneUpdate() {
+        var record = RestorationRecord()
+        for index in 0..<bonds * kept { record.queuedUpdates.append(update(index + 1, index % bonds, 9)) }
+        var ledger = RestorationLedger([key: record])
+        let owner = ledger.owners(of: .peripheral)[0]
+        var facts: [HostMutation] = []
+        for bond in 0..<bonds {
+            #expect(ledger.isQueueFull(owner, BondID(Int64(bond))))
+            ledger.queue(
+                owner, bond: BondID(Int64(bond)), handle: AttributeHandle(9), isIndication: true, value: [7], &facts)
+        }
+        // The oldest of each goes, and one comes.
+        #expect(facts.count == 2 * bonds)
+        let left = ledger.record(owner).queuedUpdates
+        #expect(left.count == bonds * kept)
+        #expect(left.map(\.sequence) == (bonds + 1...bonds * (kept + 1)).map { UInt64($0) })
+        ledger.forget(bond: BondID(3), &facts)
+        #expect(facts.count == 2 * bonds + kept)
+    }
+}
+
 @Suite struct PeerDirectoryTests {
     func address(_ bits: UInt64) -> DeviceAddress { DeviceAddress(kind: .random, bits: 0xC000_0000_0000 | bits) }
 

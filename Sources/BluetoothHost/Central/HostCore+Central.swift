@@ -42,7 +42,7 @@ extension HostCore {
 
     mutating func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
         guard let slot = managers[manager],
-            ledger.record(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
+            ledger.asked(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
         else { return }
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
@@ -81,7 +81,7 @@ extension HostCore {
         guard link.bond == nil, links.client(of: link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
         for owner in ledger.owners(of: .central) {
-            for subscription in ledger.record(owner).subscriptions where subscription.peer == link.peer {
+            for subscription in ledger.asked(owner).subscriptions where subscription.peer == link.peer {
                 withLedger { $0.unsubscribe(owner, link.peer, subscription.valueHandle, &$1) }
             }
         }

@@ -59,7 +59,7 @@ extension HostCore {
     mutating func endSubscriptions(
         _ owner: RestorationLedger.Owner, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>
     ) {
-        for subscription in ledger.record(owner).subscriptions
+        for subscription in ledger.asked(owner).subscriptions
         where subscription.peer == peer && range.contains(subscription.valueHandle) {
             withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
         }

@@ -25,7 +25,7 @@ extension HostCore {
     func isAdvertising(_ manager: ManagerID) -> Bool { advertising(of: manager) != nil }
 
     func advertising(of manager: ManagerID) -> AdvertisingRecord? {
-        managers[manager].flatMap { ledger.record($0.owner).advertising }
+        managers[manager].flatMap { ledger.asked($0.owner).advertising }
     }
 }
 
@@ -44,7 +44,7 @@ extension HostCore {
     /// Kept and not computed each time, because the loop asks in every iteration.
     mutating func noteLimitedDeadline() {
         limitedDeadline = ledger.owners(of: .peripheral).reduce(nil) { earliest, owner in
-            Instant.earliest(earliest, ledger.record(owner).advertising.flatMap { limitedEnd(of: $0) })
+            Instant.earliest(earliest, ledger.asked(owner).advertising.flatMap { limitedEnd(of: $0) })
         }
     }
 
@@ -61,7 +61,7 @@ extension HostCore {
     mutating func endLimitedModes() {
         guard let limitedDeadline, limitedDeadline <= now else { return }
         for owner in ledger.owners(of: .peripheral) {
-            guard var record = ledger.record(owner).advertising, let due = limitedEnd(of: record), due <= now
+            guard var record = ledger.asked(owner).advertising, let due = limitedEnd(of: record), due <= now
             else { continue }
             record.discoverability = .nonDiscoverable
             record.limitedUntil = nil

@@ -34,7 +34,7 @@ extension HostCore {
             isConnectable: announced.isConnectable, mode: announced.mode, data: data)
         let services = advertisement.isScanResponse ? announced.services + data.services : data.services
         for owner in ledger.owners(of: .central) {
-            guard let scan = ledger.record(owner).scan, scan.procedure.lists(announced.mode),
+            guard let scan = ledger.asked(owner).scan, scan.procedure.lists(announced.mode),
                 scan.services.isEmpty || !Set(scan.services).isDisjoint(with: services)
             else { continue }
             if let manager = managers.manager(of: owner) { announce(.discovered(seen), to: manager) }

@@ -60,7 +60,7 @@ extension HostCore {
         advertisements.update(
             advertisingOwners, appearance: configuration.appearance, room: controller.facts.advertisingDataOctets)
         wishes.advertisements = advertisements.wishes
-        wishes.scans = ledger.owners(of: .central).compactMap { ledger.record($0).scan }
+        wishes.scans = ledger.owners(of: .central).compactMap { ledger.asked($0).scan }
         wishes.connections = wantedConnections
         wishes.resolvable = gap.resolvingList.identities.compactMap {
             resolvingEntry(of: $0.address, bondBook.identityResolvingKeys(of: $0))
@@ -72,13 +72,13 @@ extension HostCore {
 
     private var advertisingOwners: [OwnedAdvertisements.Source] {
         ledger.owners(of: .peripheral).compactMap { owner in
-            ledger.record(owner).advertising.map { OwnedAdvertisements.Source(owner: owner, record: $0) }
+            ledger.asked(owner).advertising.map { OwnedAdvertisements.Source(owner: owner, record: $0) }
         }
     }
 
     private var wantedConnections: [GAP.Wishes.Connection] {
         var found: Set<PeerIdentifier> = []
-        return ledger.owners(of: .central).flatMap { ledger.record($0).pendingConnections }.compactMap { pending in
+        return ledger.owners(of: .central).flatMap { ledger.asked($0).pendingConnections }.compactMap { pending in
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
             let irks = resolvingKeys(of: address)
             return GAP.Wishes.Connection(

@@ -87,7 +87,7 @@ extension HostCore {
 
     mutating func restorePublishedServices() {
         for owner in ledger.owners(of: .peripheral) {
-            for record in ledger.record(owner).services.sorted(by: { $0.handle < $1.handle }) {
+            for record in ledger.asked(owner).services.sorted(by: { $0.handle < $1.handle }) {
                 server.restore(record, of: owner)
             }
         }
@@ -214,7 +214,7 @@ extension HostCore {
         guard link.isProven, let bond = link.bond else { return }
         tellServer(.deliveryBegan(link.id))
         for owner in ledger.owners(of: .peripheral) {
-            for waiting in ledger.record(owner).queuedUpdates where waiting.bond == bond {
+            for waiting in ledger.waiting(owner, bond) {
                 tellServer(.offered(waiting, owner, to: client(link, of: waiting.valueHandle, keeper: nil)))
                 if server.hasWaitingUpdates(for: link.id) { return }
             }

@@ -60,7 +60,7 @@ extension Server {
             }
         }
         for client in clients {
-            if let bond = client.bond, subscribers.contains(where: { $0.bond == bond }) {
+            if keeper != nil, let bond = client.bond, isSubscribed(bond, to: handle) {
                 outputs.append(.deliver(client.link))
             } else if !client.wanted.isEmpty {
                 outputs.append(.send(Update(client.link, handle, value, wanted: client.wanted, kept: nil)))

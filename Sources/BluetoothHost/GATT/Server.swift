@@ -206,14 +206,14 @@ extension Server {
     /// What is remembered of a bonded client.
     func record(of bond: BondID) -> GATTClientRecord? { gatt.records[bond.client] }
 
+    func isSubscribed(_ bond: BondID, to handle: AttributeHandle) -> Bool {
+        guard let descriptor = published.configuration(ofValueAt: handle) else { return false }
+        return record(of: bond)?.configurations[descriptor]?.isEmpty == false
+    }
+
     /// The bonded clients that want to be told of a characteristic, here or away, in the order of their bonds.
     func bondedSubscribers(of handle: AttributeHandle) -> [(bond: BondID, wanted: ClientCharacteristicConfiguration)] {
         guard let descriptor = published.configuration(ofValueAt: handle) else { return [] }
-        var found: [(bond: BondID, wanted: ClientCharacteristicConfiguration)] = []
-        for (client, record) in gatt.records {
-            guard let wanted = record.configurations[descriptor], !wanted.isEmpty else { continue }
-            found.append((BondID(Int64(bitPattern: client)), wanted))
-        }
-        return found.sorted { $0.bond.client < $1.bond.client }
+        return gatt.configured(at: descriptor).map { (BondID(Int64(bitPattern: $0.bond)), $0.wanted) }
     }
 }

@@ -12,7 +12,16 @@ package struct RestorationLedger {
     package struct Entry {
         package let role: RestoreKey.Role
         package let key: RestoreKey?
-        package var record: RestorationRecord
+        /// Without the updates, which are ``updates``.
+        fileprivate(set) var asked: RestorationRecord
+        fileprivate(set) var updates: KeptUpdates
+
+        init(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) {
+            (self.role, self.key) = (role, key)
+            updates = KeptUpdates(record.queuedUpdates)
+            asked = record
+            asked.queuedUpdates = []
+        }
     }
 
     private(set) var entries: [Owner: Entry] = [:]
@@ -54,13 +63,26 @@ package struct RestorationLedger {
         ownersByRole[entry.role]?.removeAll { $0 == owner }
     }
 
-    package func record(_ owner: Owner) -> RestorationRecord { entries[owner]?.record ?? RestorationRecord() }
+    /// All of it.
+    package func record(_ owner: Owner) -> RestorationRecord {
+        var record = asked(owner)
+        if let updates = entries[owner]?.updates, !updates.isEmpty { record.queuedUpdates = updates.all }
+        return record
+    }
+
+    /// All but the updates that wait for centrals: there may be very many of them.
+    package func asked(_ owner: Owner) -> RestorationRecord { entries[owner]?.asked ?? RestorationRecord() }
+
+    /// What waits for one central, oldest first.
+    package func waiting(_ owner: Owner, _ bond: BondID) -> [QueuedUpdate] {
+        entries[owner]?.updates.waiting(for: bond) ?? []
+    }
 
     package func owners(of role: RestoreKey.Role) -> [Owner] { ownersByRole[role] ?? [] }
 
     /// Whether it has asked for a connection to this peer, and not taken it back.
     package func wants(_ owner: Owner, _ peer: PeerIdentifier) -> Bool {
-        entries[owner]?.record.pendingConnections.contains { $0.peer == peer } ?? false
+        entries[owner]?.asked.pendingConnections.contains { $0.peer == peer } ?? false
     }
 
     private mutating func add(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) -> Owner {
@@ -78,7 +100,7 @@ package struct RestorationLedger {
     ) {
         guard entries[owner] != nil else { return }
         // In place: the record is not copied beside itself.
-        body(&entries[owner, default: Entry(role: .central, key: nil, record: RestorationRecord())].record)
+        body(&entries[owner, default: Entry(role: .central, key: nil, record: RestorationRecord())].asked)
         if let key = entries[owner]?.key { facts.append(fact(key)) }
     }
 }
@@ -96,7 +118,7 @@ extension RestorationLedger {
     }
 
     package mutating func connectionEnded(_ owner: Owner, _ peer: PeerIdentifier, _ facts: inout [HostMutation]) {
-        guard record(owner).pendingConnections.contains(where: { $0.peer == peer }) else { return }
+        guard asked(owner).pendingConnections.contains(where: { $0.peer == peer }) else { return }
         change(owner, &facts) { record in
             record.pendingConnections.removeAll { $0.peer == peer }
         } fact: {
@@ -119,7 +141,7 @@ extension RestorationLedger {
         _ owner: Owner, _ peer: PeerIdentifier, _ handle: AttributeHandle, _ facts: inout [HostMutation]
     ) {
         let matches: (SubscriptionRecord) -> Bool = { $0.peer == peer && $0.valueHandle == handle }
-        guard record(owner).subscriptions.contains(where: matches) else { return }
+        guard asked(owner).subscriptions.contains(where: matches) else { return }
         change(owner, &facts) { record in
             record.subscriptions.removeAll(where: matches)
         } fact: {
@@ -128,7 +150,7 @@ extension RestorationLedger {
     }
 
     package mutating func scan(_ owner: Owner, _ scan: ScanRecord?, _ facts: inout [HostMutation]) {
-        guard record(owner).scan != scan else { return }
+        guard asked(owner).scan != scan else { return }
         change(owner, &facts) {
             $0.scan = scan
         } fact: {
@@ -158,7 +180,7 @@ extension RestorationLedger {
     }
 
     package mutating func advertise(_ owner: Owner, _ advertising: AdvertisingRecord?, _ facts: inout [HostMutation]) {
-        guard record(owner).advertising != advertising else { return }
+        guard asked(owner).advertising != advertising else { return }
         change(owner, &facts) {
             $0.advertising = advertising
         } fact: {
@@ -172,7 +194,7 @@ extension RestorationLedger {
 
     /// Whether one more update for this central displaces its oldest.
     package func isQueueFull(_ owner: Owner, _ bond: BondID) -> Bool {
-        (entries[owner]?.record.queuedUpdates.count { $0.bond == bond } ?? 0) >= Self.queuedUpdatesOfCentralMaximum
+        (entries[owner]?.updates.count(for: bond) ?? 0) >= Self.queuedUpdatesOfCentralMaximum
     }
 
     /// The update's sequence. Of a central that stays away, what is newest is kept.
@@ -181,35 +203,28 @@ extension RestorationLedger {
         _ owner: Owner, bond: BondID, handle: AttributeHandle, isIndication: Bool, value: [UInt8],
         _ facts: inout [HostMutation]
     ) -> UInt64 {
-        let waiting = record(owner).queuedUpdates
+        let waiting = waiting(owner, bond)
         let replaced =
-            waiting.first { $0.bond == bond && $0.valueHandle == handle && !$0.isIndication && !isIndication }
-            ?? (isQueueFull(owner, bond) ? waiting.first { $0.bond == bond } : nil)
+            waiting.first { $0.valueHandle == handle && !$0.isIndication && !isIndication }
+            ?? (waiting.count >= Self.queuedUpdatesOfCentralMaximum ? waiting.first : nil)
         if let replaced { delivered(owner, sequence: replaced.sequence, &facts) }
         let update = QueuedUpdate(
             sequence: nextSequence, bond: bond, valueHandle: handle, isIndication: isIndication, value: value)
         nextSequence += 1
-        change(owner, &facts) {
-            $0.queuedUpdates.append(update)
-        } fact: {
-            .updateQueued($0, update)
-        }
+        entries[owner]?.updates.append(update)
+        if let key = entries[owner]?.key { facts.append(.updateQueued(key, update)) }
         return update.sequence
     }
 
     package mutating func delivered(_ owner: Owner, sequence: UInt64, _ facts: inout [HostMutation]) {
-        guard record(owner).queuedUpdates.contains(where: { $0.sequence == sequence }) else { return }
-        change(owner, &facts) { record in
-            record.queuedUpdates.removeAll { $0.sequence == sequence }
-        } fact: {
-            .updateDelivered($0, sequence: sequence)
-        }
+        guard entries[owner]?.updates.remove(sequence) == true, let key = entries[owner]?.key else { return }
+        facts.append(.updateDelivered(key, sequence: sequence))
     }
 
     /// What waits for characteristics at these handles was of others than those that come there.
     package mutating func forgetUpdates(of handles: ClosedRange<AttributeHandle>, _ facts: inout [HostMutation]) {
         for owner in owners(of: .peripheral) {
-            for update in record(owner).queuedUpdates where handles.contains(update.valueHandle) {
+            for update in entries[owner]?.updates.all ?? [] where handles.contains(update.valueHandle) {
                 delivered(owner, sequence: update.sequence, &facts)
             }
         }
@@ -218,9 +233,7 @@ extension RestorationLedger {
     /// A bond is gone, and with it what waited for it.
     package mutating func forget(bond: BondID, _ facts: inout [HostMutation]) {
         for owner in owners(of: .peripheral) {
-            for update in record(owner).queuedUpdates where update.bond == bond {
-                delivered(owner, sequence: update.sequence, &facts)
-            }
+            for update in waiting(owner, bond) { delivered(owner, sequence: update.sequence, &facts) }
         }
     }
 }
