@@ -9,6 +9,9 @@ struct Benchmarks {
                                   [--radio-cpu N] [--host-cpu N] [--lab PATH] [--cache DIR]
                Benchmarks allocations [--count N] [--lab PATH]
                Benchmarks startup [--enrolments N] [--runs N] [--format text|json] [--latch PATH] [--lab PATH]
+               Benchmarks command [--commands N] [--pause-ms N] [--keys N] [--waves N] [--format text|json]
+                                  [--latch PATH] [--lab PATH]
+               Benchmarks open    [--runs N] [--format text|json]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
                Benchmarks bonds   [--bonds N] [--runs N]
@@ -21,6 +24,10 @@ struct Benchmarks {
                   to the receipt of its first signed command, by identity address and by private address, with all that N
                   enrolments (1000) and a command of each leave in the store, over N runs (41) of each; its floor is
                   exec to exit of `latch --version`
+        command   from a signed write's packet to the bolt's order and to the receipt's packet, N times (500), N ms (10)
+                  apart; its floors are one overwritten page and fdatasync, and a process that does just that for a
+                  packet, made in turn with it. Then N keys (64) at once, N times (20)
+        open      a database with the logs that a kill leaves, N times (15) each; its floor is a copy of the log
         resolve   an unknown private address among N bonds (10000), whose floor is as many AES blocks, and a known one
         commit    one durable sign counter; its floor is one overwritten page and fdatasync
         bonds     what N bonds (1000) cost when the host is made, at the first private address and the next, and at
@@ -48,6 +55,15 @@ struct Benchmarks {
             case "peer": try PeerProgram.run(words)
             case "startup":
                 try StartupBenchmark(Options(words, among: "enrolments", "runs", "format", "latch", "lab")).run()
+            case "command":
+                try CommandBenchmark(
+                    Options(words, among: "commands", "pause-ms", "keys", "waves", "format", "latch", "lab")
+                ).run()
+            // The process beside it.
+            case "flush-peer": try FlushPeer.run(words)
+            case "open": try OpenBenchmark(Options(words, among: "runs", "format")).run()
+            // Whose log it opens.
+            case "log-writer": try OpenBenchmark.writeLog(words)
             case "resolve": try ResolveBenchmark(Options(words, among: "bonds", "runs")).run()
             case "commit": try CommitBenchmark(Options(words, among: "runs")).run()
             case "bonds": try BondBenchmark(Options(words, among: "bonds", "runs")).run()
@@ -101,6 +117,10 @@ struct Options {
     }
 
     func text(_ name: String) -> String? { values[name] }
+}
+
+extension String {
+    func padded(to count: Int) -> String { self + String(repeating: " ", count: max(0, count - self.count)) }
 }
 
 /// Milliseconds of repeated runs.

@@ -78,10 +78,7 @@ struct CommitBenchmark {
 
     func run() throws {
         let directory = try TemporaryDirectory("commit")
-        let file = latch_open(directory.path + "/floor", O_RDWR | O_CREAT, 0o600)
-        guard file >= 0 else { throw BenchmarkError(system: directory.path) }
-        defer { close(file) }
-        let page = [UInt8](repeating: 1, count: 4096)
+        let flush = try BareFlush(directory.path + "/floor")
         let store = try StateStore(
             path: directory.path + "/latch.sqlite", machineKeyFile: directory.path + "/machine.key",
             credentialsDirectory: nil, components: [.host])
@@ -96,12 +93,8 @@ struct CommitBenchmark {
         var floor: [Double] = []
         var commits: [Double] = []
         for counter in 0..<UInt32(runs) {
-            var begin = Clock.milliseconds
-            guard pwrite(file, page, page.count, 0) == page.count, fdatasync(file) == 0 else {
-                throw BenchmarkError(system: "floor")
-            }
-            floor.append(Clock.milliseconds - begin)
-            begin = Clock.milliseconds
+            floor.append(try flush.milliseconds())
+            let begin = Clock.milliseconds
             host.append(.bond(.remoteSignCounter(BondID(1), counter)))
             try store.database.commit([host])
             commits.append(Clock.milliseconds - begin)

@@ -89,6 +89,14 @@ func contents(_ path: String) throws -> [UInt8] {
     return Array(octets.prefix(max(0, count)))
 }
 
+func write(_ text: String, to path: String) throws {
+    let file = latch_open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    guard file >= 0 else { throw BenchmarkError(system: path) }
+    defer { close(file) }
+    let octets = Array(text.utf8)
+    guard write(file, octets, octets.count) == octets.count else { throw BenchmarkError(system: path) }
+}
+
 enum Clock {
     static var microseconds: Double { Double(latch_clock_nanoseconds(CLOCK_MONOTONIC)) / 1e3 }
     static var milliseconds: Double { Double(latch_clock_nanoseconds(CLOCK_MONOTONIC)) / 1e6 }
@@ -114,15 +122,17 @@ enum UnixSocket {
 
     /// Returns once somebody listens there.
     static func await(_ path: String) throws {
+        close(try connectWhenThere(path))
+    }
+
+    /// Connects as soon as somebody listens there.
+    static func connectWhenThere(_ path: String) throws -> Int32 {
         let end = Clock.milliseconds + patienceMilliseconds
         while Clock.milliseconds < end {
-            if let socket = try connect(path) {
-                close(socket)
-                return
-            }
+            if let socket = try connect(path) { return socket }
             usleep(1000)
         }
-        throw BenchmarkError("\(path): the radio does not answer")
+        throw BenchmarkError("\(path): nobody listens")
     }
 
     /// nil while nobody listens there.

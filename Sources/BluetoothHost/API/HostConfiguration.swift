@@ -7,6 +7,7 @@ package struct HostConfiguration: Sendable {
     package var appearance: UInt16 = 0
     /// The largest ATT_MTU, 23–517.
     package var mtu: Int
+    package static let usualLinksMaximum = 8
     /// Links held at once, in both roles together.
     package var linksMaximum: Int
     /// Advertising interval in units of 0.625 ms.
@@ -26,7 +27,7 @@ package struct HostConfiguration: Sendable {
     package var listsAbsentSubscribers = true
 
     package init(
-        deviceName: String, mtu: Int = 247, linksMaximum: Int = 8, advertisingInterval: UInt16 = 160,
+        deviceName: String, mtu: Int = 247, linksMaximum: Int = usualLinksMaximum, advertisingInterval: UInt16 = 160,
         connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,
         preferredConnection: PreferredConnection? = nil
     ) {

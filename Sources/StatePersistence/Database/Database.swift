@@ -182,7 +182,8 @@ package final class Database {
     /// Whether the log has become long since somebody was last asked to let go of it.
     package var wantsCheckpoint: Bool { logOctets >= nextCheckpointOctets }
 
-    private var logOctets: Int { Int(log.pages) * pageOctets }
+    /// Octets of pages in the log after the last commit.
+    package var logOctets: Int { Int(log.pages) * pageOctets }
 
     /// Moves a long log into the database. For moments when the loop has nothing else to do. Where a reader or a commit of
     /// another process is in its way it is wanted again when the log has grown by an eighth of what makes it long.

@@ -1,3 +1,5 @@
+import BluetoothHost
+
 /// What both daemons are told: how to reach the controller, where to keep state, what to write down.
 struct DaemonSettings: Equatable, Sendable {
     /// A ``TransportAddress`` as text; there is none to assume.
@@ -45,6 +47,8 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var boltJournal: String?
     /// What keys are asked to make of their links; nil asks for nothing.
     var latency: String?
+    /// A controller may have fewer.
+    var linksMaximum = HostConfiguration.usualLinksMaximum
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
@@ -55,6 +59,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("lock", "signed", .boolean(\.isSignedAllowed)),
             ConfigurationKey("lock", "bolt_journal", .optionalText(\.boltJournal)),
             ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
+            ConfigurationKey("lock", "links", .integer(\.linksMaximum, 2...64)),
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
         ]
     }

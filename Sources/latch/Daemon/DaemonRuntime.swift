@@ -27,6 +27,7 @@ final class DaemonRuntime {
     /// and anything else is an error.
     init(
         _ holdings: DaemonHoldings, deviceName: String, preferredConnection: PreferredConnection? = nil,
+        linksMaximum: Int = HostConfiguration.usualLinksMaximum,
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
     ) throws {
         self.holdings = holdings
@@ -66,6 +67,7 @@ final class DaemonRuntime {
             guard address.canReopen, error.isMendedByWaiting else { throw error }
         }
         var configuration = HostConfiguration(deviceName: deviceName, preferredConnection: preferredConnection)
+        configuration.linksMaximum = linksMaximum
         configuration.privacy = plan.isPrivate
         configuration.listsAbsentSubscribers = false
         let log = plan.log

@@ -30,6 +30,7 @@ final class PeripheralDaemon {
     private init(_ settings: PeripheralSettings, _ plan: DaemonPlan, _ duty: BoltDuty) throws {
         let runtime = try DaemonRuntime(
             duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
+            linksMaximum: settings.linksMaximum,
             withoutRadio: duty.settle)
         let bolt = try duty.bolt()
         let lockSettings = LockSettings(

@@ -1,0 +1,157 @@
+import CLinux
+import Glibc
+import LockProtocol
+import SecurityManager
+
+/// What a signed command costs beside the flush that it waits for: from the write of its packet to the line that stands for the
+/// bolt's movement, and to the receipt's packet. In turn with a bare flush of one page in the same directory, and with a process
+/// that does nothing else for a packet, behind pauses of the same length. This process is the controller, so that nothing but the
+/// daemon lies between.
+struct CommandBenchmark {
+    private let commands: Int
+    private let pauseMilliseconds: Int
+    private let keys: Int
+    private let waves: Int
+    private let programs: LockPrograms
+    private let isJSON: Bool
+
+    /// A lock ends the link of a central that stays.
+    private static let commandsOfLink = 50
+
+    init(_ options: Options) throws {
+        commands = try options.integer("commands", default: 500)
+        pauseMilliseconds = try options.integer("pause-ms", default: 10, from: 0)
+        keys = try options.integer("keys", default: 64, from: 2)
+        waves = try options.integer("waves", default: 20)
+        isJSON = try options.choice("format", ["text", "json"]) == "json"
+        programs = try LockPrograms(options)
+    }
+
+    /// The bolt has arrived, and its arrival is on disk, before the next pause ends.
+    private var configuration: String {
+        "[lock]\nrelock_seconds = 0\nlinks = \(keys)\n\n[bolt]\ntravel_ms = 1\n"
+    }
+
+    /// In milliseconds from the packet of one command.
+    private struct Times {
+        var actuator = 0.0
+        var receipt = 0.0
+        /// The receipt that tells the outcome.
+        var outcome = 0.0
+    }
+
+    func run() throws {
+        let scratch = try TemporaryDirectory("command")
+        let enrolled = try EnrolledLock(scratch.path, programs, enrolments: keys + 1, configuration: configuration)
+        let lock = try RelayedLock(enrolled.place)
+        let flush = try BareFlush(scratch.path + "/pages")
+        let peer = try FlushPeer.Client(in: scratch.path)
+        var figures = (flushes: [Double](), woken: [Double](), alone: [Times](), together: [Double]())
+        var key = try KeysOnLinks(lock, [enrolled.link(0)], bolt: enrolled.boltJournal)
+        for number in 0..<commands {
+            if number > 0, number.isMultiple(of: Self.commandsOfLink) { try key.reconnect() }
+            pause()
+            figures.flushes.append(try flush.milliseconds())
+            pause()
+            figures.woken.append(try peer.milliseconds())
+            pause()
+            figures.alone.append(try Self.command(number, &key, lock))
+        }
+        if !commands.isMultiple(of: 2) { _ = try Self.command(commands, &key, lock) }
+        try key.disconnect()
+        var crowd = try KeysOnLinks(lock, (1...keys).map { enrolled.link($0, connection: UInt16($0)) })
+        for _ in 0..<waves {
+            pause()
+            figures.together.append(try Self.commands(&crowd, lock, of: keys))
+        }
+        let rows = [
+            Row("flush", "a bare flush", figures.flushes),
+            Row("woken_flush", "a packet, a bare flush, a packet", figures.woken),
+            Row("actuator", "signed write to the bolt's order", figures.alone.map(\.actuator)),
+            Row("receipt", "signed write to its receipt", figures.alone.map(\.receipt)),
+            Row("outcome", "signed write to the outcome's receipt", figures.alone.map(\.outcome)),
+            Row("keys", "\(keys) signed writes to the last receipt", figures.together),
+        ]
+        print(isJSON ? json(rows) : text(rows))
+    }
+
+    private func pause() { usleep(UInt32(pauseMilliseconds) * 1000) }
+
+    /// Unlocks and locks in turn, so that each moves the bolt.
+    private static func command(_ number: Int, _ key: inout KeysOnLinks, _ lock: RelayedLock) throws -> Times {
+        let packet = try key.command(number.isMultiple(of: 2) ? .unlock : .lock)
+        let begin = Clock.milliseconds
+        try lock.send(packet)
+        var times = Times()
+        while times.outcome == 0 || times.actuator == 0 {
+            let (heard, at) = try key.hear()
+            for event in heard {
+                switch event {
+                case .bolt where times.actuator == 0: times.actuator = at - begin
+                case .word(_, .receipt(.accepted)): times.receipt = at - begin
+                case .word(_, .receipt): times.outcome = at - begin
+                case .bolt, .word: break
+                }
+            }
+        }
+        try key.awaitChallenges()
+        return times
+    }
+
+    /// Milliseconds until the last of them has its receipt. All of them lock what is locked: a bolt that moves would be busy for all
+    /// but the first.
+    private static func commands(_ keys: inout KeysOnLinks, _ lock: RelayedLock, of count: Int) throws -> Double {
+        let packets = try (0..<count).flatMap { try keys.command(.lock, at: $0) }
+        let begin = Clock.milliseconds
+        try lock.send(packets)
+        var waiting = Set(0..<count)
+        var last = begin
+        while !waiting.isEmpty {
+            let (heard, at) = try keys.hear()
+            for case .word(let place, .receipt) in heard where waiting.remove(place) != nil { last = at }
+        }
+        try keys.awaitChallenges()
+        return last - begin
+    }
+
+    // MARK: Words
+
+    private struct Row {
+        let name: String
+        let title: String
+        let sample: Sample
+
+        init(_ name: String, _ title: String, _ values: [Double]) {
+            self.name = name
+            self.title = title
+            sample = Sample(values, digits: 3)
+        }
+
+        func ratio(to floor: Row, _ percent: Int) -> String {
+            Sample.text(sample.percentile(percent) / floor.sample.percentile(percent), digits: 2)
+        }
+    }
+
+    private func text(_ rows: [Row]) -> String {
+        let head = "\(commands) commands, \(pauseMilliseconds) ms between them; \(waves) times \(keys) keys at once"
+        let lines = rows.map { $0.title.padded(to: 42) + $0.sample.row }
+        let ratios = rows.dropFirst(2).map { row in
+            "\(row.title), to a bare flush".padded(to: 60)
+                + "p50 \(row.ratio(to: rows[0], 50))  p99 \(row.ratio(to: rows[0], 99))"
+                + ";  to a woken one p50 \(row.ratio(to: rows[1], 50))"
+        }
+        return ([head] + lines + ratios).joined(separator: "\n")
+    }
+
+    private func json(_ rows: [Row]) -> String {
+        let fields = rows.map { row in
+            let values = [("min", 0), ("p50", 50), ("p99", 99)].map {
+                "\"\($0.0)\":\(Sample.text(row.sample.percentile($0.1), digits: 3))"
+            }
+            return "\"\(row.name)\":{\(values.joined(separator: ",")),\"to_flush_p50\":\(row.ratio(to: rows[0], 50)),"
+                + "\"to_flush_p99\":\(row.ratio(to: rows[0], 99)),\"to_woken_flush_p50\":\(row.ratio(to: rows[1], 50))}"
+        }
+        return "{\"commands\":\(commands),\"pause_ms\":\(pauseMilliseconds),\"keys\":\(keys),\"unit\":\"ms\","
+            + fields.joined(separator: ",") + "}"
+    }
+}

@@ -1,0 +1,25 @@
+import Glibc
+
+/// Whole HCI packets of a stream.
+struct HCIPackets {
+    private var rest: [UInt8] = []
+
+    /// nil at its end.
+    mutating func read(_ descriptor: Int32) -> [[UInt8]]? {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        let count = Glibc.read(descriptor, &buffer, buffer.count)
+        guard count > 0 else { return nil }
+        rest += buffer[..<count]
+        var packets: [[UInt8]] = []
+        while let length = length, rest.count >= length {
+            packets.append(Array(rest[..<length]))
+            rest.removeFirst(length)
+        }
+        return packets
+    }
+
+    private var length: Int? {
+        guard rest.count >= 5 else { return rest.count == 4 && rest[0] == 0x01 ? 4 + Int(rest[3]) : nil }
+        return rest[0] == 0x02 ? 5 + Int(rest[3]) + Int(rest[4]) << 8 : 4 + Int(rest[3])
+    }
+}
