@@ -180,6 +180,10 @@ let package = Package(
             name: "WorldSupport",
             dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "HCI", "HCITransport", "VirtualRadio"],
             path: "Tests/WorldSupport", swiftSettings: swift),
+        // What a lock's drills without a radio look at.
+        .target(
+            name: "LockJudge", dependencies: ["BluetoothCore", "LockPeripheral", "LockProtocol"],
+            path: "Tests/LockJudge", swiftSettings: swift),
         .target(
             name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral"],
             path: "Tests/MemoryStores", swiftSettings: swift),
@@ -214,7 +218,8 @@ let package = Package(
         tests(
             "LockPeripheral",
             [
-                "BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager", "TestSupport",
+                "BluetoothCore", "BluetoothCrypto", "LockJudge", "LockProtocol", "MemoryStores", "SecurityManager",
+                "TestSupport",
             ]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager"]),
         .executableTarget(
@@ -234,8 +239,8 @@ let package = Package(
         tests(
             "LockPersistence",
             [
-                "BluetoothCore", "BluetoothHost", "CSQLite", "FaultDisk", "LockCentral", "LockPeripheral",
-                "LockProtocol", "MemoryStores", "StatePersistence", "TestSupport",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite", "FaultDisk", "LockCentral", "LockJudge",
+                "LockPeripheral", "LockProtocol", "MemoryStores", "StatePersistence", "TestSupport",
             ]),
         tests(
             "HCITransport",

@@ -17,7 +17,7 @@ package struct TrialPlaces: Sendable {
     package init(step: Int) { (first, self.step) = (1, step) }
 
     /// From 1 on.
-    fileprivate func upTo(_ last: Int) -> StrideThrough<Int> { stride(from: first, through: last, by: step) }
+    package func upTo(_ last: Int) -> StrideThrough<Int> { stride(from: first, through: last, by: step) }
 }
 
 /// What a store goes through on a disk that fails, again and again: each time something else of it.
@@ -155,7 +155,7 @@ extension StoreTrial.Result {
 }
 
 extension Medium.Change {
-    fileprivate var summary: String {
+    package var summary: String {
         switch self {
         case .written(let file, let offset, let octets): "\(octets.count) octets of \(file) at \(offset)"
         case .truncated(let file, let length): "\(file) cut to \(length)"
@@ -170,7 +170,7 @@ extension Medium.Change {
 
 extension ScratchDirectory {
     /// In memory, where flushes that are not SQLite's cost nothing.
-    fileprivate convenience init(holding files: Medium.Files) throws {
+    package convenience init(holding files: Medium.Files) throws {
         self.init(in: "/dev/shm")
         for (name, octets) in files {
             let file = latch_open("\(path)/\(name)", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
@@ -180,7 +180,7 @@ extension ScratchDirectory {
     }
 
     /// What a life leaves: not the index of the log, which SQLite makes anew, nor locks.
-    fileprivate func contents() throws -> Medium.Files {
+    package func contents() throws -> Medium.Files {
         var contents: Medium.Files = [:]
         for name in files where !name.hasSuffix("-shm") && !name.hasSuffix(".lock") {
             let file = latch_open("\(path)/\(name)", O_RDONLY | O_CLOEXEC, 0)

@@ -1,4 +1,5 @@
 import BluetoothCore
+import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores
@@ -17,33 +18,6 @@ struct Dice {
     }
 
     mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-}
-
-/// Metal: nothing that happens to a process changes what is written here.
-final class MetalJournal: MovementJournal {
-    private(set) var lines: [(line: BoltJournal.Line, boot: BootID)] = []
-    var boot = BootID(bits: 1)
-    var last: BoltJournal.Line? { lines.last?.line }
-    var lastIntended: BoltJournal.Line? { lines.last { $0.line.isIntended }?.line }
-    var isLastKnown: Bool { true }
-    var isLastIntendedKnown: Bool { true }
-
-    func append(_ order: ActuatorOrder, now: Instant) {
-        let line = BoltJournal.Line(
-            sequence: UInt64(lines.count + 1), at: now, process: 1, intent: order.intent, command: order.command,
-            movement: order.movement)
-        lines.append((line, boot))
-    }
-
-    private var settled = 0
-
-    func settle() { settled = lines.count }
-
-    /// What had not ended may be lost with the power: then the metal is where it came from.
-    func losePower(withWhatMoved isLost: Bool) {
-        if isLost { lines.removeSubrange(settled...) }
-        settled = lines.count
-    }
 }
 
 /// A lock's whole machine: process, disk, metal and clock. The process can be killed before any output, and the machine

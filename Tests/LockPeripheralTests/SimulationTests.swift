@@ -1,5 +1,6 @@
 import BluetoothCore
 import Foundation
+import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores
@@ -110,59 +111,8 @@ struct SimulationTests {
         world.run(milliseconds: 120_000)
     }
 
-    /// Every invariant of docs/RESTORATION.md that a lock alone can break, looked for in what the disk and the metal say.
     private static func brokenPromises(of world: LockWorld) -> [String] {
-        var broken: [String] = []
-        func demand(_ promise: String, _ holds: Bool) { if !holds { broken.append(promise) } }
-
-        let audit = world.store.audit
-        demand("the audit is one chain", AuditHead.empty.firstBreak(in: audit) == nil)
-        var grants: [UInt64: (AuditRecord, LockCommand)] = [:]
-        var begun: Set<UInt64> = []
-        var outcomes: [UInt64: [Outcome]] = [:]
-        for record in audit {
-            switch record.event {
-            case .granted(let audited):
-                grants[record.sequence] = (record, audited.command)
-                begun.insert(record.sequence)
-            case .securing: begun.insert(record.sequence)
-            case .outcome(let sequence, let outcome): outcomes[sequence, default: []].append(outcome)
-            default: break
-            }
-        }
-        demand("one outcome for each beginning", begun.allSatisfy { outcomes[$0]?.count == 1 })
-        demand("no outcome without a beginning", outcomes.keys.allSatisfy(begun.contains))
-        demand("one grant for each challenge", Set(grants.values.map(\.1.challenge)).count == grants.count)
-
-        let movements = world.metal.lines.filter { $0.line.command != nil }
-        demand(
-            "at most one movement for each command", Set(movements.map(\.line.command)).count == movements.count)
-        for (line, boot) in movements {
-            guard let (grant, command) = grants[line.intent.rawValue], command.challenge == line.command else {
-                broken.append("no movement without a grant")
-                continue
-            }
-            demand("the movement that was granted", (line.movement == .lock) == (command.operation == .lock))
-            guard line.movement != .lock else { continue }
-            demand("nothing opens in another boot", grant.boot == boot)
-            demand(
-                "nothing opens late",
-                line.at <= grant.at.advanced(byMilliseconds: Intent.openingLifeMilliseconds))
-            demand("what moved is not called aborted", outcomes[line.intent.rawValue] != [.aborted])
-        }
-        for (line, _) in world.metal.lines where line.command == nil {
-            demand("by its own rules a lock only locks", line.movement == .lock)
-        }
-        for (sequence, grant) in grants where grant.1.operation == .lock {
-            demand("securing is always completed", outcomes[sequence] == [.done])
-        }
-        demand("nothing is owed in the end", world.store.committed.intent == nil)
-        demand("a relock is never lost", world.metal.last.map { $0.movement == .lock } ?? true)
-        demand(
-            "no receipt counter twice", Set(world.receipts.map(\.lockCounter)).count == world.receipts.count)
-        demand(
-            "the last outcome is the one that Key Status tells",
-            world.store.committed.lastCommands.values.allSatisfy { $0.phase != .accepted })
-        return broken
+        LockPromises.broken(
+            audit: world.store.audit, metal: world.metal.lines, receipts: [world.receipts], kept: world.store.committed)
     }
 }

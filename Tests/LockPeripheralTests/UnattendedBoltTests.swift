@@ -1,4 +1,5 @@
 import BluetoothCore
+import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores

@@ -270,6 +270,14 @@ private final class LogLength {
 }
 
 extension StoreError {
+    /// Whether the disk has just refused: whoever has a door to secure does not ask it again before.
+    package var isOfDisk: Bool {
+        switch self {
+        case .busy, .io, .full, .readOnly: true
+        default: false
+        }
+    }
+
     /// Whether the disk may now hold something else than memory says.
     var leavesDoubt: Bool {
         switch self {

@@ -57,7 +57,7 @@ final class BoltDuty {
         // In a boot that cannot be told every relock is due.
         let boot = BootID(bits: SystemClock.bootIdentifier() ?? 0)
         let journal = try? holdings.journal()
-        if Self.mayBeWritten(after: error), let journal, let state = try? plan.openState(),
+        if (error as? StoreError)?.isOfDisk != true, let journal, let state = try? plan.openState(),
             (try? settle(state, boot, journal)) != nil
         {
             return
@@ -79,14 +79,6 @@ final class BoltDuty {
     private func say(_ event: String, _ reason: String, _ journal: EventJournal?) {
         let fields: JSONObject = ["reason": .string(reason)]
         if let journal { journal.record(event, fields, level: .error) } else { plan.log.error(event, fields) }
-    }
-
-    /// A disk that has just failed is not asked again before the door is secured.
-    private static func mayBeWritten(after error: any Error) -> Bool {
-        switch error as? StoreError {
-        case .busy, .io, .full, .readOnly: false
-        default: true
-        }
     }
 
     private static func wait(until: Instant) {
