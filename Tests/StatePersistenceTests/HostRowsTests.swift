@@ -55,6 +55,14 @@ struct HostRowsTests {
         }
         #expect(a.hasBonds == b.hasBonds, comment)
         #expect(a.clients() == b.clients(), comment)
+        for limit in [1, 2, 9] {
+            var cursor: PeerIdentifier?
+            repeat {
+                let page = a.peersWithoutBond(after: cursor, limit: limit)
+                #expect(page == b.peersWithoutBond(after: cursor, limit: limit), comment)
+                cursor = page.next
+            } while cursor != nil
+        }
         for limit in [1, 2, 5] {
             #expect(all(limit, a.bonds).map(\.id) == all(limit, b.bonds).map(\.id), comment)
             #expect(all(limit, a.marks).map(\.id) == all(limit, b.marks).map(\.id), comment)

@@ -28,7 +28,7 @@ extension HostCore {
             announce(.connectionFailed(peer, .unknownPeer), to: manager)
             return
         }
-        withPeers { $0.keep(peer, &$1) }
+        keep(peer)
         let pending = PendingConnection(peer: peer, options: options, askedAtSeconds: askedAtSeconds)
         withLedger { $0.connect(slot.owner, pending, &$1) }
         if let link = links.serviceable(peer) {
@@ -58,6 +58,21 @@ extension HostCore {
     mutating func endUnwanted(_ link: Link) {
         guard link.role == .central, wanting(link.peer).isEmpty else { return }
         disconnect(link.id)
+    }
+
+    private mutating func keep(_ peer: PeerIdentifier) {
+        withPeers { $0.keep(peer, &$1) }
+        forgetKeptStrangers()
+    }
+
+    /// A name goes that no app waits for or is subscribed under, and no link and no bond has.
+    mutating func forgetKeptStrangers() {
+        guard peers.keepsTooManyStrangers else { return }
+        let wanted = Set(
+            ledger.owners(of: .central).map { ledger.asked($0) }.flatMap {
+                $0.pendingConnections.map(\.peer) + $0.subscriptions.map(\.peer)
+            } + links.all.map(\.peer))
+        withPeers { $0.forgetKeptStrangers(&$1) { !wanted.contains($0) } }
     }
 
     func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { peers[peer] }

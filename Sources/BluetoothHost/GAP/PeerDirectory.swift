@@ -5,6 +5,8 @@ import BluetoothCore
 package struct PeerDirectory {
     /// Peers that were only heard: the oldest is forgotten beyond this.
     package static let strangersMaximum = 1024
+    /// Peers without a bond that are on disk: one that nothing rests on is forgotten beyond this.
+    package static let keptStrangersMaximum = 1024
 
     /// What a peer's last advertisement said of the peer itself. In memory, and no longer than its name.
     package struct Announcement: Equatable, Sendable {
@@ -27,6 +29,7 @@ package struct PeerDirectory {
     private var announcements: [PeerIdentifier: Announcement] = [:]
     private var byAddress: [DeviceAddress: PeerIdentifier]
     private var kept: Set<PeerIdentifier>
+    private var keptStrangers = KeptStrangers()
     /// In the order in which they were first heard.
     private var strangers: [PeerIdentifier] = []
     private var firstStranger = 0
@@ -115,7 +118,25 @@ package struct PeerDirectory {
     package mutating func keep(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
         read(identifier)
         guard let record = records[identifier], kept.insert(identifier).inserted else { return }
+        keptStrangers.note(identifier)
         facts.append(.peer(record))
+    }
+
+    /// Reads one slice of the names that earlier lives have kept without a bond. False once there is no more.
+    mutating func readOn(limit: Int) -> Bool { rest.map { keptStrangers.readOn($0, limit: limit) } ?? false }
+
+    var keepsTooManyStrangers: Bool { keptStrangers.count > Self.keptStrangersMaximum }
+
+    /// Forgets the oldest of those that are kept without a bond, as far as they are too many and nothing rests on them. In
+    /// memory each is a stranger again.
+    mutating func forgetKeptStrangers(_ facts: inout [HostMutation], mayGo: (PeerIdentifier) -> Bool) {
+        while keepsTooManyStrangers, let oldest = keptStrangers.takeOldest(where: mayGo) {
+            kept.remove(oldest)
+            facts.append(.peerForgotten(oldest))
+            guard records[oldest] != nil else { continue }
+            strangers.append(oldest)
+            forgetOldestStranger()
+        }
     }
 
     /// The name of a bonded peer moves to its identity address. A name that the identity already had is kept, since apps
@@ -126,10 +147,12 @@ package struct PeerDirectory {
         read(at: identity.address)
         if let known = byAddress[identity.address] {
             keep(known, &facts)
+            keptStrangers.remove(known)
             return known
         }
         update(identifier, &facts) { $0.address = identity.address }
         keep(identifier, &facts)
+        keptStrangers.remove(identifier)
         return identifier
     }
 

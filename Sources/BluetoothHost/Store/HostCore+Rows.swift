@@ -20,12 +20,23 @@ extension HostCore {
     }
 }
 
+extension HostCore {
+    /// What earlier lives have kept counts too, and goes first.
+    mutating func readPeersOn(limit: Int) -> Bool {
+        let hasMore = peers.readOn(limit: limit)
+        forgetKeptStrangers()
+        return hasMore
+    }
+}
+
 extension Host {
     /// Rows of one slice: some tenths of a millisecond.
     package static let readOnMaximumRows = 64
 
     /// Reads one slice of what was left. False once there is no more. For moments when the loop has nothing else to do.
-    package func readOn() -> Bool { core.bondBook.readOn(limit: Self.readOnMaximumRows) }
+    package func readOn() -> Bool {
+        core.bondBook.readOn(limit: Self.readOnMaximumRows) || ask { $0.readPeersOn(limit: Self.readOnMaximumRows) }
+    }
 
     /// The state of a bond, for lists of many.
     package func bondState(_ id: BondID) -> BondState? { core.bondBook.state(of: id) }

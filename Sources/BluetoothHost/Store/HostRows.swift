@@ -15,4 +15,19 @@ package protocol HostRows: BondRows {
     func peer(_ identifier: PeerIdentifier) -> PeerRecord?
     /// Of several with one address, the one with the greatest identifier.
     func peer(at address: DeviceAddress) -> PeerRecord?
+    /// Whom the next `limit` rows behind `cursor` are about, in the order of identifiers, as far as no bond has the peer's address.
+    /// Of what is on disk, and only that.
+    func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage
+}
+
+/// One slice of a store's peers.
+package struct PeerPage: Equatable, Sendable {
+    package var peers: [PeerIdentifier]
+    /// Where the next slice begins; nil when there is none.
+    package var next: PeerIdentifier?
+
+    package init(peers: [PeerIdentifier] = [], next: PeerIdentifier? = nil) {
+        self.peers = peers
+        self.next = next
+    }
 }

@@ -80,6 +80,15 @@ extension MemoryHostStore: HostRows {
     package func peer(at address: DeviceAddress) -> PeerRecord? {
         current.peers.values.filter { $0.address == address }.max { $0.identifier.bits < $1.identifier.bits }
     }
+
+    package func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage {
+        let bonded = Set(kept.bonds.values.compactMap(\.identity?.address))
+        let rows = kept.peers.values.filter { row in cursor.map { $0.bits < row.identifier.bits } ?? true }
+            .sorted { $0.identifier.bits < $1.identifier.bits }.prefix(limit)
+        return PeerPage(
+            peers: rows.filter { !bonded.contains($0.address) }.map(\.identifier),
+            next: rows.count == limit ? rows.last?.identifier : nil)
+    }
 }
 
 /// Commits to memory, where nothing can fail.

@@ -186,6 +186,29 @@ extension HostReader {
             """, SQLValue(address.bits), SQLValue(address.kind.rawValue))
     }
 
+    func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) throws(StoreError) -> PeerPage {
+        var (page, count) = (PeerPage(), 0)
+        try database.statement(
+            """
+            SELECT identifier, EXISTS (
+                SELECT 1 FROM host_bond INDEXED BY host_bond_peer
+                WHERE identity = ?1 AND peer_address = p.address AND peer_address_kind = p.address_kind
+            ) FROM host_peer AS p WHERE identity = ?1 AND identifier > ?2 ORDER BY identifier LIMIT ?3
+            """
+        ).forEachRow([.integer(identity), cursor.map { SQLValue($0.bits) } ?? .blob([]), SQLValue(limit)]) {
+            (row) throws(StoreError) in
+            count += 1
+            let name = "\(identity) \(HexText.encode(row.blob(0)))"
+            let peer = database.whole("host_peer", name) { () throws(StoreError) in
+                (identifier: PeerIdentifier(bits: try row.uint128(0)), isBonded: try row.bool(1))
+            }
+            guard let peer else { return }
+            if count == limit { page.next = peer.identifier }
+            if !peer.isBonded { page.peers.append(peer.identifier) }
+        }
+        return page
+    }
+
     private func peers(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) -> [PeerRecord] {
         var found: [PeerRecord] = []
         try database.statement(sql).forEachRow([.integer(identity)] + arguments) { (row) throws(StoreError) in

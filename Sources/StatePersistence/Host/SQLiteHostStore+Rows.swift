@@ -145,6 +145,10 @@ extension SQLiteHostStore: HostRows {
             .max { $0.identifier.bits < $1.identifier.bits }
     }
 
+    package func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage {
+        reading(PeerPage()) { (reader) throws(StoreError) in try reader.peersWithoutBond(after: cursor, limit: limit) }
+    }
+
     /// What the last pending fact makes of a peer: nil for no fact.
     private func change(of identifier: PeerIdentifier) -> PeerRecord?? {
         for mutation in pending.reversed() {
