@@ -9,10 +9,10 @@ final class Daemon {
     private let process = Process()
     private let errors = Pipe()
 
-    init(_ arguments: [String], of program: String = Program.path) throws {
+    init(_ arguments: [String], of program: String = Program.path, environment: [String: String] = [:]) throws {
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin"]
+        process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { _, given in given }
         process.standardError = errors
         process.standardOutput = FileHandle.nullDevice
         try process.run()

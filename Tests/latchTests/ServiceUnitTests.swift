@@ -48,6 +48,14 @@ struct ServiceUnitTests {
         #expect(prevented == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
     }
 
+    /// Its disk's failures in a row are counted where no disk is, from one process to the next.
+    @Test("the runtime directory outlives a restart", arguments: roles)
+    func runtimeDirectory(role: String) throws {
+        let settings = try Self.settings(role)
+        #expect(settings["RuntimeDirectory"] == ["latch-\(role)"])
+        #expect(settings["RuntimeDirectoryPreserve"] == ["restart"])
+    }
+
     /// No group of systemd's has it.
     @Test("the sandbox lets the daemon ask what the cache keeps of its database", arguments: roles)
     func cacheQuestion(role: String) throws {

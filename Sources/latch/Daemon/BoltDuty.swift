@@ -76,6 +76,12 @@ final class BoltDuty {
         }
     }
 
+    /// When a relock falls due, by the last commit; nil where there is none, or where nobody can say.
+    func nextRelock() -> Instant? {
+        let relock = try? SQLiteLockStore.duties(at: plan.database).relock
+        return relock?.due(in: BootID(bits: SystemClock.bootIdentifier() ?? 0))
+    }
+
     private func say(_ event: String, _ reason: String, _ journal: EventJournal?) {
         let fields: JSONObject = ["reason": .string(reason)]
         if let journal { journal.record(event, fields, level: .error) } else { plan.log.error(event, fields) }

@@ -21,6 +21,7 @@ final class CentralDaemon {
         do {
             return try CentralDaemon(settings, plan).serve()
         } catch {
+            RestartBackOff(plan).wait(after: error)
             throw Failure(error)
         }
     }

@@ -23,6 +23,8 @@ final class PeripheralDaemon {
             return try PeripheralDaemon(settings, plan, duty).serve()
         } catch {
             duty.secure(after: error)
+            // A relock may fall due meanwhile.
+            RestartBackOff(plan).wait(after: error, doing: (duty.nextRelock, { duty.secure(after: error) }))
             throw Failure(error)
         }
     }

@@ -1,0 +1,100 @@
+import BluetoothCore
+import CLinux
+import CommandInterface
+import DaemonControl
+import Glibc
+import HCITransport
+import StatePersistence
+
+/// What a daemon that its disk or its database has ended waits for before its process goes. The unit starts the next one after
+/// 100 ms, which is right behind a kill; into a disk that is full or broken it would launch ten times a second, and mend nothing.
+///
+/// How often it was so in a row stands in the runtime directory, which is in memory: a disk that takes nothing keeps nobody from
+/// counting. Without one (no unit, or another) nobody starts the daemon again, and nothing is waited for.
+struct RestartBackOff {
+    /// So many ends are not waited for: many a disk fails once.
+    static let quickEndsMaximum: UInt64 = 3
+    static let waitMaximumMilliseconds: UInt64 = 60_000
+    /// So long behind an end the next one is the first again.
+    static let rowMilliseconds: UInt64 = 600_000
+    /// A bolt that could not be secured is asked again at the latest.
+    private static let dutyIntervalMilliseconds: UInt64 = 5_000
+    private static let fileMaximumOctets = 64
+
+    private let plan: DaemonPlan
+
+    init(_ plan: DaemonPlan) { self.plan = plan }
+
+    /// 0 for the quick ones; then a second, and twice as long each time.
+    static func waitMilliseconds(ends: UInt64) -> UInt64 {
+        guard ends > quickEndsMaximum else { return 0 }
+        let doublings = min(ends - quickEndsMaximum - 1, 16)
+        return min(waitMaximumMilliseconds, 1_000 << doublings)
+    }
+
+    /// The number of this end in its row, with the one before and when that was.
+    static func ends(behind last: (ends: UInt64, at: Instant)?, now: Instant) -> UInt64 {
+        guard let last, now >= last.at, now.milliseconds(since: last.at) < Int64(rowMilliseconds) else { return 1 }
+        return last.ends &+ 1
+    }
+
+    /// Returns when the process is to go: at once, at the end of its wait, or when it is told to stop. Meanwhile `duty` is done
+    /// at each instant that it names, and every few seconds.
+    func wait(after error: any Error, doing duty: (due: () -> Instant?, perform: () -> Void)? = nil) {
+        guard Self.isOfState(error), let directory = Self.runtimeDirectory else { return }
+        // Told to stop from here on, it still ends as one that failed.
+        let signals = latch_signalfd(1 << UInt64(SIGTERM) | 1 << UInt64(SIGINT))
+        defer { if signals >= 0 { close(signals) } }
+        let ends = count(in: directory)
+        let milliseconds = Self.waitMilliseconds(ends: ends)
+        guard milliseconds > 0 else { return }
+        plan.log.warning(
+            "restart_waits",
+            [
+                "reason": .string(Failure(error).message), "ends": JSONValue(ends), "ms": JSONValue(milliseconds),
+            ])
+        let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
+        while case let now = SystemClock.now(), now < end {
+            let due = duty?.due().flatMap { $0 > now ? $0 : nil } ?? end
+            let next = duty == nil ? end : min(due, now.advanced(byMilliseconds: Self.dutyIntervalMilliseconds), end)
+            var waiting = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
+            let left = next.milliseconds(since: now)
+            // poll waits whole milliseconds: rounded up, so that the instant has come.
+            if poll(&waiting, 1, Int32(clamping: left + 1)) > 0 { return }
+            duty?.perform()
+        }
+    }
+
+    /// What another launch may well find as it was. Another process that has the identity, or the file for a while, goes by itself.
+    private static func isOfState(_ error: any Error) -> Bool {
+        switch error as? StoreError {
+        case nil, .identityClaimed, .busy: false
+        default: true
+        }
+    }
+
+    private static var runtimeDirectory: String? {
+        guard let value = getenv("RUNTIME_DIRECTORY") else { return nil }
+        return String(cString: value).split(separator: ":").first.map(String.init)
+    }
+
+    /// Counts this end; 1 where that cannot be written down.
+    private func count(in directory: String) -> UInt64 {
+        let path = "\(directory)/\(plan.role.rawValue).ends"
+        let now = SystemClock.now()
+        let file = latch_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        guard file >= 0 else { return 1 }
+        defer { close(file) }
+        var octets = [UInt8](repeating: 0, count: Self.fileMaximumOctets)
+        let length = read(file, &octets, octets.count)
+        let words = String(decoding: octets.prefix(max(0, length)), as: UTF8.self).split(separator: " ")
+        var last: (ends: UInt64, at: Instant)?
+        if words.count == 2, let ends = UInt64(words[0]), let at = UInt64(words[1]) {
+            last = (ends, Instant(nanoseconds: at))
+        }
+        let ends = Self.ends(behind: last, now: now)
+        let text = Array("\(ends) \(now.nanoseconds)".utf8)
+        guard ftruncate(file, 0) == 0, pwrite(file, text, text.count, 0) == text.count else { return 1 }
+        return ends
+    }
+}

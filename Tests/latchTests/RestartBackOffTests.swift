@@ -1,0 +1,118 @@
+import BluetoothCore
+import CLinux
+import CSQLite
+import CommandInterface
+import Foundation
+import Glibc
+import StatePersistence
+import Testing
+
+@testable import latch
+
+/// Daemons whose disk or database ends them, one after the other, as the unit starts them.
+@Suite("Restarting where that mends nothing")
+struct RestartBackOffTests {
+    @Test("The first three ends are quick; then it waits a second, and twice as long each time, a minute at most")
+    func table() {
+        let waits = (1...12 as ClosedRange<UInt64>).map { RestartBackOff.waitMilliseconds(ends: $0) }
+        #expect(waits == [0, 0, 0, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000, 60_000])
+        #expect(RestartBackOff.waitMilliseconds(ends: .max) == 60_000)
+    }
+
+    @Test("Ends are in a row for ten minutes, and not across a restart of the machine")
+    func row() {
+        let last = (ends: UInt64(4), at: Instant(nanoseconds: 1_000_000_000_000))
+        func ends(_ milliseconds: UInt64) -> UInt64 {
+            RestartBackOff.ends(behind: last, now: last.at.advanced(byMilliseconds: milliseconds))
+        }
+        #expect(ends(0) == 5 && ends(RestartBackOff.rowMilliseconds - 1) == 5)
+        #expect(ends(RestartBackOff.rowMilliseconds) == 1)
+        #expect(RestartBackOff.ends(behind: last, now: Instant(nanoseconds: 1)) == 1)
+        #expect(RestartBackOff.ends(behind: nil, now: last.at) == 1)
+    }
+
+    /// A lock, or a key, whose database is of a newer version: the disk is sound, and no restart mends it.
+    private struct Home {
+        let bench: Bench
+        let role: String
+        let state: String
+
+        init(_ role: String, _ state: String) throws {
+            (self.role, self.state) = (role, state)
+            bench = try Bench()
+            #expect(try bench.start(role, state).end() == 0)
+            try FileManager.default.createDirectory(
+                atPath: bench.path("run"), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+
+        func execute(_ sql: String) throws {
+            var handle: OpaquePointer?
+            try #require(sqlite3_open(bench.path(state) + "/latch.sqlite", &handle) == SQLITE_OK)
+            defer { sqlite3_close(handle) }
+            try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        }
+
+        func spoil() throws {
+            try execute(
+                """
+                INSERT INTO schema_migration
+                SELECT component, max(ordinal) + 1, 'from the future' FROM schema_migration WHERE component = 'lock'
+                """)
+        }
+
+        /// As many ends were in a row just now: the wait of the next one is longer than a test.
+        func setEnds(_ ends: Int) throws {
+            try "\(ends) \(latch_boottime_nanoseconds())"
+                .write(toFile: bench.path("run") + "/\(role).ends", atomically: false, encoding: .utf8)
+        }
+
+        func launch() throws -> Daemon {
+            try Daemon(
+                bench.arguments(role, state, logLevel: "warning"), environment: ["RUNTIME_DIRECTORY": bench.path("run")]
+            )
+        }
+
+        var count: String { (try? String(contentsOfFile: bench.path("run") + "/\(role).ends", encoding: .utf8)) ?? "" }
+    }
+
+    @Test(
+        "ends at once three times, then waits, and goes when it is told to",
+        arguments: [("peripheral", "lock"), ("central", "key")])
+    func waiting(role: String, state: String) throws {
+        let home = try Home(role, state)
+        try home.spoil()
+        for number in 1...3 {
+            let daemon = try home.launch()
+            #expect(daemon.end(signalling: false) == ExitCode.state.rawValue)
+            let complaint = daemon.complaint
+            #expect(complaint.contains("newer version") && !complaint.contains("restart_waits"), "\(complaint)")
+            #expect(home.count.hasPrefix("\(number) "))
+        }
+        try home.setEnds(40)
+        let daemon = try home.launch()
+        #expect(latchTests.waits { home.count.hasPrefix("41 ") })
+        #expect(daemon.isRunning)
+        #expect(daemon.end() == ExitCode.state.rawValue)
+        #expect(daemon.complaint.contains("restart_waits"))
+    }
+
+    @Test("a relock that falls due while it waits is made")
+    func relock() throws {
+        let home = try Home("peripheral", "lock")
+        let lock = try home.bench.start("peripheral", "lock")
+        let key = try home.bench.start("central", "key")
+        try home.bench.enroll("anna")
+        #expect(try home.bench.latch("central", "unlock", "key").status == 0)
+        lock.kill()
+        key.kill()
+        try home.execute("UPDATE lock_state SET relock_at = \(latch_boottime_nanoseconds() + 2_000_000_000)")
+        try home.spoil()
+        try home.setEnds(40)
+        let metal = { try String(contentsOfFile: home.bench.path("lock") + "/bolt.journal", encoding: .utf8) }
+        #expect(try metal().hasSuffix(" unlock\n"))
+        let daemon = try home.launch()
+        #expect(try latchTests.waits { try metal().hasSuffix(" lock\n") })
+        #expect(daemon.isRunning && home.count.hasPrefix("41 "))
+        #expect(daemon.end() == ExitCode.state.rawValue)
+    }
+}
