@@ -140,11 +140,12 @@ private struct RoleDelegate {
 
 extension Host {
     /// The record is what was kept under the identifier; pending connections, scan, advertising and the published tree in
-    /// it are already running again by themselves. nil without identifier, and when nothing was kept under it.
+    /// it are already running again by themselves, or run from now on where they were at rest. nil without identifier, and when
+    /// nothing was kept under it.
     package func registerCentral(
         restoreIdentifier: String?, delegate: any CentralRoleDelegate
     ) -> (ManagerID, RestorationRecord?) {
-        let (id, record) = core.register(.central, restoreIdentifier: restoreIdentifier)
+        let (id, record) = ask { $0.register(.central, restoreIdentifier: restoreIdentifier) }
         delegates[id] = RoleDelegate(central: delegate)
         return (id, record)
     }
@@ -152,12 +153,13 @@ extension Host {
     package func registerPeripheral(
         restoreIdentifier: String?, delegate: any PeripheralRoleDelegate
     ) -> (ManagerID, RestorationRecord?) {
-        let (id, record) = core.register(.peripheral, restoreIdentifier: restoreIdentifier)
+        let (id, record) = ask { $0.register(.peripheral, restoreIdentifier: restoreIdentifier) }
         delegates[id] = RoleDelegate(peripheral: delegate)
         return (id, record)
     }
 
-    /// What a manager without identifier asked for ends with it; with one it runs on, for its next life.
+    /// What a manager without identifier asked for ends with it; with one it runs on, and is put to rest when nobody comes for it in
+    /// ``UnclaimedOwners/graceMilliseconds``.
     package func unregister(_ manager: ManagerID) {
         delegates[manager] = nil
         ask { $0.unregister(manager) }

@@ -10,8 +10,13 @@ extension HostCore {
     mutating func register(
         _ role: RestoreKey.Role, restoreIdentifier: String?
     ) -> (ManagerID, RestorationRecord?) {
-        let (owner, restored) = ledger.register(role: role, identifier: restoreIdentifier)
+        let identifier = restoreIdentifier.flatMap {
+            makeRoom(for: RestoreKey(role: role, identifier: $0)) ? $0 : nil
+        }
+        let (owner, restored) = ledger.register(role: role, identifier: identifier)
+        let isClaimed = managers.isClaimed(owner)
         let id = managers.add(ManagerTable.Slot(owner: owner, role: role))
+        if !isClaimed { claim(owner) }
         return (id, restored ? ledger.record(owner) : nil)
     }
 
@@ -19,7 +24,11 @@ extension HostCore {
         guard let slot = managers.remove(manager) else { return }
         tellGAP(.advertisingWithdrawn(manager))
         releaseChannels(of: manager)
-        guard !ledger.outlivesManager(slot.owner) else { return }
+        guard !ledger.outlivesManager(slot.owner) else {
+            // Another manager may come for it. A process that ends takes the radio along, and puts nothing to rest.
+            if state == .poweredOn { beginGraces() }
+            return
+        }
         unpublishAll(of: slot.owner)
         ledger.release(slot.owner)
         noteLimitedDeadline()
@@ -33,6 +42,7 @@ extension HostCore {
         consider(recovery.deadline)
         consider(gap.deadline)
         consider(limitedDeadline)
+        consider(unclaimed.deadline)
         for link in links.all { consider(link.deadline) }
         for link in links.rejected.values { consider(link.deadline) }
         consider(links.lastSlotDeadline)
@@ -44,6 +54,7 @@ extension HostCore {
         withRecovery(.timerFired)
         tellGAP(.timerFired)
         if let due = limitedDeadline, due <= now { wishesChanged() }
+        endGraces()
         for link in links.all { timerFired(link) }
         dropStandingLinks()
         endOverdueLinks()
@@ -53,6 +64,7 @@ extension HostCore {
     mutating func setState(_ new: HostState) {
         guard state != new else { return }
         state = new
+        if new == .poweredOn { beginGraces() } else { unclaimed.endAll() }
         for manager in managers.centrals { announce(CentralNews.state(new), to: manager) }
         announce(PeripheralNews.state(new))
     }

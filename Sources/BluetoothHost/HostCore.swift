@@ -44,6 +44,7 @@ struct HostCore: ~Copyable {
     var peers: PeerDirectory
     var ledger: RestorationLedger
     var managers = ManagerTable()
+    var unclaimed = UnclaimedOwners()
     var pairingDoor = PairingDoor()
     /// What the user can see and type, where somebody speaks with one.
     var agent: IOCapability?

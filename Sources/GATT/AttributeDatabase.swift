@@ -48,7 +48,7 @@ package struct AttributeDatabase: Sendable {
     package mutating func publish(
         _ definition: ServiceDefinition, at declaration: AttributeHandle? = nil
     ) throws(AttributeDatabaseError) -> PublishedService {
-        let count = Self.attributeCount(definition)
+        let count = definition.attributeCount
         let first = try allocate(count, at: declaration)
         var layout = ServiceLayout(first: first, end: AttributeHandle(first.rawValue + UInt16(count - 1)))
         let service = try layout.lay(definition, among: services)
@@ -56,6 +56,12 @@ package struct AttributeDatabase: Sendable {
         services.insert(service, at: services.firstIndex { $0.declaration > first } ?? services.endIndex)
         fresh = max(fresh, Int(service.end.rawValue) + 1)
         return service
+    }
+
+    /// Leaves the handles of a service that may come back to it for as long as there are others.
+    package mutating func reserve(_ definition: ServiceDefinition, at declaration: AttributeHandle) {
+        let end = Int(declaration.rawValue) + definition.attributeCount
+        fresh = max(fresh, min(end, Int(AttributeHandle.last.rawValue) + 1))
     }
 
     /// The handles that are gone; nil when no service is declared there.
@@ -93,13 +99,6 @@ package struct AttributeDatabase: Sendable {
             if attributes[middle].handle < handle { low = middle + 1 } else { high = middle }
         }
         return low
-    }
-
-    private static func attributeCount(_ definition: ServiceDefinition) -> Int {
-        definition.characteristics.reduce(1 + definition.includedServices.count) { count, characteristic in
-            count + 2 + characteristic.descriptors.count + (characteristic.isSubscribable ? 1 : 0)
-                + (characteristic.properties.contains(.extendedProperties) ? 1 : 0)
-        }
     }
 
     /// Handles never given before as long as there are any: a client with a stale cache then meets Invalid Handle rather

@@ -66,6 +66,11 @@ package struct GATTServer: Sendable {
         return service
     }
 
+    /// Keeps the handles of a service for its return.
+    package mutating func reserve(_ definition: ServiceDefinition, at declaration: AttributeHandle) {
+        database.reserve(definition, at: declaration)
+    }
+
     /// Removes a service; its handles stay a hole until no others are left. The returned mutation is to be persisted, and
     /// ``GATTEndpoint/databaseChanged(_:now:server:outputs:)`` to be called for every link. nil when nothing was there, or
     /// when it is GAP's or GATT's own service. Services that include it keep pointing there: remove those first.

@@ -103,6 +103,14 @@ package struct ServiceDefinition: Hashable, Sendable {
         self.includedServices = includedServices
         self.characteristics = characteristics
     }
+
+    /// As many handles it takes, from its declaration on.
+    package var attributeCount: Int {
+        characteristics.reduce(1 + includedServices.count) { count, characteristic in
+            count + 2 + characteristic.descriptors.count + (characteristic.isSubscribable ? 1 : 0)
+                + (characteristic.properties.contains(.extendedProperties) ? 1 : 0)
+        }
+    }
 }
 
 /// A service in the database, with the handles that it was given.

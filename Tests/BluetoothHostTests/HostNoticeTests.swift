@@ -26,6 +26,9 @@ import WorldSupport
             case .pairingFailed: "pairing failed"
             case .mtu(_, let octets): "mtu \(octets)"
             case .unproven: "unproven"
+            case .managerAtRest(let key): "\(key.identifier) rests"
+            case .managerForgotten(let key): "\(key.identifier) forgotten"
+            case .managerNotKept(let key): "\(key.identifier) not kept"
             case .controllerFault(let total): "fault \(total)"
             }
         }

@@ -90,7 +90,7 @@ extension HostMutation {
         let handle = AttributeHandle(UInt16(number(1...6)))
         let bond = Int64(number(1...4))
         let peer = Sample.peer(number(1...4))
-        switch number(0...20) {
+        switch number(0...23) {
         case 0: return .localIdentity(Sample.identity(number(1...9)))
         case 1, 2: return .bond(.upsert(Sample.bond(bond, peer: number(1...9))))
         case 3: return .bond(.delete(BondID(bond)))
@@ -114,6 +114,9 @@ extension HostMutation {
             return .scan(key, number(0...1) == 0 ? nil : ScanRecord(services: [0x180A, 0x180F], allowDuplicates: true))
         case 18: return .updateQueued(key, Sample.update(number(1...9), bond: bond))
         case 19: return .advertising(key, number(0...2) == 0 ? nil : Sample.advertising(UInt8(number(1...9))))
+        case 20: return .managerRested(key, number(1...9))
+        case 21: return .managerRested(key, nil)
+        case 22: return .managerForgotten(key)
         default: return .updateDelivered(key, sequence: number(1...9))
         }
     }

@@ -18,7 +18,10 @@ struct MigrationTests {
         let digests = [SchemaComponent.store, .host].map { component in
             component.migrations.map { HexText.encode(SHA256.digest(Array(($0.name + $0.sql).utf8)).prefix(8)) }
         }
-        #expect(digests == [["9614540CAD7EE6EA"], ["CA8B24114BF5DF07", "15CEB1C59525D5A0", "A6281C75A3FA997E"]])
+        #expect(
+            digests == [
+                ["9614540CAD7EE6EA"], ["CA8B24114BF5DF07", "15CEB1C59525D5A0", "A6281C75A3FA997E", "113A654D9468D668"],
+            ])
     }
 
     @Test("take a file from every past to the present, each step once and in order")
@@ -63,7 +66,8 @@ struct MigrationTests {
     // MARK: Past schemas
 
     /// What the fixtures hold, by schema; written by whichever version made them.
-    static let contents = [content1, content2, content2]
+    static let contents = [content1, content2, content2, content4]
+    private static let content4 = content2 + [.managerRested(RestoreKey(role: .central, identifier: "bell"), 7)]
     private static let content2 =
         content1 + [
             .advertising(RestoreKey(role: .peripheral, identifier: "bell"), Sample.advertising(1)),

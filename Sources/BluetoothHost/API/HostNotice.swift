@@ -22,6 +22,12 @@ package enum HostNotice: Equatable, Sendable {
     case mtu(LinkID, Int)
     /// A link in a bonded peer's name came to nothing: somebody else may have been there.
     case unproven(peer: DeviceAddress, onAir: DeviceAddress)
+    /// Nobody has claimed what is kept for this manager: it runs no more.
+    case managerAtRest(RestoreKey)
+    /// It made room for another name: nothing is kept for it any more.
+    case managerForgotten(RestoreKey)
+    /// There are as many names as may be, and all have their managers: nothing is kept under this one.
+    case managerNotKept(RestoreKey)
     /// The controller did what it should not have, so many times since the process began.
     case controllerFault(total: Int)
 }

@@ -31,12 +31,16 @@ struct ManagerTable {
         guard let slot = slots.removeValue(forKey: id) else { return nil }
         centrals.removeAll { $0 == id }
         peripherals.removeAll { $0 == id }
-        if byOwner[slot.owner] == id { byOwner[slot.owner] = nil }
+        if byOwner[slot.owner] == id {
+            byOwner[slot.owner] = slots.filter { $0.value.owner == slot.owner }.keys.max { $0.rawValue < $1.rawValue }
+        }
         return slot
     }
 
     subscript(id: ManagerID) -> Slot? { slots[id] }
 
-    /// The manager that an owner has registered.
+    func isClaimed(_ owner: RestorationLedger.Owner) -> Bool { byOwner[owner] != nil }
+
+    /// The manager that an owner has registered; of several under one name the last.
     func manager(of owner: RestorationLedger.Owner) -> ManagerID? { byOwner[owner] }
 }

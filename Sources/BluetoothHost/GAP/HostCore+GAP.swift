@@ -60,7 +60,7 @@ extension HostCore {
         advertisements.update(
             advertisingOwners, appearance: configuration.appearance, room: controller.facts.advertisingDataOctets)
         wishes.advertisements = advertisements.wishes
-        wishes.scans = ledger.owners(of: .central).compactMap { ledger.asked($0).scan }
+        wishes.scans = ledger.running(.central).compactMap { ledger.asked($0).scan }
         wishes.connections = wantedConnections
         wishes.resolvable = gap.resolvingList.identities.compactMap {
             resolvingEntry(of: $0.address, bondBook.identityResolvingKeys(of: $0))
@@ -71,14 +71,17 @@ extension HostCore {
     }
 
     private var advertisingOwners: [OwnedAdvertisements.Source] {
-        ledger.owners(of: .peripheral).compactMap { owner in
+        // Where the controller has no set for all of them, those go first that have a manager.
+        let running = ledger.running(.peripheral)
+        let inOrder = running.filter(managers.isClaimed) + running.filter { !managers.isClaimed($0) }
+        return inOrder.compactMap { owner in
             ledger.asked(owner).advertising.map { OwnedAdvertisements.Source(owner: owner, record: $0) }
         }
     }
 
     private var wantedConnections: [GAP.Wishes.Connection] {
         var found: Set<PeerIdentifier> = []
-        return ledger.owners(of: .central).flatMap { ledger.asked($0).pendingConnections }.compactMap { pending in
+        return ledger.running(.central).flatMap { ledger.asked($0).pendingConnections }.compactMap { pending in
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
             let irks = resolvingKeys(of: address)
             return GAP.Wishes.Connection(

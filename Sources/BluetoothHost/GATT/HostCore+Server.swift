@@ -9,7 +9,7 @@ extension HostCore {
     /// One event for the server, and what follows from it for others.
     mutating func tellServer(_ event: Server.Event) { withServer { $0.handle(event, into: &$1) } }
 
-    private mutating func withServer<R, E: Error>(
+    mutating func withServer<R, E: Error>(
         _ body: (inout Server, inout [Server.Output]) throws(E) -> R
     ) throws(E) -> R {
         var outputs: [Server.Output] = []
@@ -88,7 +88,7 @@ extension HostCore {
     mutating func restorePublishedServices() {
         for owner in ledger.owners(of: .peripheral) {
             for record in ledger.asked(owner).services.sorted(by: { $0.handle < $1.handle }) {
-                server.restore(record, of: owner)
+                if ledger.isAtRest(owner) { server.reserve(record) } else { server.restore(record, of: owner) }
             }
         }
     }

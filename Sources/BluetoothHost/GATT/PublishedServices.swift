@@ -8,6 +8,8 @@ struct PublishedServices {
     struct Entry {
         let owner: Owner
         let service: PublishedService
+        /// An earlier life's, that the app has not published again in this one.
+        var isInherited = false
     }
 
     private var entries: [Entry] = []
@@ -28,9 +30,22 @@ struct PublishedServices {
         entries.lazy.filter { $0.owner == owner }.map(\.service)
     }
 
-    /// The service that an owner has published with this definition.
-    func service(_ definition: ServiceDefinition, of owner: Owner) -> PublishedService? {
-        entries.first { $0.owner == owner && $0.service.definition == definition }?.service
+    /// The service that an owner has published with this definition. The owner says so again: it is this life's.
+    mutating func claim(_ definition: ServiceDefinition, of owner: Owner) -> PublishedService? {
+        guard let place = entries.firstIndex(where: { $0.owner == owner && $0.service.definition == definition })
+        else { return nil }
+        entries[place].isInherited = false
+        return entries[place].service
+    }
+
+    /// An app begins another life: what it has published is what an earlier one did.
+    mutating func inherit(_ owner: Owner) {
+        for place in entries.indices where entries[place].owner == owner { entries[place].isInherited = true }
+    }
+
+    /// What the owner's earlier lives published under this UUID and this one has not.
+    func inherited(_ uuid: BluetoothUUID, of owner: Owner) -> [PublishedService] {
+        entries.lazy.filter { $0.owner == owner && $0.isInherited && $0.service.definition.uuid == uuid }.map(\.service)
     }
 
     /// Whose service a handle lies in.

@@ -79,7 +79,7 @@ struct Server {
 
     /// What endpoints work with. What is remembered of bonded clients is asked of the server by the functions below.
     var gatt: GATTServer
-    private(set) var published = PublishedServices()
+    var published = PublishedServices()
     /// In the order in which links were made. There are few: none is worth a hash.
     var sessions: [ServerSession] = []
 
@@ -159,11 +159,21 @@ extension Server {
 // MARK: The published tree
 
 extension Server {
-    /// A restored service that the app publishes again, as Apple's apps do after a relaunch, is the one that stands.
+    /// A restored service that the app publishes again, as Apple's apps do after a relaunch, is the one that stands. With another
+    /// definition under the same UUID it is the app's next version of that service: no earlier life's stays beside it.
     mutating func publish(
         _ definition: ServiceDefinition, of owner: Owner, into outputs: inout [Output]
     ) throws(AttributeDatabaseError) -> PublishedService {
-        if let standing = published.service(definition, of: owner) { return standing }
+        if let standing = published.claim(definition, of: owner) { return standing }
+        let outdated = published.inherited(definition.uuid, of: owner)
+        let service = try publishAnew(definition, of: owner, into: &outputs)
+        for service in outdated.reversed() { unpublish(service.declaration, of: owner, into: &outputs) }
+        return service
+    }
+
+    mutating func publishAnew(
+        _ definition: ServiceDefinition, of owner: Owner, into outputs: inout [Output]
+    ) throws(AttributeDatabaseError) -> PublishedService {
         let service = try gatt.publish(definition)
         published.insert(service, of: owner)
         let record = PublishedServiceRecord(handle: service.declaration, encoded: definition.encoded)
@@ -181,9 +191,16 @@ extension Server {
     }
 
     mutating func unpublish(_ declaration: AttributeHandle, of owner: Owner, into outputs: inout [Output]) {
+        withdraw(declaration, of: owner, isKept: false, into: &outputs)
+    }
+
+    /// Out of the tree, and out of the owner's record where it is not `isKept`.
+    mutating func withdraw(
+        _ declaration: AttributeHandle, of owner: Owner, isKept: Bool, into outputs: inout [Output]
+    ) {
         guard let service = published.remove(at: declaration, of: owner) else { return }
         if let mutation = gatt.remove(serviceAt: declaration) { outputs.append(.persist(mutation)) }
-        outputs.append(.serviceRemoved(owner, declaration))
+        if !isKept { outputs.append(.serviceRemoved(owner, declaration)) }
         outputs.append(.databaseChanged(declaration...service.end))
     }
 

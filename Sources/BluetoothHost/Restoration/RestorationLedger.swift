@@ -5,8 +5,10 @@ import SecurityManager
 /// for the store. Managers without an identifier keep the same in memory only, until they go.
 package struct RestorationLedger {
     /// A manager's place in the ledger. It outlives the manager when it has a restore identifier.
-    package struct Owner: Hashable, Sendable {
+    package struct Owner: Hashable, Comparable, Sendable {
         fileprivate let number: Int
+
+        package static func < (a: Self, b: Self) -> Bool { a.number < b.number }
     }
 
     package struct Entry {
@@ -30,6 +32,8 @@ package struct RestorationLedger {
     private var ownersByRole: [RestoreKey.Role: [Owner]] = [:]
     private var nextNumber = 1
     private var nextSequence: UInt64 = 1
+    /// The place of the next that is put to rest.
+    var nextRest: UInt64 = 1
 
     package init(_ restorations: [RestoreKey: RestorationRecord]) {
         // In an order that every launch repeats: where managers want different things the first one has its way.
@@ -40,6 +44,7 @@ package struct RestorationLedger {
             let owner = add(role: key.role, key: key, record: record)
             owners[key] = owner
             for update in record.queuedUpdates { nextSequence = max(nextSequence, update.sequence + 1) }
+            if let rest = record.rest { nextRest = max(nextRest, rest + 1) }
         }
     }
 
@@ -59,9 +64,17 @@ package struct RestorationLedger {
     /// Forgets an owner without identifier; with one it stays, for the manager's next life.
     package mutating func release(_ owner: Owner) {
         guard let entry = entries[owner], entry.key == nil else { return }
-        entries[owner] = nil
-        ownersByRole[entry.role]?.removeAll { $0 == owner }
+        remove(owner)
     }
+
+    mutating func remove(_ owner: Owner) {
+        guard let entry = entries.removeValue(forKey: owner) else { return }
+        ownersByRole[entry.role]?.removeAll { $0 == owner }
+        if let key = entry.key { owners[key] = nil }
+    }
+
+    /// Whether something is kept under the name, or was asked for under it in this life.
+    package func isKnown(_ key: RestoreKey) -> Bool { owners[key] != nil }
 
     /// All of it.
     package func record(_ owner: Owner) -> RestorationRecord {
@@ -80,9 +93,13 @@ package struct RestorationLedger {
 
     package func owners(of role: RestoreKey.Role) -> [Owner] { ownersByRole[role] ?? [] }
 
-    /// Whether it has asked for a connection to this peer, and not taken it back.
+    /// Those whose things run: all but the ones at rest.
+    package func running(_ role: RestoreKey.Role) -> [Owner] { owners(of: role).filter { !isAtRest($0) } }
+
+    /// Whether it has asked for a connection to this peer, and neither taken it back nor been put to rest.
     package func wants(_ owner: Owner, _ peer: PeerIdentifier) -> Bool {
-        entries[owner]?.asked.pendingConnections.contains { $0.peer == peer } ?? false
+        guard let asked = entries[owner]?.asked, asked.rest == nil else { return false }
+        return asked.pendingConnections.contains { $0.peer == peer }
     }
 
     private mutating func add(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) -> Owner {
@@ -94,7 +111,7 @@ package struct RestorationLedger {
     }
 
     /// Changes a record, and says the fact that a store must hear when the owner has a name to keep it under.
-    private mutating func change(
+    mutating func change(
         _ owner: Owner, _ facts: inout [HostMutation], _ body: (inout RestorationRecord) -> Void,
         fact: (RestoreKey) -> HostMutation
     ) {

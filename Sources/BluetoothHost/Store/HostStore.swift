@@ -147,6 +147,8 @@ package struct RestorationRecord: Equatable, Sendable {
     package var services: [PublishedServiceRecord] = []
     package var advertising: AdvertisingRecord?
     package var queuedUpdates: [QueuedUpdate] = []
+    /// nil while what is kept runs. At rest, its place in the order in which managers were put to rest: the lower, the longer ago.
+    package var rest: UInt64?
 
     package init() {}
 }
@@ -182,4 +184,8 @@ package enum HostMutation: Sendable {
     case advertising(RestoreKey, AdvertisingRecord?)
     case updateQueued(RestoreKey, QueuedUpdate)
     case updateDelivered(RestoreKey, sequence: UInt64)
+    /// What is kept for the manager runs no more, or (nil) runs again.
+    case managerRested(RestoreKey, UInt64?)
+    /// Nothing is kept for it any more.
+    case managerForgotten(RestoreKey)
 }

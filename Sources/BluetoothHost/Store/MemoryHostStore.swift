@@ -166,6 +166,9 @@ package struct KeptHostFacts: Sendable {
             restorations[key, default: RestorationRecord()].queuedUpdates.upsert(update, by: \.sequence)
         case .updateDelivered(let key, let sequence):
             restorations[key]?.queuedUpdates.removeAll { $0.sequence == sequence }
+        case .managerRested(let key, let rest?): restorations[key, default: RestorationRecord()].rest = rest
+        case .managerRested(let key, nil): restorations[key]?.rest = nil
+        case .managerForgotten(let key): restorations[key] = nil
         }
     }
 

@@ -19,6 +19,7 @@ extension PeripheralCore {
         guard service.range == nil else { return CBError(.invalidParameters) }
         do {
             adopt(service, try host.publish(id, try ServiceDefinition(service)), host)
+            forgetReplaced(host, id)
             return nil
         } catch let error as CBError {
             return error
@@ -28,6 +29,14 @@ extension PeripheralCore {
             return appleError(error)
         } catch {
             return error
+        }
+    }
+
+    /// An earlier life's service that this one has taken the place of.
+    private func forgetReplaced(_ host: Host, _ id: ManagerID) {
+        let standing = Set(host.publishedServices(of: id).map(\.declaration))
+        for (declaration, service) in services where !standing.contains(declaration) {
+            if let range = service.range { forget(service, at: range) }
         }
     }
 

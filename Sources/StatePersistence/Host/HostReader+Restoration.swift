@@ -5,15 +5,18 @@ import SecurityManager
 extension HostReader {
     /// Of every manager that something is kept for.
     func restorations() throws(StoreError) -> [RestoreKey: RestorationRecord] {
-        var keys: [Int64: RestoreKey] = [:]
-        try forEachRow("SELECT id, role, identifier FROM host_restoration WHERE identity = ?") {
+        var keys: [Int64: (RestoreKey, rest: UInt64?)] = [:]
+        try forEachRow("SELECT id, role, identifier, rest FROM host_restoration WHERE identity = ?") {
             (row) throws(StoreError) in
             guard let role = RestoreKey.Role(rawValue: row.text(1)) else { throw row.misfit(1) }
-            keys[try row.integer(0)] = RestoreKey(role: role, identifier: row.text(2))
+            keys[try row.integer(0)] = (
+                RestoreKey(role: role, identifier: row.text(2)), rest: try row.optionalInteger(3)
+            )
         }
         var restorations: [RestoreKey: RestorationRecord] = [:]
-        for (id, key) in keys {
-            let record = try restoration(id)
+        for (id, (key, rest)) in keys {
+            var record = try restoration(id)
+            record.rest = rest
             if record != RestorationRecord() { restorations[key] = record }
         }
         return restorations

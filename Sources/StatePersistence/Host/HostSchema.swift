@@ -153,5 +153,7 @@ extension SchemaComponent {
                 CREATE INDEX host_bond_unproven ON host_bond (identity, id) WHERE state < 2;
                 CREATE INDEX host_peer_address ON host_peer (identity, address);
                 """),
+            // What an older version kept runs until a launch finds that nobody claims it.
+            Migration("4 managers at rest", "ALTER TABLE host_restoration ADD COLUMN rest INTEGER;"),
         ])
 }

@@ -42,6 +42,12 @@ struct HostWriter {
         case .updateDelivered(let key, let sequence):
             try end(
                 "DELETE FROM host_queued_update WHERE restoration = ? AND sequence = ?", key, SQLValue(sequence))
+        case .managerRested(let key, let rest?):
+            try database.statement("UPDATE host_restoration SET rest = ?2 WHERE id = ?1")
+                .run([try restoration(key), SQLValue(rest)])
+        case .managerRested(let key, nil): try end("UPDATE host_restoration SET rest = NULL WHERE id = ?", key)
+        case .managerForgotten(let key):
+            if let restoration = try findRestoration(key) { try ManagerRows.forget(restoration, in: database) }
         }
     }
 
@@ -249,6 +255,7 @@ struct HostWriter {
 
     private func restoration(_ key: RestoreKey) throws(StoreError) -> SQLValue {
         if let found = try findRestoration(key) { return .integer(found) }
+        try ManagerRows.forgetEmpty(of: identity, in: database)
         try run(
             "INSERT INTO host_restoration (identity, role, identifier) VALUES (?, ?, ?)", .text(key.role.rawValue),
             .text(key.identifier))

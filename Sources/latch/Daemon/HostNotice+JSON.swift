@@ -4,13 +4,19 @@ import HCI
 
 extension EventJournal {
     /// A link's way, for an operator who looks for a fault: in the log alone, and only where it shows such lines. What the controller
-    /// does wrong is a state transition like others, told at 1, 2, 4, 8 … faults: a broken controller must not fill a disk.
+    /// does wrong is a state transition like others, told at 1, 2, 4, 8 … faults: a broken controller must not fill a disk. So is what
+    /// becomes of the things of managers.
     func record(_ notice: HostNotice) {
         if case .controllerFault(let total) = notice {
             guard total.nonzeroBitCount == 1 else { return }
             return record("controller_fault", ["total": JSONValue(total)], level: .warning)
         }
-        trace("link", notice.fields)
+        switch notice {
+        case .managerAtRest: record("manager_at_rest", notice.fields, level: .warning)
+        case .managerForgotten: record("manager_forgotten", notice.fields, level: .warning)
+        case .managerNotKept: record("manager_not_kept", notice.fields, level: .error)
+        default: trace("link", notice.fields)
+        }
     }
 }
 
@@ -51,6 +57,8 @@ extension HostNotice {
             return fields
         case .unproven(let peer, let onAir):
             return ["what": "unproven", "address": .string("\(peer)"), "on_air": .string("\(onAir)")]
+        case .managerAtRest(let key), .managerForgotten(let key), .managerNotKept(let key):
+            return ["role": .string(key.role.rawValue), "restore_id": .string(key.identifier)]
         case .controllerFault(let total): return ["what": "controller_fault", "total": JSONValue(total)]
         }
     }

@@ -25,9 +25,17 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
     private(set) var centrals: [CBCentral] = []
     var value = Data([1, 2, 3])
     private let queue: DispatchQueue?
+    /// Publishes its service in every life, as an app does that takes nothing over.
+    private let addsAlways: Bool
+    private let makesService: () -> CBMutableService
 
-    init(_ host: CBHost, identifier: String? = "door", queue: DispatchQueue? = nil) {
+    init(
+        _ host: CBHost, identifier: String? = "door", queue: DispatchQueue? = nil, addsAlways: Bool = false,
+        service: @escaping () -> CBMutableService = makeService
+    ) {
         self.queue = queue
+        self.addsAlways = addsAlways
+        makesService = service
         manager = CBPeripheralManager(
             delegate: self, delivery: queue.map { .queue($0) } ?? .inline,
             options: identifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] }, host: host)
@@ -67,8 +75,8 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         note("state \(peripheral.state)")
-        if peripheral.state == .poweredOn, published == nil {
-            let service = Self.makeService()
+        if peripheral.state == .poweredOn, published == nil || addsAlways {
+            let service = makesService()
             published = service
             peripheral.add(service)
         }

@@ -67,11 +67,11 @@ final class Household {
         world.run(forMilliseconds: 1_000)
     }
 
-    func launchLock() {
+    func launchLock(restoreIdentifier: String = "lock") {
         door.launchApp { bluetooth in
             guard let host = door.host else { return }
             lock = try? LockDaemon(
-                .init(restoreIdentifier: "lock", name: "Front", settings: settings, boot: boot), host: host,
+                .init(restoreIdentifier: restoreIdentifier, name: "Front", settings: settings, boot: boot), host: host,
                 bluetooth: bluetooth, store: lockStore, actuator: bolt,
                 surroundings: .init(
                     random: { [unowned self] in
@@ -82,11 +82,11 @@ final class Household {
         }
     }
 
-    func launchKey() {
+    func launchKey(restoreIdentifier: String = "key") {
         pocket.launchApp { bluetooth in
             guard let host = pocket.host else { return }
             key = try? KeyDaemon(
-                .init(restoreIdentifier: "key", boot: boot, unlocksWhenNear: unlocksWhenNear), host: host,
+                .init(restoreIdentifier: restoreIdentifier, boot: boot, unlocksWhenNear: unlocksWhenNear), host: host,
                 bluetooth: bluetooth,
                 store: keyStore, observe: { [unowned self] in heard($0) })
         }
