@@ -56,4 +56,48 @@ struct StateCommandTests {
         #expect(lock.end() == 0)
         withExtendedLifetime(backup) {}
     }
+
+    @Test("A restore identifier that is not used any more: listed, forgotten once the daemon is down, and gone")
+    func forgotten() throws {
+        let bench = try Bench()
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let lock = try bench.start("peripheral", "lock", ["--restore-id", "front"])
+        let listed = try bench.latch("state", "forget", "lock", ["--json"])
+        #expect(listed.status == 0)
+        let lines = listed.output.split(separator: "\n")
+        #expect(lines.count == 2)
+        for (line, name) in zip(lines, ["front", "lock"]) {
+            #expect(line.contains("\"restore_id\":\"\(name)\"") && line.contains("\"services\":1"), "\(line)")
+            #expect(line.contains("\"advertising\":true") && line.contains("\"daemon_pid\":\(lock.pid)"), "\(line)")
+        }
+        let refused = try bench.latch("state", "forget", "lock", ["--restore-id", "lock"])
+        #expect(refused.status == 4 && refused.errors.contains("process \(lock.pid)"), "\(refused)")
+        #expect(refused.errors.contains("latch.sqlite") && refused.errors.contains("\"lock\""), "\(refused)")
+        #expect(lock.end() == 0)
+        let unknown = try bench.latch("state", "forget", "lock", ["--restore-id", "none"])
+        #expect(unknown.status == 1 && unknown.errors.contains("\"none\""), "\(unknown)")
+        let done = try bench.latch("state", "forget", "lock", ["--restore-id", "lock", "--json"])
+        #expect(done.status == 0 && done.output.contains("\"forgotten\":\"lock\""), "\(done)")
+        let left = try bench.latch("state", "forget", "lock").output
+        #expect(left.contains("restore_id: front") && !left.contains("restore_id: lock"), "\(left)")
+        #expect(try bench.start("peripheral", "lock", ["--restore-id", "front"]).end() == 0)
+    }
+
+    @Test("An identifier that both roles of a shared database have wants its role")
+    func bothRoles() throws {
+        let bench = try Bench()
+        let name = ["--restore-id", "home"]
+        let lock = try bench.start("peripheral", "lock", name)
+        let key = try bench.start("central", "lock", name)
+        // Something that a key keeps under its name: a lock to connect to.
+        let window = try Window(["--state", bench.path("lock"), "--credential", "anna", "--role", "resident"])
+        #expect(try bench.latch("central", "enroll", "lock", ["-"], input: try window.code()).status == 0)
+        #expect(window.end() == 0)
+        #expect(lock.end() == 0 && key.end() == 0)
+        let ambiguous = try bench.latch("state", "forget", "lock", name)
+        #expect(ambiguous.status == 2 && ambiguous.errors.contains("--role"), "\(ambiguous)")
+        #expect(try bench.latch("state", "forget", "lock", name + ["--role", "central"]).status == 0)
+        let left = try bench.latch("state", "forget", "lock").output
+        #expect(left.contains("role: peripheral") && !left.contains("role: central"), "\(left)")
+    }
 }

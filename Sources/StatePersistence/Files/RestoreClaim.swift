@@ -41,6 +41,22 @@ package final class RestoreClaim {
         try StateFile.write(Array("\(getpid()) \(identity)\n\(steps)".utf8), to: file, path: path)
     }
 
+    /// The process that has the claim now; nil for nobody.
+    ///
+    /// - Throws: A ``StoreError`` when the claim's file cannot be read.
+    package static func holder(of identity: String, beside database: String) throws(StoreError) -> Int32? {
+        let path = "\(database).claim-\(identity)"
+        guard try StateFile.size(path) != nil else { return nil }
+        let file = try StateFile.open(path, O_RDONLY)
+        let text = String(decoding: try StateFile.read(file, path: path, limit: 16), as: UTF8.self)
+        if flock(file.fd, LOCK_SH | LOCK_NB) == 0 {
+            flock(file.fd, LOCK_UN)
+            return nil
+        }
+        guard errno == EWOULDBLOCK else { throw StateFile.error(path) }
+        return Int32(text.prefix { $0.isNumber }) ?? 0
+    }
+
     /// A look at a claim takes microseconds.
     private static let lookMilliseconds = 20
 

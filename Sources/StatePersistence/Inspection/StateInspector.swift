@@ -40,7 +40,7 @@ package struct StateSummary: Equatable, Sendable {
 /// a daemon waits: a reader of the log keeps it from being settled at a launch, and whoever has the lock keeps commits waiting.
 package final class StateInspector {
     private let path: String
-    private let connection: Connection
+    let connection: Connection
     /// Octets of the file and of its log when it was copied.
     private let fileOctets: Int
     private let logOctets: Int

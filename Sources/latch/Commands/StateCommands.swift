@@ -3,14 +3,14 @@ import DaemonControl
 import LockPersistence
 import StatePersistence
 
-/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing.
+/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing, but for ``forget``.
 enum StateCommands {
-    static let all = [inspect, check, backup]
+    static let all = [inspect, check, backup, forget]
 
-    private static let state = OptionSpec.value("state", "DIR", "The daemon's state directory, mode 0700.")
-    private static let database = OptionSpec.value(
+    static let state = OptionSpec.value("state", "DIR", "The daemon's state directory, mode 0700.")
+    static let database = OptionSpec.value(
         "database", "FILE", "The database itself, instead of latch.sqlite in a state directory.")
-    private static let components: [SchemaComponent] = [.host, .lock, .key]
+    static let components: [SchemaComponent] = [.host, .lock, .key]
 
     private static let inspect = CommandSpec(
         path: ["state", "inspect"], summary: "Show what is kept, without the secrets.",
@@ -64,7 +64,7 @@ enum StateCommands {
         }
     }
 
-    private static func path(_ arguments: ParsedArguments) throws(Failure) -> String {
+    static func path(_ arguments: ParsedArguments) throws(Failure) -> String {
         if let database = arguments["database"] { return database }
         guard let directory = arguments["state"] else {
             throw Failure(
@@ -74,7 +74,7 @@ enum StateCommands {
         return try StateDirectory(directory).database
     }
 
-    private static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {
+    static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {
         do { return try body() } catch { throw Failure(error) }
     }
 
