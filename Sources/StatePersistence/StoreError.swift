@@ -33,6 +33,10 @@ package enum StoreError: Error, Equatable, Sendable {
     case wrongMachineKey(path: String)
     /// A wrapped secret does not open although the machine key is right: it was altered, or moved from another row.
     case secretAltered(path: String, table: String, row: String)
+    /// A row that is no secret does not have the MAC that this machine gave it: it was altered, or written by another hand.
+    case rowAltered(path: String, table: String, row: String)
+    /// The anchor of the state's generation can be neither read nor written.
+    case anchorUnusable(path: String, reason: String)
     /// Another process is the host of this database's identity.
     case identityClaimed(path: String, pid: Int32)
     case backupExists(path: String)
@@ -82,6 +86,11 @@ extension StoreError: CustomStringConvertible {
             "\(path): its secrets are wrapped with another machine key; restore the key that belongs to this database"
         case .secretAltered(let path, let table, let row):
             "\(path): the wrapped secret of \(table) \(row) was altered; \(restore(path))"
+        case .rowAltered(let path, let table, let row):
+            "\(path): the row \(row) of \(table) is not as this machine wrote it; \(restore(path))"
+        case .anchorUnusable(let path, let reason):
+            "\(path): the anchor of the state's generation cannot be used (\(reason)); make room or mend it, or name another "
+                + "file with `anchor` in the configuration"
         case .identityClaimed(let path, let pid):
             "\(path): in use by process \(pid); stop that process, or choose another state directory"
         case .backupExists(let path):

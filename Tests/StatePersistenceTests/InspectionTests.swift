@@ -61,7 +61,7 @@ struct InspectionTests {
         let state = try fill()
         let sound = try StateInspector(path: scratch.database).check(components: [.host])
         #expect(sound.faults == [])
-        #expect(sound.migrations.map(\.component) == ["host", "host", "host", "host", "store"])
+        #expect(sound.migrations.map(\.component) == ["host", "host", "host", "host", "host", "store"])
         #expect(sound.logOctets > 0)
         try state.database.connection.execute("PRAGMA foreign_keys = OFF; DELETE FROM host_scan")
         let faulty = try StateInspector(path: scratch.database).check(components: [.host])

@@ -20,7 +20,10 @@ struct MigrationTests {
         }
         #expect(
             digests == [
-                ["9614540CAD7EE6EA"], ["CA8B24114BF5DF07", "15CEB1C59525D5A0", "A6281C75A3FA997E", "113A654D9468D668"],
+                ["9614540CAD7EE6EA"],
+                [
+                    "CA8B24114BF5DF07", "15CEB1C59525D5A0", "A6281C75A3FA997E", "113A654D9468D668", "667DC102CF91C5A6",
+                ],
             ])
     }
 
@@ -66,7 +69,7 @@ struct MigrationTests {
     // MARK: Past schemas
 
     /// What the fixtures hold, by schema; written by whichever version made them.
-    static let contents = [content1, content2, content2, content4]
+    static let contents = [content1, content2, content2, content4, content4]
     private static let content4 = content2 + [.managerRested(RestoreKey(role: .central, identifier: "bell"), 7)]
     private static let content2 =
         content1 + [

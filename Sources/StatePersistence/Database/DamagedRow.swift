@@ -28,6 +28,7 @@ extension Database {
                 switch error {
                 case .corrupt(_, let reason): reason
                 case .secretAltered: "its wrapped secret was altered"
+                case .rowAltered: "it is not as this machine wrote it"
                 default: "\(error)"
                 }
             note(DamagedRow(table: table.description, row: row(), reason: reason))

@@ -232,6 +232,9 @@ package final class Database {
     /// Whether every commit throws from now on.
     package var hasFailed: Bool { failure != nil }
 
+    /// Rows that were found damaged since the file was opened.
+    package var damagedRowCount: Int { damagedRows.count }
+
     func note(_ row: DamagedRow) {
         if damagedRows.insert(row).inserted { onDamagedRow?(row) }
     }
@@ -261,6 +264,8 @@ extension Database: TransactionCoordinator {
             for participant in participants where participant.hasPending { try participant.writePending() }
         }
         for participant in participants where participant.hasPending { participant.didCommit() }
+        // What a participant owes to another file behind its commit, and could not pay.
+        if let failure { throw failure }
     }
 }
 
@@ -281,7 +286,7 @@ extension StoreError {
     /// Whether the disk may now hold something else than memory says.
     var leavesDoubt: Bool {
         switch self {
-        case .io, .full, .corrupt, .notADatabase, .readOnly, .unreadable: true
+        case .io, .full, .corrupt, .notADatabase, .readOnly, .unreadable, .anchorUnusable: true
         default: false
         }
     }

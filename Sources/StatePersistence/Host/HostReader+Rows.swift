@@ -10,7 +10,7 @@ extension HostReader {
         try bonds(
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved
+                credential, remote_sign_counter, local_sign_counter_reserved, mac
             FROM host_bond INDEXED BY host_bond_unproven WHERE identity = ? AND state < 2 ORDER BY id
             """
         ).rows
@@ -20,7 +20,7 @@ extension HostReader {
         try bonds(
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved
+                credential, remote_sign_counter, local_sign_counter_reserved, mac
             FROM host_bond WHERE identity = ? AND id = ?
             """, .integer(id.rawValue)
         ).rows.first
@@ -31,7 +31,7 @@ extension HostReader {
         try bonds(
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved
+                credential, remote_sign_counter, local_sign_counter_reserved, mac
             FROM host_bond INDEXED BY host_bond_peer
             WHERE identity = ? AND peer_address = ? AND peer_address_kind = ?
             """, SQLValue(peer.address.bits), SQLValue(peer.address.kind.rawValue)
@@ -42,22 +42,25 @@ extension HostReader {
         try bonds(
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved, rowid
+                credential, remote_sign_counter, local_sign_counter_reserved, mac, rowid
             FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? ORDER BY rowid LIMIT ?
-            """, .integer(cursor?.position ?? .min), SQLValue(limit), limit: limit, position: 13)
+            """, .integer(cursor?.position ?? .min), SQLValue(limit), limit: limit, position: 14)
     }
 
     func marks(after cursor: BondCursor?, limit: Int) throws(StoreError) -> BondPage<BondMark> {
         try page(
             """
-            SELECT id, peer_address_kind, peer_address, keys, credential IS NOT NULL, rowid
+            SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
+                credential, remote_sign_counter, local_sign_counter_reserved, mac, rowid
             FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? AND state > 0 ORDER BY rowid LIMIT ?
-            """, [.integer(cursor?.position ?? .min), SQLValue(limit)], limit: limit, position: 5
+            """, [.integer(cursor?.position ?? .min), SQLValue(limit)], limit: limit, position: 14
         ) { (row) throws(StoreError) in
             let id = BondID(try row.integer(0))
-            return BondMark(
-                id: id, identity: try Self.peer(of: row, kind: 1, bits: 2),
-                peerIRK: try bondKeys(row, 3, of: id).peerIRK, isNamed: try row.bool(4))
+            let mark = BondMark(
+                id: id, identity: try Self.peer(of: row, kind: 2, bits: 3),
+                peerIRK: try bondKeys(row, 4, of: id).peerIRK, isNamed: !row.isNull(10))
+            try requireAuthentic(row, of: id)
+            return mark
         }
     }
 
@@ -98,16 +101,20 @@ extension HostReader {
 
     func bondState(_ id: BondID) throws(StoreError) -> BondState? {
         var state: BondState?
-        try database.statement("SELECT state FROM host_bond WHERE identity = ? AND id = ?")
-            .forEachRow([.integer(identity), .integer(id.rawValue)]) { (row) throws(StoreError) in
-                let name = BondKeys.row(identity: identity, bond: id)
-                state = database.whole(BondKeys.table, name) { () throws(StoreError) in try Self.state(row) }
+        try database.statement(
+            """
+            SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
+                credential, remote_sign_counter, local_sign_counter_reserved, mac
+            FROM host_bond WHERE identity = ? AND id = ?
+            """
+        ).forEachRow([.integer(identity), .integer(id.rawValue)]) { (row) throws(StoreError) in
+            let name = BondKeys.row(identity: identity, bond: id)
+            state = database.whole(BondKeys.table, name) { () throws(StoreError) in
+                guard let state = BondState(rawValue: try row.integer(1)) else { throw row.misfit(1) }
+                try requireAuthentic(row, of: id)
+                return state
             }
-        return state
-    }
-
-    private static func state(_ row: Row) throws(StoreError) -> BondState {
-        guard let state = BondState(rawValue: try row.integer(0)) else { throw row.misfit(0) }
+        }
         return state
     }
 

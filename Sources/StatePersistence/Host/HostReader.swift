@@ -45,7 +45,7 @@ struct HostReader {
         try forEachRow(
             """
             SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved
+                credential, remote_sign_counter, local_sign_counter_reserved, mac
             FROM host_bond WHERE identity = ? ORDER BY id
             """
         ) { (row) throws(StoreError) in bonds.append(try bond(row)) }
@@ -58,11 +58,21 @@ struct HostReader {
         guard let model = AssociationModel(rawValue: try row.integer(9)) else { throw row.misfit(9) }
         let peer = try Self.peer(of: row, kind: 2, bits: 3)
         let kept = try bondKeys(row, 4, of: id)
+        try requireAuthentic(row, of: id)
         return Bond(
             id: id, identity: peer, peerIRK: kept.peerIRK, ltk: kept.ltk, keySize: try row.integer(5),
             ediv: try row.integer(6), rand: try row.integer(7), localCSRK: kept.localCSRK, remoteCSRK: kept.remoteCSRK,
             secureConnections: try row.bool(8), model: model, state: state, credential: row.optionalText(10),
             lastRemoteSignCounter: try row.optionalInteger(11), localSignCounterReserved: try row.integer(12))
+    }
+
+    /// Of a row with the columns of ``BondRowMAC``, the two counters and the MAC.
+    func requireAuthentic(_ row: Row, of id: BondID) throws(StoreError) {
+        guard try BondRowMAC.isAuthentic(row, mac: 13, identity: identity, keys.rows) else {
+            throw .rowAltered(
+                path: database.path, table: BondKeys.table.description,
+                row: BondKeys.row(identity: identity, bond: id))
+        }
     }
 
     static func peer(of row: Row, kind: Int32, bits: Int32) throws(StoreError) -> IdentityAddress? {

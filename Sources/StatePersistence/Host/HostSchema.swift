@@ -155,5 +155,7 @@ extension SchemaComponent {
                 """),
             // What an older version kept runs until a launch finds that nobody claims it.
             Migration("4 managers at rest", "ALTER TABLE host_restoration ADD COLUMN rest INTEGER;"),
+            // NULL until the first launch that authenticates rows (``StateStore``).
+            Migration("5 bonds that are authenticated", "ALTER TABLE host_bond ADD COLUMN mac BLOB;"),
         ])
 }

@@ -73,10 +73,7 @@ struct HostWriter {
             try run(
                 "UPDATE host_bond SET local_sign_counter_reserved = ?3 WHERE identity = ?1 AND id = ?2",
                 .integer(id.rawValue), SQLValue(bound))
-        case .promoted(let id):
-            try run(
-                "UPDATE host_bond SET state = ?3 WHERE identity = ?1 AND id = ?2 AND state = ?4", .integer(id.rawValue),
-                SQLValue(BondState.confirmed.rawValue), SQLValue(BondState.unconfirmed.rawValue))
+        case .promoted(let id): try promote(id)
         case .delete(let id):
             try run("DELETE FROM host_bond WHERE identity = ? AND id = ?", .integer(id.rawValue))
         }
@@ -88,25 +85,52 @@ struct HostWriter {
             message, table: BondKeys.table, column: BondKeys.column,
             row: BondKeys.row(identity: identity, bond: bond.id))
         message.wipe()
-        try run(
-            """
+        let columns: [SQLValue] = [
+            .integer(bond.id.rawValue), SQLValue(bond.state.rawValue),
+            SQLValue(optional: bond.identity?.address.kind.rawValue), SQLValue(optional: bond.identity?.address.bits),
+            .blob(wrapped), SQLValue(bond.keySize), SQLValue(bond.ediv), SQLValue(bond.rand),
+            SQLValue(bond.secureConnections), SQLValue(bond.model.rawValue), SQLValue(bond.credential),
+        ]
+        let statement: StaticString = """
             INSERT INTO host_bond (
                 identity, id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections,
-                model, credential, remote_sign_counter, local_sign_counter_reserved
-            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                model, credential, remote_sign_counter, local_sign_counter_reserved, mac
+            ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             ON CONFLICT (identity, id) DO UPDATE SET
                 state = excluded.state, peer_address_kind = excluded.peer_address_kind,
                 peer_address = excluded.peer_address, keys = excluded.keys, key_size = excluded.key_size,
                 ediv = excluded.ediv, rand = excluded.rand, secure_connections = excluded.secure_connections,
                 model = excluded.model, credential = excluded.credential,
                 remote_sign_counter = excluded.remote_sign_counter,
-                local_sign_counter_reserved = excluded.local_sign_counter_reserved
-            """,
-            .integer(bond.id.rawValue), SQLValue(bond.state.rawValue),
-            SQLValue(optional: bond.identity?.address.kind.rawValue), SQLValue(optional: bond.identity?.address.bits),
-            .blob(wrapped), SQLValue(bond.keySize), SQLValue(bond.ediv), SQLValue(bond.rand),
-            SQLValue(bond.secureConnections), SQLValue(bond.model.rawValue), SQLValue(bond.credential),
-            SQLValue(optional: bond.lastRemoteSignCounter), SQLValue(bond.localSignCounterReserved))
+                local_sign_counter_reserved = excluded.local_sign_counter_reserved, mac = excluded.mac
+            """
+        try database.statement(statement)
+            .run(
+                [.integer(identity)] + columns + [
+                    SQLValue(optional: bond.lastRemoteSignCounter), SQLValue(bond.localSignCounterReserved),
+                    .blob(BondRowMAC.mac(columns, identity: identity, keys.rows)),
+                ])
+    }
+
+    /// Only a row that is authentic gets another state, and a MAC for it: a damaged one stays damaged.
+    private func promote(_ id: BondID) throws(StoreError) {
+        let statement: StaticString = """
+            SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
+                credential, mac
+            FROM host_bond WHERE identity = ? AND id = ? AND state = ?
+            """
+        var columns: [SQLValue]?
+        try database.statement(statement)
+            .forEachRow([.integer(identity), .integer(id.rawValue), SQLValue(BondState.unconfirmed.rawValue)]) {
+                (row) throws(StoreError) in
+                guard try BondRowMAC.isAuthentic(row, mac: 11, identity: identity, keys.rows) else { return }
+                columns = try row.values(BondRowMAC.columns)
+            }
+        guard var columns else { return }
+        columns[1] = SQLValue(BondState.confirmed.rawValue)
+        try run(
+            "UPDATE host_bond SET state = ?3, mac = ?4 WHERE identity = ?1 AND id = ?2", .integer(id.rawValue),
+            columns[1], .blob(BondRowMAC.mac(columns, identity: identity, keys.rows)))
     }
 
     /// The WHERE of each INSERT drops facts about bonds that are not kept.

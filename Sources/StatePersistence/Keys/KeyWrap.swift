@@ -6,6 +6,8 @@ import BluetoothCrypto
 /// NIST SP 800-38D, 8.2.2 (RBG-based Construction of nonces): good for 2^32 wrappings under one key.
 package final class KeyWrap {
     private let cipher: AESGCM
+    /// For rows that are no secret.
+    package let rows: RowAuthenticator
     private let path: String
     private let keyPath: String
 
@@ -14,6 +16,7 @@ package final class KeyWrap {
     /// The key by itself, for `database`.
     private init(_ key: MachineKey, path database: String) {
         cipher = AESGCM(key: key.secret)
+        rows = RowAuthenticator(key)
         path = database
         keyPath = key.path
     }

@@ -11,10 +11,15 @@ package struct StateStore {
 
     /// Opens both, or makes both at the first launch.
     ///
+    /// Rows of bonds that an earlier version wrote, without MACs, get them at the first launch that authenticates rows, and
+    /// never again: those of `identity`, or of all. Not where `adoptsRows` is false: then something outside of the file
+    /// knows that they had them.
+    ///
     /// - Throws: A ``StoreError`` of the key or of the database. Whatever is refused is left as it was.
     package init(
         path: String, machineKeyFile: String, credentialsDirectory: String?, components: [SchemaComponent],
-        limits: DatabaseLimits = DatabaseLimits(), check: FileCheck = .whole
+        limits: DatabaseLimits = DatabaseLimits(), check: FileCheck = .whole, identity: String? = nil,
+        adoptsRows: () throws -> Bool = { true }
     ) throws {
         let isFirstLaunch = try !DatabaseFile.exists(path)
         let key = try MachineKey.load(
@@ -23,7 +28,12 @@ package struct StateStore {
             let database = try Database(path: path, components: components, limits: limits, check: check) {
                 (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
             }
-            return Self(database: database, keys: try KeyWrap(key, for: database))
+            let keys = try KeyWrap(key, for: database)
+            if components.contains(where: { $0.name == SchemaComponent.host.name }) {
+                let adoption = BondAdoption(database: database, keys: keys, identity: identity)
+                if try adoption.isDue(), try adoptsRows() { try database.transaction { try adoption.perform() } }
+            }
+            return Self(database: database, keys: keys)
         }
         do { self = try open() } catch let error as StoreError {
             guard case .full = error, try RoomAhead.give(beside: path) else { throw error }

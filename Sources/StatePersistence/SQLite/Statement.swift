@@ -147,6 +147,18 @@ package struct Row {
         return UInt128(bigEndian: start.loadUnaligned(as: UInt128.self))
     }
 
+    /// The columns as they were bound. A number with a fraction was never written.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for such a number.
+    package func values(_ columns: Range<Int32>) throws(StoreError) -> [SQLValue] {
+        var values: [SQLValue] = []
+        for column in columns {
+            guard sqlite3_column_type(handle, column) != SQLITE_FLOAT else { throw misfit(column) }
+            values.append(value(column))
+        }
+        return values
+    }
+
     /// The column as it is, for lists that people read.
     func value(_ column: Int32) -> SQLValue {
         switch sqlite3_column_type(handle, column) {
