@@ -6,6 +6,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case enroll(Enrolment)
     /// Disables, enables or removes a credential.
     case administer(Administration)
+    /// Believes the database as it is, though it may be an old copy.
+    case confirmState
     /// Every state transition from now on, until the client goes.
     case events
     /// Ends the daemon cleanly.
@@ -77,6 +79,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             self = .statusPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
         case "events": self = .events
         case "stop": self = .stop
+        case "confirm": self = .confirmState
         case "enroll":
             let credential = try fields.text("credential")
             let method: Enrolment.Method = try fields.choice("method", default: .oob)
@@ -87,7 +90,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         default:
             let acts = Administration.Act.allCases
             guard let act = Administration.Act(rawValue: name) else {
-                throw .unknown(name, known: ["status", "enroll"] + acts.map(\.rawValue) + ["events", "stop"])
+                throw .unknown(
+                    name, known: ["status", "enroll"] + acts.map(\.rawValue) + ["confirm", "events", "stop"])
             }
             self = .administer(Administration(act, credential: try fields.text("credential")))
         }
@@ -98,6 +102,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .statusPage(let page): ("status", page.fields)
         case .events: ("events", [:])
         case .stop: ("stop", [:])
+        case .confirmState: ("confirm", [:])
         case .administer(let administration):
             (administration.act.rawValue, ["credential": .string(administration.credential)])
         case .enroll(let enrolment):

@@ -24,17 +24,20 @@ struct LockReader {
     }
 
     /// What is not kept for bonds, one by one.
-    func launchSnapshot() throws(StoreError) -> LockSnapshot {
+    private func launchSnapshot() throws(StoreError) -> LockSnapshot {
         var snapshot = try duties()
         try each(
             """
-            SELECT relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed FROM lock_settings
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed
+            FROM lock_settings
             """
-        ) { (row) throws(StoreError) in
-            snapshot.settings = LockSettings(
-                relockSeconds: try row.optionalInteger(0), lockAndGoSeconds: try row.integer(1),
-                challengeLifeMilliseconds: try row.integer(2), acceptsSigned: try row.bool(3))
-        }
+        ) { (row) throws(StoreError) in snapshot.settings = try Self.settings(row) }
+        try readAudit(into: &snapshot)
+        return snapshot
+    }
+
+    /// What the audit's end says.
+    func readAudit(into snapshot: inout LockSnapshot) throws(StoreError) {
         try each("SELECT sequence, hash, event, wall_clock_seconds FROM lock_audit ORDER BY sequence DESC LIMIT 1") {
             (row) throws(StoreError) in
             snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
@@ -46,7 +49,12 @@ struct LockReader {
         if let relaunches = relaunches ?? nil, relaunches.sequence == snapshot.auditHead.sequence {
             snapshot.auditTail.relaunches = relaunches.times
         }
-        return snapshot
+    }
+
+    static func settings(_ row: Row) throws(StoreError) -> LockSettings {
+        LockSettings(
+            relockSeconds: try row.optionalInteger(1), lockAndGoSeconds: try row.integer(2),
+            challengeLifeMilliseconds: try row.integer(3), acceptsSigned: try row.bool(4))
     }
 
     /// What the bolt is owed, and nothing else: damage elsewhere does not keep the door open.

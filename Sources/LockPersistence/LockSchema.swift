@@ -140,5 +140,17 @@ extension SchemaComponent {
                 DROP TABLE lock_last_command;
                 DROP TABLE lock_receipt_counter;
                 """),
+            // NULL, and no seal, until the first launch that authenticates rows (``LockSeal``).
+            Migration(
+                "5 credentials and settings that are authenticated",
+                """
+                ALTER TABLE lock_credential ADD COLUMN mac BLOB;
+                ALTER TABLE lock_settings ADD COLUMN mac BLOB;
+                CREATE TABLE lock_seal (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    generation INTEGER NOT NULL,
+                    seal BLOB NOT NULL
+                ) STRICT;
+                """),
         ])
 }

@@ -12,7 +12,11 @@ extension SQLiteLockStore: LockRows {
         return holder
     }
 
+    /// While the rows are in doubt nobody is let in by them, and nobody is put out.
+    package var isTrusted: Bool { seal?.isTrusted ?? true }
+
     package func isNamed(_ bond: UInt64) -> Bool {
+        guard isTrusted else { return true }
         let isKept = database.reading(false) { () throws(StoreError) in
             try database.statement("SELECT 1 FROM lock_credential WHERE bond = ? LIMIT 1")
                 .firstRow([SQLValue(bond)]) { (_) throws(StoreError) in true } ?? false
@@ -23,11 +27,14 @@ extension SQLiteLockStore: LockRows {
 
     private func keptHolder(of bond: UInt64) throws(StoreError) -> BondHolder {
         var holder = BondHolder(bond: bond)
-        holder.credentials = try credentials(
-            """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
-            WHERE bond = ? ORDER BY id
-            """, SQLValue(bond))
+        holder.credentials =
+            try !isTrusted
+            ? []
+            : credentials(
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
+                WHERE bond = ? ORDER BY id
+                """, SQLValue(bond))
         try database.statement(
             "SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond WHERE bond = ?"
         ).forEachRow([SQLValue(bond)]) { (row) throws(StoreError) in
@@ -42,10 +49,11 @@ extension SQLiteLockStore: LockRows {
     }
 
     package func credentials(named name: String) -> [Credential] {
+        guard isTrusted else { return [] }
         let kept = database.reading([]) { () throws(StoreError) in
             try credentials(
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
                 WHERE name = ? ORDER BY id
                 """, .text(name))
         }
@@ -70,7 +78,7 @@ extension SQLiteLockStore: LockRows {
         var count = 0
         let found = try credentials(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
             WHERE id > ? ORDER BY id LIMIT ?
             """, .integer(first), SQLValue(limit)
         ) { row in
@@ -111,7 +119,10 @@ extension SQLiteLockStore: LockRows {
             let number: Int64 = try row.integer(0)
             seen(number)
             let read: Credential? = database.whole("lock_credential", "\(number)") {
-                () throws(StoreError) in try LockReader.credential(row)
+                () throws(StoreError) in
+                let credential = try LockReader.credential(row)
+                try seal?.requireAuthentic(row, "lock_credential", columns: 7, number: number)
+                return credential
             }
             if let read { found.append(read) }
         }

@@ -9,11 +9,16 @@ import StatePersistence
 /// rows that it left (``LockRows``).
 package final class SQLiteLockStore: LockStore {
     let database: Database
+    /// nil where nobody is let in by these rows: then none of them is authenticated.
+    let seal: LockSeal?
     private let auditRecordsMaximum: UInt64
     private(set) var pending: [LockMutation] = []
 
-    package init(_ database: Database, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum) {
+    package init(
+        _ database: Database, seal: LockSeal? = nil, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
+    ) {
         self.database = database
+        self.seal = seal
         self.auditRecordsMaximum = auditRecordsMaximum
     }
 
@@ -26,7 +31,10 @@ package final class SQLiteLockStore: LockStore {
     package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
 
     package func launch() throws -> LockSnapshot {
-        var snapshot = try LockReader(database: database).launchSnapshot()
+        var snapshot = try LockReader(database: database).duties()
+        // Damaged settings are those of a new lock, until its configuration has been taken.
+        if let settings = try settings() { snapshot.settings = settings }
+        try LockReader(database: database).readAudit(into: &snapshot)
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
             snapshot.lastCommands[bond] = holder.lastCommand
@@ -49,20 +57,23 @@ package final class SQLiteLockStore: LockStore {
     package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 
     package func writePending() throws {
+        seal?.begin()
         for mutation in pending { try write(mutation) }
+        try seal?.prepare()
     }
 
-    package func didCommit() { pending.removeAll(keepingCapacity: true) }
+    package func didCommit() {
+        pending.removeAll(keepingCapacity: true)
+        seal?.settle()
+    }
 
     private func write(_ mutation: LockMutation) throws(StoreError) {
         switch mutation {
         case .credential(let credential): try write(credential)
-        case .credentialRemoved(let id): try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
-        case .settings(let settings):
-            try run(
-                "INSERT OR REPLACE INTO lock_settings VALUES (1, ?, ?, ?, ?)",
-                SQLValue(optional: settings.relockSeconds), SQLValue(settings.lockAndGoSeconds),
-                SQLValue(settings.challengeLifeMilliseconds), SQLValue(settings.acceptsSigned))
+        case .credentialRemoved(let id):
+            seal?.replace(try credentialMAC(id), by: nil)
+            try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
+        case .settings(let settings): try write(settings)
         case .intent(let intent): try write(intent)
         case .bolt(let bolt):
             try run(
@@ -96,11 +107,52 @@ package final class SQLiteLockStore: LockStore {
     }
 
     private func write(_ credential: Credential) throws(StoreError) {
-        try run(
-            "INSERT OR REPLACE INTO lock_credential VALUES (?, ?, ?, ?, ?, ?, ?)", SQLValue(credential.id.rawValue),
-            .text(credential.name), SQLValue(credential.role.rawValue), SQLValue(credential.isEnabled),
-            SQLValue(optional: credential.bond), SQLValue(optional: credential.validity.notBeforeSeconds),
-            SQLValue(optional: credential.validity.notAfterSeconds))
+        let values: [SQLValue] = [
+            SQLValue(credential.id.rawValue), .text(credential.name), SQLValue(credential.role.rawValue),
+            SQLValue(credential.isEnabled), SQLValue(optional: credential.bond),
+            SQLValue(optional: credential.validity.notBeforeSeconds),
+            SQLValue(optional: credential.validity.notAfterSeconds),
+        ]
+        let mac = seal?.mac("lock_credential", values)
+        seal?.replace(try credentialMAC(credential.id), by: mac)
+        try database.statement("INSERT OR REPLACE INTO lock_credential VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
+            .run(values + [SQLValue(mac)])
+    }
+
+    private func credentialMAC(_ id: CredentialID) throws(StoreError) -> [UInt8]? {
+        try database.statement("SELECT mac FROM lock_credential WHERE id = ?")
+            .firstRow([SQLValue(id.rawValue)]) { (row) throws(StoreError) in row.optionalBlob(0) } ?? nil
+    }
+
+    private func write(_ settings: LockSettings) throws(StoreError) {
+        let values: [SQLValue] = [
+            .integer(1), SQLValue(optional: settings.relockSeconds), SQLValue(settings.lockAndGoSeconds),
+            SQLValue(settings.challengeLifeMilliseconds), SQLValue(settings.acceptsSigned),
+        ]
+        let mac = seal?.mac("lock_settings", values)
+        let old = try database.statement("SELECT mac FROM lock_settings")
+            .firstRow { (row) throws(StoreError) in row.optionalBlob(0) }
+        seal?.replace(old ?? nil, by: mac)
+        try database.statement("INSERT OR REPLACE INTO lock_settings VALUES (?, ?, ?, ?, ?, ?)")
+            .run(values + [SQLValue(mac)])
+    }
+
+    /// nil when there are none, or damaged ones.
+    private func settings() throws(StoreError) -> LockSettings? {
+        var found: LockSettings?
+        try database.statement(
+            """
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, mac
+            FROM lock_settings
+            """
+        ).forEachRow { (row) throws(StoreError) in
+            found = database.whole("lock_settings", "1") { () throws(StoreError) in
+                let settings = try LockReader.settings(row)
+                try seal?.requireAuthentic(row, "lock_settings", columns: 5, number: 1)
+                return settings
+            }
+        }
+        return found
     }
 
     private func write(_ intent: Intent?) throws(StoreError) {

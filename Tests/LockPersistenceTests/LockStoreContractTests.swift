@@ -234,6 +234,7 @@ extension LockMutation {
                 .granted(audited), .refused(audited, .notPermitted), .refusalsSuppressed(bond: bond),
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
                 .administered(id, name: "Änne", .removed), .securedUnrecorded,
+                .stateConfirmed(.older),
             ])
             return .audit(head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1)))
         }

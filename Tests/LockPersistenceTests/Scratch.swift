@@ -8,6 +8,14 @@ final class Scratch {
 
     var directory: String { folder.path }
     var path: String { directory + "/latch.db" }
+    var files: [String] { folder.files }
+
+    /// With the key that rows are authenticated with.
+    func openState(_ path: String? = nil) throws -> StateStore {
+        try StateStore(
+            path: path ?? self.path, machineKeyFile: directory + "/machine.key", credentialsDirectory: nil,
+            components: [.host, .lock, .key])
+    }
 
     func open() throws -> Database { try Database(path: path, components: [.lock, .key]) }
 }

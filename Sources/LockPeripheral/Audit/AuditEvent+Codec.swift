@@ -42,6 +42,7 @@ extension AuditEvent: WireCodable {
         case administered = 9
         case securedUnrecorded = 10
         case relaunched = 11
+        case stateConfirmed = 12
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -71,6 +72,11 @@ extension AuditEvent: WireCodable {
         case .administered: self = try Self.readAdministered(&reader)
         case .securedUnrecorded: self = .securedUnrecorded
         case .relaunched: self = .relaunched(times: try reader.readUInt64())
+        case .stateConfirmed:
+            guard let doubt = StateDoubt(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "state doubt")
+            }
+            self = .stateConfirmed(doubt)
         }
     }
 
@@ -112,6 +118,9 @@ extension AuditEvent: WireCodable {
         case .relaunched(let times):
             begin(.relaunched)
             writer.write(times)
+        case .stateConfirmed(let doubt):
+            begin(.stateConfirmed)
+            writer.write(doubt.rawValue)
         }
     }
 

@@ -57,6 +57,25 @@ package enum AuditEvent: Hashable, Sendable {
     case securedUnrecorded
     /// The program began so many times more behind the record before this one, which is of a launch, and nothing else happened.
     case relaunched(times: UInt64)
+    /// The owner had the state believed in spite of this.
+    case stateConfirmed(StateDoubt)
+}
+
+/// Why the rows that rights rest on are not believed, though each may have its MAC. Kept by its number.
+package enum StateDoubt: UInt8, Sendable, CaseIterable {
+    /// The file is older than what is remembered outside of it: an old copy stands in its place.
+    case older = 1
+    /// The file is in another state than the one that is remembered, and not in an older one.
+    case other = 2
+    /// What is remembered says that the file was sealed, and it is not.
+    case unsealed = 3
+    /// The file is sealed, and nothing is remembered of it.
+    case anchorMissing = 4
+    /// What is remembered cannot be read, or another machine wrote it.
+    case anchorDamaged = 5
+    case sealDamaged = 6
+    /// Rows were taken away, or put back.
+    case rowsDiffer = 7
 }
 
 /// What an operator does to a credential. Kept by its number.

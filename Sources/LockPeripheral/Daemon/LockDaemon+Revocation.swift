@@ -33,6 +33,12 @@ extension LockDaemon {
         return true
     }
 
+    /// The owner has the store's rows believed in spite of `doubt`: the audit says so, in the commit that makes it true.
+    package func confirmState(_ doubt: StateDoubt) throws(RevocationRefusal) {
+        guard machine != nil else { throw .notBegun }
+        feed(.administration(.stateConfirmed(doubt)))
+    }
+
     private var credentialNames: [String] {
         rows?.credentialNames() ?? Set(machine?.credentials.values.map(\.name) ?? []).sorted()
     }

@@ -143,6 +143,10 @@ package struct LockMachine {
             turn.persist(.settings(settings))
         case .named(let name, let act): administer(name, act, &turn)
         case .bondForgotten(let bond): forgetBond(bond, &turn)
+        case .stateConfirmed(let doubt):
+            // Whoever was asked for meanwhile was nobody.
+            recalledBonds.removeAll()
+            audit(.stateConfirmed(doubt), &turn)
         }
     }
 

@@ -70,6 +70,8 @@ package enum LockAdministration: Hashable, Sendable {
     case settings(LockSettings)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)
+    /// The owner has what is kept believed: the store answers for every bond from now on.
+    case stateConfirmed(StateDoubt)
 }
 
 /// What a lock wants done, in this order. All of a turn's `persist` come before its first act, and must be on disk

@@ -6,6 +6,7 @@ enum Commands {
         [
             PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.disable, PeripheralCommands.enable,
             PeripheralCommands.remove, PeripheralCommands.status, PeripheralCommands.stop,
+            PeripheralCommands.confirmState,
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
         ] + StateCommands.all

@@ -75,6 +75,21 @@ enum PeripheralCommands {
                 + "audit says who was removed and when."
         ])
 
+    static let confirmState = CommandSpec(
+        path: ["peripheral", "confirm"], summary: "Have a running lock believe its database as it is.",
+        details: [
+            "For a lock whose database is in doubt: after a backup was restored, or when its anchor is lost. A restored "
+                + "database knows everybody whom you have revoked since: compare `status` with what you know first, and "
+                + "remove them afterwards. The audit says that you did this, and why it was asked."
+        ],
+        options: [Commands.state, Commands.json],
+        examples: ["latch peripheral confirm --state /var/lib/latch"]
+    ) { arguments in
+        try ControlCommand.run(PeripheralRequest.confirmState, role: .peripheral, arguments: arguments) { result in
+            Output.line(result["changed"] == .bool(true) ? "confirmed" : "nothing is in doubt")
+        }
+    }
+
     static let status = CommandSpec(
         path: ["peripheral", "status"], summary: "Say what a running lock is doing.",
         details: [

@@ -9,6 +9,8 @@ struct DaemonSettings: Equatable, Sendable {
     var database: String?
     /// The systemd credential `machine.key`, else `machine.key` in the state directory, unless set.
     var machineKey: String?
+    /// The lock's: `lock.anchor` in the state directory unless set.
+    var anchor: String?
     var restoreIdentifier: String
     /// Resolvable private addresses, as soon as somebody is bonded to resolve them.
     var isPrivate = true
@@ -52,6 +54,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
+            ConfigurationKey("", "anchor", .optionalText(\.daemon.anchor)),
             // What is left of a legacy advertisement beside its flags and the service's UUID goes into the scan response.
             ConfigurationKey("lock", "name", .text(\.name)).maximumOctets(29),
             ConfigurationKey("lock", "relock_seconds", .integer(\.relockSeconds, 0...3600)),

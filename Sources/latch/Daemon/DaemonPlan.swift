@@ -15,6 +15,8 @@ struct DaemonPlan {
     let machineKeyFile: String
     /// Where systemd put this service's credentials.
     let credentialsDirectory: String?
+    /// Where the name of the lock's present state is kept, apart from the database.
+    let anchor: String
     let restoreIdentifier: String
     let isPrivate: Bool
     let journal: String?
@@ -41,6 +43,7 @@ struct DaemonPlan {
         self.role = role
         database = settings.database ?? directory.database
         machineKeyFile = settings.machineKey ?? directory.machineKey
+        anchor = settings.anchor ?? directory.anchor
         let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
         credentialsDirectory = settings.machineKey == nil ? credentials : nil
         restoreIdentifier = settings.restoreIdentifier
@@ -57,6 +60,11 @@ struct DaemonPlan {
     func openState(check: FileCheck = .whole) throws -> StateStore {
         try StateStore(
             path: database, machineKeyFile: machineKeyFile, credentialsDirectory: credentialsDirectory,
-            components: Self.components, check: check)
+            components: Self.components, check: check, identity: role.rawValue,
+            adoptsRows: { [role, anchor] in
+                // With an anchor the lock's rows were authenticated once: rows without MACs are not its own.
+                guard role == .peripheral else { return true }
+                return try !FileAnchor.exists(anchor)
+            })
     }
 }

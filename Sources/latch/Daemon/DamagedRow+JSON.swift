@@ -1,4 +1,5 @@
 import DaemonControl
+import LockPeripheral
 import StatePersistence
 
 extension EventJournal {
@@ -7,5 +8,17 @@ extension EventJournal {
         record(
             "row_damaged", ["table": .string(row.table), "row": .string(row.row), "reason": .string(row.reason)],
             level: .error)
+    }
+
+    /// The lock runs, and grants nothing.
+    func record(_ doubt: StateDoubt, anchor: String) {
+        record(
+            "state_in_doubt",
+            [
+                "doubt": .string(doubt.name), "anchor": .string(anchor),
+                "reason": .string(
+                    "\(doubt.explanation). Nobody is let in: compare `latch peripheral status` with what you know, remove "
+                        + "whom you revoked since, and confirm with `latch peripheral confirm`"),
+            ], level: .error)
     }
 }

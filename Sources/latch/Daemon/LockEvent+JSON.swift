@@ -70,6 +70,9 @@ extension AuditRecord {
         case .relaunched(let times):
             fields["what"] = "relaunched"
             fields["times"] = JSONValue(times)
+        case .stateConfirmed(let doubt):
+            fields["what"] = "state_confirmed"
+            fields["doubt"] = .string(doubt.name)
         case .administered(_, let name, let act):
             fields["what"] = "administered"
             fields["credential"] = .string(name)

@@ -1,5 +1,6 @@
 import CoreBluetoothEssentials
 import DaemonControl
+import LockPeripheral
 import LockProtocol
 
 // How states are called where people and programs read them.
@@ -28,6 +29,33 @@ extension DoorCode {
         case .forced: "forced"
         case .unknown: "unknown"
         default: "code \(rawValue)"
+        }
+    }
+}
+
+extension StateDoubt {
+    var name: String {
+        switch self {
+        case .older: "older"
+        case .other: "other"
+        case .unsealed: "unsealed"
+        case .anchorMissing: "anchor_missing"
+        case .anchorDamaged: "anchor_damaged"
+        case .sealDamaged: "seal_damaged"
+        case .rowsDiffer: "rows_differ"
+        }
+    }
+
+    /// For people.
+    var explanation: String {
+        switch self {
+        case .older: "the database is older than its anchor says: an old copy stands in its place"
+        case .other: "the database is in another state than its anchor says"
+        case .unsealed: "the database is not sealed, and its anchor says that it was"
+        case .anchorMissing: "the database's anchor is gone"
+        case .anchorDamaged: "the database's anchor is damaged, or belongs to another machine key"
+        case .sealDamaged: "the database's seal is damaged"
+        case .rowsDiffer: "credentials or settings were taken out of the database, or put back into it"
         }
     }
 }

@@ -15,6 +15,7 @@ import StatePersistence
 final class PeripheralDaemon {
     private let runtime: DaemonRuntime
     private let lock: LockDaemon
+    private let seal: LockSeal
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
@@ -34,6 +35,11 @@ final class PeripheralDaemon {
             duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
             linksMaximum: settings.linksMaximum,
             withoutRadio: duty.settle)
+        let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
+        seal.onDoubt = { [journal = runtime.journal] in journal.record($0, anchor: plan.anchor) }
+        seal.onAnchorStuck = { [journal = runtime.journal] error in
+            journal.record("anchor_stuck", ["reason": .string(error.description)], level: .error)
+        }
         let bolt = try duty.bolt()
         let lockSettings = LockSettings(
             relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
@@ -43,14 +49,15 @@ final class PeripheralDaemon {
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
                 boot: runtime.boot),
-            host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteLockStore(runtime.state.database),
-            actuator: bolt,
+            host: runtime.host, bluetooth: runtime.bluetooth,
+            store: SQLiteLockStore(runtime.state.database, seal: seal), actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
-        runtime.idleWork = { [unowned lock] in lock.readOn() }
+        self.seal = seal
+        runtime.idleWork = { [unowned lock] in seal.checkSlice() || lock.readOn() }
     }
 
     private func serve() throws -> ExitCode {
@@ -62,7 +69,13 @@ final class PeripheralDaemon {
 
     private func answer(_ request: PeripheralRequest, _ exchange: ControlExchange) throws(ControlFailure) {
         switch request {
-        case .statusPage(let page): exchange.finish(try lock.statusPage(LockStatus.Page(page)).json)
+        case .statusPage(let page):
+            var status = try lock.statusPage(LockStatus.Page(page)).json
+            status["doubt"] = seal.doubt.map { .string($0.name) }
+            let damaged = runtime.state.database.damagedRowCount
+            if damaged > 0 { status["damaged_rows"] = JSONValue(damaged) }
+            exchange.finish(status)
+        case .confirmState: try confirmState(exchange)
         case .events: runtime.journal.stream(to: exchange)
         case .stop:
             exchange.finish(["stopping": true])
@@ -72,9 +85,29 @@ final class PeripheralDaemon {
         }
     }
 
+    /// The owner answers for what is in the database: the next commit seals it, together with the audit's record of this.
+    private func confirmState(_ exchange: ControlExchange) throws(ControlFailure) {
+        guard let doubt = seal.doubt else { return exchange.finish(["changed": false]) }
+        do throws(RevocationRefusal) {
+            try lock.confirmState(doubt)
+        } catch {
+            throw ControlFailure(.noRadio, error.description)
+        }
+        seal.confirm()
+        exchange.finish(["changed": true, "doubt": .string(doubt.name)])
+    }
+
+    /// Nobody is enrolled or revoked on rows that are not believed: it would be done to an old copy.
+    private func requireTrust() throws(ControlFailure) {
+        guard !seal.isTrusted, let doubt = seal.doubt else { return }
+        throw ControlFailure(
+            .refused, "\(doubt.explanation): look at `status`, then confirm it with `latch peripheral confirm`")
+    }
+
     private func administer(
         _ administration: PeripheralRequest.Administration, _ exchange: ControlExchange
     ) throws(ControlFailure) {
+        try requireTrust()
         let act: CredentialAct =
             switch administration.act {
             case .disable: .disabled
@@ -97,6 +130,7 @@ final class PeripheralDaemon {
 
     /// The window is open for as long as the operator holds on to it.
     private func enroll(_ enrolment: PeripheralRequest.Enrolment, _ exchange: ControlExchange) throws(ControlFailure) {
+        try requireTrust()
         let request = EnrolmentRequest(
             credential: enrolment.credential, role: Role(enrolment.role),
             method: enrolment.method == .oob ? .outOfBand : .passkey, seconds: UInt64(enrolment.seconds))

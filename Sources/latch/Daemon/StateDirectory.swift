@@ -13,6 +13,7 @@ struct StateDirectory: Sendable {
     var database: String { "\(path)/latch.sqlite" }
     var boltJournal: String { "\(path)/bolt.journal" }
     var machineKey: String { "\(path)/machine.key" }
+    var anchor: String { "\(path)/lock.anchor" }
 
     /// One that this user may read and write, and nobody else.
     init(_ path: String) throws(Failure) {

@@ -1,0 +1,466 @@
+import BluetoothCore
+import CLinux
+import Glibc
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+import TestSupport
+import Testing
+
+@testable import LockPersistence
+
+/// An anchor that the test looks into, and that fails when the test says so.
+private final class MemoryAnchor: GenerationAnchor {
+    let path = "memory"
+    var reading = AnchorReading.nothing
+    private(set) var writes: [AnchorRecord] = []
+    /// Before a write, and behind it.
+    var onWrite: () -> Void = {}
+    var failsAt: Int?
+
+    func read() throws(StoreError) -> AnchorReading { reading }
+
+    func write(_ record: AnchorRecord) throws(StoreError) {
+        if writes.count == failsAt { throw .anchorUnusable(path: path, reason: "the disk is full") }
+        onWrite()
+        writes.append(record)
+        reading = .record(record)
+        onWrite()
+    }
+}
+
+/// Who may write the lock's file, and has neither the machine key nor the anchor.
+@Suite("The lock's seal")
+struct LockSealTests {
+    let scratch = Scratch()
+    private let anchor = MemoryAnchor()
+
+    private struct Lock {
+        var state: StateStore
+        var seal: LockSeal
+        var store: SQLiteLockStore
+
+        func commit(_ facts: LockMutation...) throws {
+            for fact in facts { store.append(fact) }
+            try state.database.commit([store])
+        }
+
+        func execute(_ sql: StaticString) throws {
+            try state.database.transaction { try state.database.statement(sql).run() }
+        }
+
+        /// The bonds of `1...4` that open.
+        var opening: [UInt64] { (1...4).filter { !store.holder(of: $0).credentials.isEmpty } }
+    }
+
+    private func open(_ path: String? = nil, _ anchor: (any GenerationAnchor)? = nil) throws -> Lock {
+        let state = try scratch.openState(path)
+        let seal = try LockSeal(state, anchor: anchor ?? self.anchor)
+        return Lock(state: state, seal: seal, store: SQLiteLockStore(state.database, seal: seal))
+    }
+
+    private static func credential(_ number: UInt64, isEnabled: Bool = true) -> LockMutation {
+        .credential(
+            Credential(
+                id: CredentialID(rawValue: number), name: "n\(number)", role: .guest, isEnabled: isEnabled, bond: number
+            ))
+    }
+
+    private func filled() throws -> Lock {
+        let lock = try open()
+        try lock.commit(Self.credential(1), Self.credential(2), Self.credential(3), .settings(LockSettings()))
+        return lock
+    }
+
+    private func copy(to name: String) throws -> String {
+        let target = scratch.directory + "/" + name
+        for suffix in ["", "-wal"] {
+            unlink(target + suffix)
+            let from = latch_open(scratch.path + suffix, O_RDONLY | O_CLOEXEC, 0)
+            guard from >= 0 else { continue }
+            defer { close(from) }
+            let to = latch_open(target + suffix, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+            defer { close(to) }
+            var octets = [UInt8](repeating: 0, count: 1 << 20)
+            while case let count = read(from, &octets, octets.count), count > 0 {
+                try #require(write(to, octets, count) == count)
+            }
+        }
+        return target
+    }
+
+    @Test(
+        "Altered credential: it lets nobody in, it is told once, and the others open",
+        arguments: [
+            "UPDATE lock_credential SET role = 1 WHERE id = 2",
+            "UPDATE lock_credential SET is_enabled = 2 WHERE id = 2",
+            "UPDATE lock_credential SET bond = 4 WHERE id = 2", "UPDATE lock_credential SET id = 4 WHERE id = 2",
+            "UPDATE lock_credential SET not_after_seconds = 4294967296 WHERE id = 2",
+            "UPDATE lock_credential SET name = 'n1' WHERE id = 2",
+        ] as [StaticString])
+    func altered(_ sql: StaticString) throws {
+        let before = try filled()
+        try before.execute(sql)
+        for lock in [before, try open()] {
+            var told: [DamagedRow] = []
+            lock.state.database.onDamagedRow = { told.append($0) }
+            #expect(lock.opening == [1, 3])
+            #expect(lock.opening == [1, 3])
+            #expect(lock.seal.doubt == nil)
+            #expect(told.map(\.table) == ["lock_credential"])
+        }
+    }
+
+    @Test("Altered settings: those of a new lock stand in for them, and they are told")
+    func alteredSettings() throws {
+        try filled().execute("UPDATE lock_settings SET accepts_signed = 0, relock_seconds = NULL")
+        let lock = try open()
+        var told: [DamagedRow] = []
+        lock.state.database.onDamagedRow = { told.append($0) }
+        #expect(try lock.store.launch().settings == LockSettings())
+        #expect(told.map(\.table) == ["lock_settings"])
+    }
+
+    @Test("A row that somebody else wrote lets nobody in", arguments: [nil, [UInt8](repeating: 7, count: 16)])
+    func forged(mac: [UInt8]?) throws {
+        let lock = try filled()
+        try lock.state.database.transaction {
+            try lock.state.database.statement(
+                "INSERT INTO lock_credential VALUES (4, 'n4', 1, 1, 4, NULL, NULL, ?)"
+            ).run([SQLValue(mac)])
+        }
+        let next = try open()
+        #expect(next.opening == (mac == nil ? [1, 2, 3] : []))
+        #expect(next.seal.doubt == (mac == nil ? nil : .rowsDiffer))
+    }
+
+    @Test(
+        "Revoked credential: its row as it was, put back, lets nobody in; nor does a row that is gone, or there twice")
+    func putBack() throws {
+        for sql in [
+            "INSERT OR REPLACE INTO lock_credential SELECT * FROM kept WHERE id = 2",
+            "INSERT OR REPLACE INTO lock_credential SELECT * FROM kept WHERE id = 3",
+            "DELETE FROM lock_credential WHERE id = 1", "DELETE FROM lock_settings",
+        ] as [StaticString] {
+            let lock = try filled()
+            try lock.execute("CREATE TEMP TABLE kept AS SELECT * FROM lock_credential")
+            try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)), Self.credential(3, isEnabled: false))
+            try lock.execute(sql)
+            let next = try open()
+            var told: [StateDoubt] = []
+            next.seal.onDoubt = { told.append($0) }
+            #expect(next.opening == [], "\(sql)")
+            #expect(next.store.isNamed(77), "a bond is taken for an orphan: \(sql)")
+            #expect(next.store.credentials(named: "n1") == [])
+            #expect(next.store.credentials(after: nil, limit: 9).count > 0)
+            #expect(told == [.rowsDiffer])
+            for name in scratch.files where name.hasPrefix("latch.db") { unlink(scratch.directory + "/" + name) }
+            anchor.reading = .nothing
+        }
+    }
+
+    @Test(
+        "Old copy of the file: it lets nobody in, however often it is launched, until it is confirmed; then it is the present one"
+    )
+    func oldCopy() throws {
+        let old: String
+        do {
+            let lock = try filled()
+            old = try copy(to: "old")
+            try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)))
+        }
+        #expect(try open().opening == [1, 3])
+        for _ in 0..<3 {
+            let lock = try open(old)
+            #expect(lock.seal.doubt == .older)
+            try lock.commit(.settings(LockSettings(acceptsSigned: false)))
+            #expect(lock.opening == [])
+        }
+        do {
+            let lock = try open(old)
+            lock.seal.confirm()
+            try lock.commit(.bolt(BoltRecord()))
+            #expect(lock.seal.doubt == nil)
+            #expect(lock.opening == [1, 2, 3])
+        }
+        #expect(try open(old).opening == [1, 2, 3])
+        // And the one that was the present one is an old one now.
+        #expect(try open().seal.doubt != nil)
+    }
+
+    @Test("A copy from the last launch is an old one: each launch makes a generation")
+    func launchAdvances() throws {
+        do { _ = try filled() }
+        let old = try copy(to: "old")
+        do { try open().commit(.bolt(BoltRecord())) }
+        #expect(try open(old).seal.doubt == .older)
+    }
+
+    @Test("Anchor gone, damaged, or of another state; file without its seal: nobody is let in until it is confirmed")
+    func doubts() throws {
+        do { _ = try filled() }
+        let record = anchor.reading
+        let foreign = AnchorRecord(current: StateName(generation: 1, digest: [UInt8](repeating: 1, count: 16)))
+        for (reading, doubt) in [
+            (.nothing, .anchorMissing), (.damaged, .anchorDamaged), (.record(foreign), .other),
+        ] as [(AnchorReading, StateDoubt)] {
+            anchor.reading = reading
+            let lock = try open()
+            #expect(lock.seal.doubt == doubt)
+            #expect(lock.opening == [])
+        }
+        anchor.reading = record
+        do {
+            let lock = try open()
+            #expect(lock.opening == [1, 2, 3])
+            try lock.execute("UPDATE lock_seal SET generation = generation + 1")
+        }
+        #expect(try open().seal.doubt == .sealDamaged)
+        do { try open().execute("DELETE FROM lock_seal") }
+        do { try open().execute("UPDATE lock_credential SET mac = NULL, role = 1") }
+        do {
+            let lock = try open()
+            #expect(lock.seal.doubt == .unsealed)
+            #expect(lock.opening == [])
+            lock.seal.confirm()
+            try lock.commit(.bolt(BoltRecord()))
+        }
+        // As the owner has said.
+        #expect(try open().opening == [1, 2, 3])
+    }
+
+    @Test("File of an earlier version: its first launch trusts what is there, and no later one does")
+    func earlierVersion() throws {
+        do {
+            let state = try scratch.openState()
+            let store = SQLiteLockStore(state.database)
+            for number in 1...3 as ClosedRange<UInt64> { store.append(Self.credential(number)) }
+            store.append(.settings(LockSettings(acceptsSigned: false)))
+            try state.database.commit([store])
+        }
+        do {
+            let lock = try open()
+            #expect(lock.opening == [1, 2, 3])
+            #expect(try lock.store.launch().settings == LockSettings(acceptsSigned: false))
+            try lock.execute("UPDATE lock_credential SET mac = NULL WHERE id = 2")
+        }
+        let lock = try open()
+        #expect(lock.opening == [])
+        #expect(lock.seal.doubt == .rowsDiffer)
+    }
+
+    @Test("Power loss between any two steps of a revocation: no launch is in doubt, and nothing older is believed")
+    func crashPoints() throws {
+        var places: [(file: String, reading: AnchorReading)] = []
+        func take() {
+            guard let file = try? copy(to: "crash\(places.count)") else { return }
+            places.append((file, anchor.reading))
+        }
+        do {
+            anchor.onWrite = take
+            let lock = try filled()
+            take()
+            try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)))
+            take()
+        }
+        anchor.onWrite = {}
+        // The first seal, and two commits: before and behind each of two writes of the anchor; and behind each commit's end.
+        #expect(places.count == 3 * 4 + 2)
+        let last = anchor.reading
+        for (number, place) in places.enumerated() {
+            let scene = MemoryAnchor()
+            scene.reading = place.reading
+            let lock = try open(place.file, scene)
+            #expect(lock.seal.doubt == nil, "place \(number)")
+            #expect([[], [1, 2, 3], [1, 3]].contains(lock.opening), "place \(number)")
+            if number > 0, place.reading == last { #expect(lock.opening == [1, 3], "place \(number)") }
+            // A launch decides what the kill left open: the other one is no more.
+            try lock.commit(.bolt(BoltRecord()))
+            guard case .record(let record) = scene.reading else { Issue.record("no record"); continue }
+            #expect(record.next == nil)
+        }
+        // Acknowledged: nothing from before is believed.
+        for (number, place) in places.dropLast(2).enumerated() {
+            let scene = MemoryAnchor()
+            scene.reading = last
+            let file = scratch.directory + "/crash\(number)"
+            #expect(place.file == file)
+            #expect(try open(file, scene).seal.doubt != nil, "place \(number)")
+        }
+    }
+
+    @Test(
+        "Anchor that cannot be written: the commit throws, before it or behind it, and none succeeds from then on",
+        arguments: [0, 1])
+    func unwritable(_ step: Int) throws {
+        let error = StoreError.anchorUnusable(path: "memory", reason: "the disk is full")
+        do {
+            let lock = try filled()
+            anchor.failsAt = anchor.writes.count + step
+            #expect(throws: error) { try lock.commit(.credentialRemoved(CredentialID(rawValue: 2))) }
+            #expect(throws: error) { try lock.commit(.bolt(BoltRecord())) }
+            #expect(lock.state.database.hasFailed)
+        }
+        anchor.failsAt = nil
+        let lock = try open()
+        #expect(lock.seal.doubt == nil)
+        #expect(lock.opening == (step == 0 ? [1, 2, 3] : [1, 3]))
+    }
+
+    @Test(
+        "Anchor that cannot be written at a launch: the lock opens, says so, and no right changes", arguments: [0, 1])
+    func stuck(_ step: Int) throws {
+        do { _ = try filled() }
+        do {
+            let lock = try open()
+            var told = 0
+            lock.seal.onAnchorStuck = { _ in told += 1 }
+            anchor.failsAt = anchor.writes.count + step
+            try lock.commit(.bolt(BoltRecord()))
+            try lock.commit(.bolt(BoltRecord(position: .unlocked)))
+            #expect(told == 1)
+            #expect(lock.opening == [1, 2, 3])
+            #expect(throws: StoreError.self) { try lock.commit(.credentialRemoved(CredentialID(rawValue: 2))) }
+        }
+        anchor.failsAt = nil
+        let lock = try open()
+        #expect(lock.seal.doubt == nil)
+        #expect(lock.opening == [1, 2, 3])
+        try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)))
+        #expect(try open().opening == [1, 3])
+    }
+
+    @Test("Anchor that cannot be written at the first launch: nothing is believed to be sealed")
+    func unwritableFirst() throws {
+        for step in [0, 1] {
+            anchor.failsAt = anchor.writes.count + step
+            #expect(throws: StoreError.self) { try open() }
+            anchor.failsAt = nil
+            #expect(try open().seal.doubt == nil)
+            for name in scratch.files where name.hasPrefix("latch.db") { unlink(scratch.directory + "/" + name) }
+            anchor.reading = .nothing
+        }
+    }
+
+    @Test("More rows than one slice: all of them are looked at, in slices or at once, and a change begins again")
+    func slices() throws {
+        let lock = try open()
+        let count = UInt64(LockSeal.checkSliceRows * 2)
+        for number in 1...count { lock.store.append(Self.credential(number)) }
+        lock.store.append(Self.credential(.max))
+        lock.store.append(Self.credential(UInt64(Int64.max)))
+        try lock.commit()
+        do {
+            let next = try open()
+            #expect(next.seal.checkSlice())
+            try next.commit(Self.credential(count + 1), .credentialRemoved(CredentialID(rawValue: 1)))
+            var slices = 0
+            while next.seal.checkSlice() { slices += 1 }
+            #expect(slices == 2)
+            #expect(next.seal.isTrusted)
+            try next.execute("DELETE FROM lock_credential WHERE id = 9223372036854775807")
+        }
+        let next = try open()
+        #expect(next.opening == [])
+        #expect(next.seal.doubt == .rowsDiffer)
+    }
+
+    @Test("A command's commit writes neither the anchor nor the seal")
+    func commands() throws {
+        let lock = try filled()
+        let writes = anchor.writes.count
+        let generations = lock.seal.generations
+        for number in 1...3 as ClosedRange<UInt64> {
+            try lock.commit(
+                .lastCommand(
+                    bond: 1,
+                    LastCommand(challenge: ChallengeID(bits: number), signCounter: 1, result: .done, phase: .done)),
+                .receiptCounters(bond: 1, reservedBelow: 64), .bolt(BoltRecord(position: .unlocked)), .relock(nil))
+        }
+        #expect(anchor.writes.count == writes)
+        #expect(lock.seal.generations.file == generations.file)
+    }
+}
+
+@Suite("The anchor's file")
+struct FileAnchorTests {
+    let scratch = Scratch()
+
+    private var path: String { scratch.directory + "/anchors/lock.anchor" }
+
+    private func make() throws -> FileAnchor {
+        mkdir(scratch.directory + "/anchors", 0o700)
+        return FileAnchor(path: path, keys: try scratch.openState().keys)
+    }
+
+    private func octets() -> [UInt8] {
+        let file = latch_open(path, O_RDONLY | O_CLOEXEC, 0)
+        defer { close(file) }
+        var octets = [UInt8](repeating: 0, count: 1_000)
+        let count = read(file, &octets, octets.count)
+        return Array(octets.prefix(max(0, count)))
+    }
+
+    private func put(_ octets: [UInt8]) {
+        let file = latch_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        defer { close(file) }
+        #expect(write(file, octets, octets.count) == octets.count)
+    }
+
+    private static let state = StateName(generation: .max, digest: [UInt8](0..<16))
+
+    @Test("gives back what it was given, for its owner only")
+    func roundTrip() throws {
+        let anchor = try make()
+        #expect(try anchor.read() == .nothing)
+        for record in [
+            AnchorRecord(current: nil), AnchorRecord(current: nil, next: Self.state), AnchorRecord(current: Self.state),
+            AnchorRecord(
+                current: StateName(generation: 0, digest: [UInt8](repeating: 255, count: 16)), next: Self.state),
+        ] {
+            try anchor.write(record)
+            #expect(try anchor.read() == .record(record))
+            #expect(octets().count < FileAnchor.octetsMaximum)
+        }
+        chmod(path, 0o644)
+        #expect(throws: StoreError.tooOpen(path: path, mode: 0o644, allowed: 0o600)) { try anchor.read() }
+    }
+
+    @Test("Every cut and every flipped octet is damage, and so is another machine's")
+    func damage() throws {
+        let anchor = try make()
+        try anchor.write(AnchorRecord(current: Self.state))
+        let sound = octets()
+        for count in sound.indices {
+            put(Array(sound[..<count]))
+            #expect(try anchor.read() == .damaged)
+            var flipped = sound
+            flipped[count] ^= 1
+            put(flipped)
+            #expect(try anchor.read() == .damaged)
+        }
+        for more in [1, FileAnchor.octetsMaximum + 1 - sound.count] {
+            put(sound + [UInt8](repeating: 10, count: more))
+            #expect(try anchor.read() == .damaged)
+        }
+        put(sound + [10])
+        #expect(try anchor.read() == .damaged)
+        put(sound)
+        #expect(try anchor.read() == .record(AnchorRecord(current: Self.state)))
+        let other = Scratch()
+        #expect(try FileAnchor(path: path, keys: other.openState().keys).read() == .damaged)
+    }
+
+    @Test("What cannot be used is named, with the key that names another")
+    func unusable() throws {
+        let anchor = FileAnchor(path: scratch.directory + "/none/lock.anchor", keys: try scratch.openState().keys)
+        #expect(try anchor.read() == .nothing)
+        do {
+            try anchor.write(AnchorRecord(current: Self.state))
+            Issue.record("written where there is no directory")
+        } catch {
+            #expect("\(error)".contains(scratch.directory + "/none/lock.anchor"))
+            #expect("\(error)".contains("`anchor`"))
+        }
+    }
+}
