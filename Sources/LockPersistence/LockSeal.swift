@@ -68,6 +68,7 @@ package final class LockSeal {
         database = state.database
         keys = state.keys
         self.anchor = anchor
+        try Self.requireOwnSchema(database)
         let reading = try anchor.read()
         if case .record(let record) = reading { remembered = record }
         let found = try Self.kept(in: database)
@@ -100,6 +101,24 @@ package final class LockSeal {
     /// The file's generation and the one that is remembered; nil where there is none.
     package var generations: (file: UInt64?, anchor: UInt64?) {
         (current?.name.generation, remembered?.generation)
+    }
+
+    /// A view in the place of a table could show the set to the check and another row to a command, and a trigger could put a
+    /// row back behind the check. So whatever computes, and the tables of the set, have the text of the migrations.
+    private static func requireOwnSchema(_ database: Database) throws(StoreError) {
+        try database.statement(
+            """
+            SELECT name, sql FROM sqlite_schema
+            WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'
+                OR name IN ('lock_credential', 'lock_settings', 'lock_seal')
+            """
+        ).forEachRow { (row) throws(StoreError) in
+            // The column that a later step has added.
+            let text = row.text(1).replacing(", mac BLOB", with: "")
+            guard SchemaComponent.lock.migrations.contains(where: { $0.sql.contains(text) }) else {
+                throw .corrupt(path: database.path, reason: "\(row.text(0)) is not as this program made it")
+            }
+        }
     }
 
     private static func kept(in database: Database) throws(StoreError) -> (generation: UInt64, seal: [UInt8])? {

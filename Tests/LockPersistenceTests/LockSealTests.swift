@@ -1,5 +1,6 @@
 import BluetoothCore
 import CLinux
+import CSQLite
 import Glibc
 import LockPeripheral
 import LockProtocol
@@ -186,6 +187,41 @@ struct LockSealTests {
         #expect(try open(old).opening == [1, 2, 3])
         // And the one that was the present one is an old one now.
         #expect(try open().seal.doubt != nil)
+    }
+
+    @Test(
+        "Schema that shows one row to the check and another one later, or puts one back: the file is refused",
+        arguments: [
+            """
+            ALTER TABLE lock_credential RENAME TO stash;
+            CREATE VIEW lock_credential AS SELECT * FROM stash WHERE strftime('%s', 'now') > 0
+            """,
+            """
+            CREATE TRIGGER lock_audit_is_never_cut AFTER INSERT ON lock_audit
+                BEGIN UPDATE lock_credential SET is_enabled = 1; END
+            """,
+            """
+            DROP TRIGGER lock_audit_is_never_changed;
+            CREATE TRIGGER lock_audit_is_never_changed BEFORE UPDATE ON lock_state
+                BEGIN UPDATE lock_credential SET is_enabled = 1; END
+            """,
+            "ALTER TABLE lock_credential ADD COLUMN other INTEGER REFERENCES lock_audit (sequence) ON DELETE CASCADE",
+            "CREATE VIRTUAL TABLE lock_words USING fts5 (word)",
+        ])
+    func schema(_ sql: String) throws {
+        do { _ = try filled() }
+        do { #expect(try open().opening == [1, 2, 3]) }
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(scratch.path, &handle) == SQLITE_OK)
+        try #require(
+            sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK, "\(String(cString: sqlite3_errmsg(handle)))")
+        sqlite3_close(handle)
+        do {
+            _ = try open()
+            Issue.record("opened")
+        } catch let error as StoreError {
+            guard case .corrupt(scratch.path, _) = error else { throw error }
+        }
     }
 
     @Test("A copy from the last launch is an old one: each launch makes a generation")

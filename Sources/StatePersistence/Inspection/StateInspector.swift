@@ -46,7 +46,9 @@ package final class StateInspector {
     private let logOctets: Int
 
     /// Columns that hold secrets, by their table. A test looks for wrapped values anywhere else.
-    static let secretColumns: Set<String> = ["host_identity.irk", "host_bond.keys", "store_fact.value"]
+    static let secretColumns: Set<String> = [
+        "host_identity.irk", "host_bond.keys", "store_fact.value", "lock_seal.seal",
+    ]
 
     /// Opens the database for reading.
     ///
