@@ -171,8 +171,60 @@ package final class LockSeal {
             return true
         }
         check = .done
-        if sum &+ read.sum != current?.sum { doubt = .rowsDiffer }
+        if let sealed = current?.sum, sealed != sum &+ read.sum, !mend(lacking: sealed &- sum &- read.sum) {
+            doubt = .rowsDiffer
+        }
         return false
+    }
+
+    /// Settings that are damaged are written anew by the launch. Whether their MAC is all that is damaged has to be known
+    /// before: the sum has the right one.
+    func settleSettings() throws(StoreError) {
+        let isWhole = try database.statement(Self.settings).firstRow { (row) throws(StoreError) in
+            guard let values = try? row.values(0..<5) else { return false }
+            return keys.rows.isAuthentic(row.optionalBlob(5), "lock_settings", values)
+        }
+        if isWhole == false { _ = isTrusted }
+    }
+
+    private static let settings: StaticString = """
+        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, mac
+        FROM lock_settings
+        """
+
+    /// Where one row's MAC is damaged and nothing else, the seal proves what the row says: with the MAC that belongs to its
+    /// columns the sum is right. It gets that MAC again. (With the damaged one in the sum, a row that somebody has kept
+    /// might have been meant.)
+    private func mend(lacking difference: UInt128) -> Bool {
+        database.reading(false) { () throws(StoreError) in
+            let isMended = try mend(
+                "lock_settings", Self.settings, columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?",
+                difference)
+            if isMended { return true }
+            return try mend(
+                "lock_credential",
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac
+                FROM lock_credential
+                """, columns: 7, "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
+        }
+    }
+
+    private func mend(
+        _ table: StaticString, _ select: StaticString, columns: Int32, _ update: StaticString, _ difference: UInt128
+    ) throws(StoreError) -> Bool {
+        var found: (row: Int64, mac: [UInt8])?
+        try database.statement(select).forEachRow { (row) throws(StoreError) in
+            guard found == nil, let values = try? row.values(0..<columns) else { return }
+            let right = mac(table, values)
+            let stored = keys.rows.contribution(of: row.optionalBlob(columns))
+            if keys.rows.contribution(of: right) &- stored == difference { found = (try row.integer(0), right) }
+        }
+        guard let found else { return false }
+        let isWritten: Void? = try? database.transaction {
+            try database.statement(update).run([.blob(found.mac), .integer(found.row)])
+        }
+        return isWritten != nil
     }
 
     /// What some rows add, and where the next ones begin.

@@ -32,6 +32,7 @@ package final class SQLiteLockStore: LockStore {
 
     package func launch() throws -> LockSnapshot {
         var snapshot = try LockReader(database: database).duties()
+        try seal?.settleSettings()
         // Damaged settings are those of a new lock, until its configuration has been taken.
         if let settings = try settings() { snapshot.settings = settings }
         try LockReader(database: database).readAudit(into: &snapshot)

@@ -122,6 +122,40 @@ struct LockSealTests {
         #expect(told.map(\.table) == ["lock_settings"])
     }
 
+    @Test(
+        "Damaged MAC of one row: the seal proves what the row says, and it gets its MAC again",
+        arguments: [
+            "UPDATE lock_credential SET mac = zeroblob(16) WHERE id = 2",
+            "UPDATE lock_credential SET mac = x'00' WHERE id = 3", "UPDATE lock_settings SET mac = NULL",
+        ] as [StaticString])
+    func damagedMAC(_ sql: StaticString) throws {
+        do {
+            let lock = try filled()
+            try lock.commit(.settings(LockSettings(acceptsSigned: false)))
+            try lock.execute(sql)
+        }
+        for _ in 0..<2 {
+            let lock = try open()
+            #expect(try lock.store.launch().settings == LockSettings(acceptsSigned: false))
+            try lock.commit(.settings(LockSettings(acceptsSigned: false)), .bolt(BoltRecord()))
+            #expect(lock.opening == [1, 2, 3])
+            #expect(lock.seal.doubt == nil)
+        }
+    }
+
+    @Test("Damaged settings, written anew, leave the set what it is")
+    func settingsAnew() throws {
+        do { try filled().execute("UPDATE lock_settings SET accepts_signed = 0") }
+        do {
+            let lock = try open()
+            _ = try lock.store.launch()
+            try lock.commit(.settings(LockSettings(relockSeconds: nil)))
+        }
+        let lock = try open()
+        #expect(try lock.store.launch().settings == LockSettings(relockSeconds: nil))
+        #expect(lock.opening == [1, 2, 3])
+    }
+
     @Test("A row that somebody else wrote lets nobody in", arguments: [nil, [UInt8](repeating: 7, count: 16)])
     func forged(mac: [UInt8]?) throws {
         let lock = try filled()
@@ -278,7 +312,7 @@ struct LockSealTests {
             let lock = try open()
             #expect(lock.opening == [1, 2, 3])
             #expect(try lock.store.launch().settings == LockSettings(acceptsSigned: false))
-            try lock.execute("UPDATE lock_credential SET mac = NULL WHERE id = 2")
+            try lock.execute("UPDATE lock_credential SET mac = NULL, role = 1 WHERE id = 2")
         }
         let lock = try open()
         #expect(lock.opening == [])

@@ -122,6 +122,9 @@ struct BelievedRowsTests {
         #expect(try home.administer("confirm", ["--json"]).output.contains(#""doubt":"older""#))
         #expect(try !home.status().contains("doubt"))
         #expect(try home.administer("confirm", []).output == "nothing is in doubt\n")
+        let kept = try home.bench.latch("state", "inspect", "lock", ["--json"]).output
+        // The record: confirmed, in spite of its being older.
+        #expect(kept.components(separatedBy: #""event":"0C01""#).count == 2)
         // It is the state from before: whom it knew it knows.
         #expect(try home.unlocks)
         #expect(try home.administer("disable").status == 0)
