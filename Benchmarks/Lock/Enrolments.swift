@@ -20,7 +20,9 @@ struct Enrolments {
             components: [.host, .lock])
         // The daemon's own identity: what another one keeps it does not read.
         let host = SQLiteHostStore(store, name: "peripheral")
-        let lock = SQLiteLockStore(store.database)
+        // Rows that are written behind the seal's back are believed by nobody.
+        let seal = try LockSeal(store, anchor: FileAnchor(path: state + "/lock.anchor", keys: store.keys))
+        let lock = SQLiteLockStore(store.database, seal: seal)
         guard let published = try host.load().restorations.values.compactMap({ $0.services.first }).first else {
             throw BenchmarkError("the lock has published nothing")
         }
