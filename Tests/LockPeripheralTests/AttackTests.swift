@@ -317,6 +317,20 @@ struct AttackTests {
         #expect(!bench.isDisconnecting)
     }
 
+    @Test("Second credential for a bond, of an owner's role: neither of the two moves the bolt", arguments: [1, 3])
+    func secondCredential(number: UInt64) throws {
+        var snapshot = LockSnapshot.furnished
+        snapshot.apply(.credential(Credential(id: CredentialID(rawValue: 2), name: "Bob", role: .guest, bond: bob)))
+        snapshot.apply(
+            .credential(Credential(id: CredentialID(rawValue: number), name: "Eve", role: .owner, bond: bob)))
+        var bench = LockBench(snapshot)
+        bench.connect(1, bob)
+        let command = unlock(try bench.challenge(1))
+        bench.signed(1, command)
+        #expect(bench.orders.isEmpty)
+        #expect(try bench.receipt(1, bond: bob, answering: command.challenge).result == .notPermitted)
+    }
+
     @Test(
         "Former user: a proven link without a credential is dropped after a minute; with one it stays, until it is disabled"
     )

@@ -153,9 +153,10 @@ extension LockMachine {
 
     func isEnabled(_ bond: UInt64) -> Bool { credential(of: bond)?.isEnabled ?? false }
 
-    /// Should two name the same bond, the older one counts.
+    /// nil where two name the same bond: a lock gives a bond one credential and no other, so one of them it did not give.
     func credential(of bond: UInt64) -> Credential? {
-        credentials.values.lazy.filter { $0.bond == bond }.min { $0.id.rawValue < $1.id.rawValue }
+        let named = credentials.values.lazy.filter { $0.bond == bond }.prefix(2)
+        return named.count == 1 ? named.first : nil
     }
 
     /// In the order of their connections, so that one history has one list of outputs.
