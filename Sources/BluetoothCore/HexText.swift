@@ -1,7 +1,13 @@
 /// Octets as text, for vectors, logs and command lines.
 package enum HexText {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16, uppercase: true) }.joined()
+        var text: [UInt8] = []
+        for byte in bytes { text += [digit(byte >> 4), digit(byte & 0xF)] }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    private static func digit(_ nibble: UInt8) -> UInt8 {
+        nibble + (nibble < 10 ? UInt8(ascii: "0") : UInt8(ascii: "A") - 10)
     }
 
     /// nil unless `text` is an even number of hexadecimal digits.

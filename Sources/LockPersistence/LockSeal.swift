@@ -108,14 +108,14 @@ package final class LockSeal {
     private static func requireOwnSchema(_ database: Database) throws(StoreError) {
         try database.statement(
             """
-            SELECT name, sql FROM sqlite_schema
+            SELECT name, replace(sql, ', mac BLOB', '') FROM sqlite_schema
             WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'
-                OR name IN ('lock_credential', 'lock_settings', 'lock_seal')
+                OR name COLLATE NOCASE IN ('lock_credential', 'lock_settings', 'lock_seal')
             """
         ).forEachRow { (row) throws(StoreError) in
-            // The column that a later step has added.
-            let text = row.text(1).replacing(", mac BLOB", with: "")
-            guard SchemaComponent.lock.migrations.contains(where: { $0.sql.contains(text) }) else {
+            // But for the column that a later step has added.
+            let text = row.text(1)
+            guard SchemaComponent.lock.migrations.contains(where: { $0.has(text) }) else {
                 throw .corrupt(path: database.path, reason: "\(row.text(0)) is not as this program made it")
             }
         }
@@ -145,7 +145,7 @@ package final class LockSeal {
     ///
     /// - Throws: ``StoreError/rowAltered(path:table:row:)``.
     func requireAuthentic(_ row: Row, _ table: StaticString, columns: Int32, number: Int64) throws(StoreError) {
-        guard keys.rows.isAuthentic(row.optionalBlob(columns), table, try row.values(0..<columns)) else {
+        guard try keys.rows.isAuthentic(row, table, columns: 0..<columns, mac: columns) else {
             throw .rowAltered(path: database.path, table: table.description, row: "\(number)")
         }
     }
@@ -181,8 +181,7 @@ package final class LockSeal {
     /// before: the sum has the right one.
     func settleSettings() throws(StoreError) {
         let isWhole = try database.statement(Self.settings).firstRow { (row) throws(StoreError) in
-            guard let values = try? row.values(0..<5) else { return false }
-            return keys.rows.isAuthentic(row.optionalBlob(5), "lock_settings", values)
+            (try? keys.rows.isAuthentic(row, "lock_settings", columns: 0..<5, mac: 5)) ?? false
         }
         if isWhole == false { _ = isTrusted }
     }

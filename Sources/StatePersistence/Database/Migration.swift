@@ -1,3 +1,5 @@
+import Glibc
+
 /// One step of a component's schema. Frozen once released: files in the field have gone through it as it is, so a
 /// change is a new step.
 package struct Migration: Sendable {
@@ -7,6 +9,13 @@ package struct Migration: Sendable {
     package init(_ name: String, _ sql: String) {
         self.name = name
         self.sql = sql
+    }
+
+    /// Whether this is a part of its SQL. A launch asks: C searches in microseconds what String takes half a millisecond for.
+    package func has(_ text: String) -> Bool {
+        // C's texts end at their first zero, and the empty one is everywhere.
+        guard !text.isEmpty, !text.utf8.contains(0) else { return false }
+        return strstr(sql, text) != nil
     }
 }
 

@@ -13,7 +13,7 @@ enum BondRowMAC {
     static func isAuthentic(_ row: Row, mac: Int32, identity: Int64, _ rows: RowAuthenticator) throws(StoreError)
         -> Bool
     {
-        rows.isAuthentic(row.optionalBlob(mac), BondKeys.table, [.integer(identity)] + (try row.values(columns)))
+        try rows.isAuthentic(row, BondKeys.table, behind: .integer(identity), columns: columns, mac: mac)
     }
 }
 

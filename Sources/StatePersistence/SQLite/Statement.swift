@@ -141,8 +141,14 @@ package struct Row {
     ///
     /// - Throws: ``StoreError/corrupt(path:reason:)`` for any other number of octets.
     package func uint128(_ column: Int32) throws(StoreError) -> UInt128 {
+        guard let number = optionalUInt128(column) else { throw misfit(column) }
+        return number
+    }
+
+    /// The same; nil for NULL, and for any other number of octets.
+    package func optionalUInt128(_ column: Int32) -> UInt128? {
         guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
-            throw misfit(column)
+            return nil
         }
         return UInt128(bigEndian: start.loadUnaligned(as: UInt128.self))
     }
@@ -157,6 +163,28 @@ package struct Row {
             values.append(value(column))
         }
         return values
+    }
+
+    /// The column as it is kept, without a copy of it.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for a number with a fraction.
+    func append(_ column: Int32, to message: inout RowMessage) throws(StoreError) {
+        switch sqlite3_column_type(handle, column) {
+        case SQLITE_INTEGER: message.append(sqlite3_column_int64(handle, column))
+        // First where the octets are: the count is of their form.
+        case SQLITE_TEXT:
+            let start = sqlite3_column_text(handle, column)
+            message.append(text: octets(UnsafeRawPointer(start), column))
+        case SQLITE_BLOB:
+            let start = sqlite3_column_blob(handle, column)
+            message.append(blob: octets(start, column))
+        case SQLITE_FLOAT: throw misfit(column)
+        default: message.appendNull()
+        }
+    }
+
+    private func octets(_ start: UnsafeRawPointer?, _ column: Int32) -> UnsafeRawBufferPointer {
+        UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
     }
 
     /// The column as it is, for lists that people read.
