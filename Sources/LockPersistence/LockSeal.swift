@@ -6,14 +6,18 @@ import StatePersistence
 /// Makes the rows that rights rest on one whole: none of them can be taken away or put back, and no older file passes for
 /// the present one.
 ///
-/// **The set.** Each row with a MAC adds a number to a sum: its MAC, encrypted by AES under a key of its own. The sum is modulo 2^128, and is kept
-/// wrapped: nobody without the machine key sees a number or a sum, so another set has the same sum by chance alone, once
-/// in 2^128. It is a sum and not an exclusive or, because of two copies of one row nothing would be left there. A row that
+/// **The set.** Each row with a MAC adds a number to the sum of its part (``SetSums``): its MAC, encrypted by AES under a key of its own. The sums are
+/// modulo 2^128, and are kept wrapped: nobody without the machine key sees a number or a sum, so another set has the same sums by chance alone,
+/// once in 2^128. They are sums and not an exclusive or, because of two copies of one row nothing would be left there. A row that
 /// is altered keeps its MAC and with it its number: it costs itself (``RowAuthenticator``).
 ///
-/// **The generation.** The seal is the wrapped sum, with the number of the generation authenticated beside it. Its digest is the
-/// state's name, and ``GenerationAnchor`` keeps that outside of the file. Every change of the set, and the first commit of
-/// every launch, makes the next generation, in this order: the anchor says "present or next"; the seal is written
+/// **What is believed when.** A credential is believed when the part that it lies in and the settings are what the seal says, and it was counted
+/// there itself. The other parts are looked at while the loop has nothing else to do. A row that is missing gives nobody a right: a bond
+/// has one credential at the most, so that a second one in another part is never the present one, and is counted before it is believed.
+///
+/// **The generation.** The seal is the wrapped sums, with the number of the generation authenticated beside it. Its digest is the
+/// state's name, and ``GenerationAnchor`` keeps that outside of the file. Every change of the set makes the next generation, and so does
+/// every launch, behind its check (``makeGenerationOfLaunch()``), in this order: the anchor says "present or next"; the seal is written
 /// into the open transaction; commit; the anchor says "next". Nothing is acknowledged before the last of these. A kill between any two leaves a file
 /// in the present state or the next one, and an anchor that admits both.
 ///
@@ -22,7 +26,7 @@ package final class LockSeal {
     /// One state of the set.
     private struct State {
         var name: StateName
-        var sum: UInt128
+        var sums: SetSums
     }
 
     private let database: Database
@@ -31,20 +35,21 @@ package final class LockSeal {
     private var current: State?
     /// In the open transaction, and on disk when it is.
     private var next: State?
-    private var change: UInt128 = 0
+    private var change = SetSums()
     /// What the anchor says.
     private var remembered: AnchorRecord?
-    private var isFirstCommit = true
+    /// Until the first commit that makes a generation.
+    private var owesGeneration = true
     private var isConfirmed = false
     private var adoptsUnauthenticated = true
     private var check = Check.beginning
 
     private enum Check {
         /// From this credential on.
-        case from(Int64, sum: UInt128)
+        case from(Int64, sums: SetSums)
         case done
 
-        static let beginning = Self.from(.min, sum: 0)
+        static let beginning = Self.from(.min, sums: SetSums())
     }
 
     /// Why nothing is granted; nil while the rows are believed.
@@ -56,9 +61,14 @@ package final class LockSeal {
         didSet { if let onDoubt, let doubt { onDoubt(doubt) } }
     }
 
-    /// The anchor could not take the generation of this launch: it stays with the one before, and says so for both. Whatever
-    /// changes rights fails until it can be written.
-    package var onAnchorStuck: ((StoreError) -> Void)?
+    /// The anchor could not take what changes nobody's rights: it goes on admitting the state before as well. Whatever changes
+    /// rights fails until it can be written. Heard once, also where it was so before this was set.
+    package var onAnchorStuck: ((StoreError) -> Void)? {
+        didSet { if let onAnchorStuck, let stuck { onAnchorStuck(stuck) } }
+    }
+    private var stuck: StoreError? {
+        didSet { if let stuck, oldValue == nil { onAnchorStuck?(stuck) } }
+    }
 
     /// Compares the file with what is remembered. A file that was never sealed, and of which nothing is remembered, is sealed
     /// as it is: a new one, or one of an earlier version.
@@ -73,29 +83,42 @@ package final class LockSeal {
         if case .record(let record) = reading { remembered = record }
         let found = try Self.kept(in: database)
         if let found {
-            if let sum = Self.sum(of: found.seal, found.generation, keys) {
-                current = State(name: Self.name(found.generation, found.seal), sum: sum)
+            if let sums = Self.sums(of: found.seal, found.generation, keys) {
+                current = State(name: Self.name(found.generation, found.seal), sums: sums)
             } else {
                 doubt = .sealDamaged
             }
         }
-        switch (reading, current) {
-        case _ where doubt != nil: break
-        case (.nothing, nil): try sealAsFound()
-        case (.nothing, _?): doubt = .anchorMissing
-        case (.damaged, _): doubt = .anchorDamaged
-        case (.record(let record), let state):
-            guard !record.admits(state?.name) else {
-                if state == nil { try sealAsFound() }
-                break
-            }
-            doubt = Self.doubt(of: state?.name, record)
+        doubt = doubt ?? Self.doubt(of: current?.name, reading)
+        guard doubt == nil else { return }
+        guard let current else {
+            try sealAsFound()
+            return
+        }
+        if remembered?.next != nil { decide(current.name) }
+    }
+
+    /// What speaks against a file in this state; nil where there is no seal either.
+    static func doubt(of state: StateName?, _ reading: AnchorReading) -> StateDoubt? {
+        switch reading {
+        case .nothing: return state == nil ? nil : .anchorMissing
+        case .damaged: return .anchorDamaged
+        case .record(let record):
+            if record.admits(state) { return nil }
+            return state.map { $0.generation < record.generation ? .older : .other } ?? .unsealed
         }
     }
 
-    private static func doubt(of state: StateName?, _ record: AnchorRecord) -> StateDoubt {
-        guard let state else { return .unsealed }
-        return state.generation < record.generation ? .older : .other
+    /// A kill in the middle of a commit has left an anchor that admits two states: the one that is on disk is the present one, and
+    /// the other passes no more, before anybody reads here whom the lock knows.
+    private func decide(_ state: StateName) {
+        let record = AnchorRecord(current: state)
+        do throws(StoreError) {
+            try anchor.write(record)
+            remembered = record
+        } catch {
+            stuck = error
+        }
     }
 
     /// The file's generation and the one that is remembered; nil where there is none.
@@ -121,19 +144,17 @@ package final class LockSeal {
         }
     }
 
-    private static func kept(in database: Database) throws(StoreError) -> (generation: UInt64, seal: [UInt8])? {
+    static func kept(in database: some StatementSource) throws(StoreError) -> (generation: UInt64, seal: [UInt8])? {
         try database.statement("SELECT generation, seal FROM lock_seal WHERE only = 1")
             .firstRow { (row) throws(StoreError) in (try row.integer(0), row.blob(1)) }
     }
 
-    private static func sum(of seal: [UInt8], _ generation: UInt64, _ keys: KeyWrap) -> UInt128? {
-        guard let octets = try? keys.unwrap(seal, table: "lock_seal", column: "seal", row: "\(generation)"),
-            octets.count == 16
-        else { return nil }
-        return octets.reduce(0) { $0 << 8 | UInt128($1) }
+    private static func sums(of seal: [UInt8], _ generation: UInt64, _ keys: KeyWrap) -> SetSums? {
+        let octets = try? keys.unwrap(seal, table: "lock_seal", column: "seal", row: "\(generation)")
+        return octets.flatMap(SetSums.init(octets:))
     }
 
-    private static func name(_ generation: UInt64, _ seal: [UInt8]) -> StateName {
+    static func name(_ generation: UInt64, _ seal: [UInt8]) -> StateName {
         StateName(generation: generation, digest: Array(SHA256.digest(seal).prefix(StateName.digestOctets)))
     }
 
@@ -162,28 +183,82 @@ package final class LockSeal {
 
     /// Looks at one slice of the set; false once there are no more. For moments when the loop has nothing else to do.
     package func checkSlice() -> Bool {
-        guard doubt == nil, case .from(let first, let sum) = check else { return false }
-        let read = database.reading(nil as Slice?) { () throws(StoreError) in try slice(from: first) }
+        guard doubt == nil, case .from(let first, var sums) = check else { return false }
+        let read = database.reading(nil as (next: Int64?, sums: SetSums)?) { () throws(StoreError) in
+            let next = try addSlice(from: first, to: &sums)
+            return (next, sums)
+        }
         // The next commit says why.
         guard let read else { return false }
         if let next = read.next {
-            check = .from(next, sum: sum &+ read.sum)
+            check = .from(next, sums: read.sums)
             return true
         }
         check = .done
-        if let sealed = current?.sum, sealed != sum &+ read.sum, !mend(lacking: sealed &- sum &- read.sum) {
-            doubt = .rowsDiffer
+        for part in 0..<SetSums.partsCount {
+            if let lack = lack(of: part, read.sums[part]), !mend(part, lacking: lack) { doubtRows() }
         }
         return false
     }
 
+    /// The MACs that are counted under these credentials, by the sums of their parts and of the settings; nil, and a doubt, where
+    /// one of these is not what the seal says. An operator's word counts in the place of the seal until the commit that makes it.
+    func counted(_ credentials: [Int64]) -> [Int64: UInt128]? {
+        guard doubt == nil else { return nil }
+        var counted: [Int64: UInt128] = [:]
+        for part in Set(credentials.map(SetSums.part(of:))).sorted() + [SetSums.settingsPart] {
+            func read() -> UInt128? {
+                database.reading(nil as UInt128?) { () throws(StoreError) in
+                    try sum(of: part) { number, mac in
+                        if credentials.contains(number) { counted[number] = mac }
+                    }
+                }
+            }
+            guard let sum = read() else { return nil }
+            guard let lack = lack(of: part, sum) else { continue }
+            // What is mended is counted again.
+            guard mend(part, lacking: lack), read() != nil else {
+                doubtRows()
+                return nil
+            }
+        }
+        return counted
+    }
+
+    /// A credential that a lookup has shown, and that the part's rows do not show: the file is no sound tree.
+    func doubtRows() { doubt = doubt ?? .rowsDiffer }
+
+    /// What this part's sum lacks to be what the seal says; nil where that is nothing.
+    private func lack(of part: Int, _ sum: UInt128) -> UInt128? {
+        guard !isConfirmed, let sealed = current?.sums[part], sealed != sum else { return nil }
+        return sealed &- sum
+    }
+
+    private func sum(of part: Int, _ seen: (Int64, UInt128) -> Void) throws(StoreError) -> UInt128 {
+        var sum: UInt128 = 0
+        guard part != SetSums.settingsPart else {
+            try database.statement("SELECT mac FROM lock_settings").forEachRow { (row) throws(StoreError) in
+                sum &+= keys.rows.contribution(of: row.optionalUInt128(0))
+            }
+            return sum
+        }
+        let ids = SetSums.credentials(of: part)
+        try database.statement("SELECT id, mac FROM lock_credential WHERE id >= ? AND id <= ?")
+            .forEachRow([.integer(ids.lowerBound), .integer(ids.upperBound)]) { (row) throws(StoreError) in
+                guard let mac = row.optionalUInt128(1) else { return }
+                sum &+= keys.rows.contribution(of: mac)
+                seen(try row.integer(0), mac)
+            }
+        return sum
+    }
+
     /// Settings that are damaged are written anew by the launch. Whether their MAC is all that is damaged has to be known
-    /// before: the sum has the right one.
+    /// before: the sum of their part has the right one.
     func settleSettings() throws(StoreError) {
         let isWhole = try database.statement(Self.settings).firstRow { (row) throws(StoreError) in
             (try? keys.rows.isAuthentic(row, "lock_settings", columns: 0..<5, mac: 5)) ?? false
         }
-        if isWhole == false { _ = isTrusted }
+        if isWhole == false { _ = counted([]) }
     }
 
     private static let settings: StaticString = """
@@ -194,29 +269,33 @@ package final class LockSeal {
     /// Where one row's MAC is damaged and nothing else, the seal proves what the row says: with the MAC that belongs to its
     /// columns the sum is right. It gets that MAC again. (With the damaged one in the sum, a row that somebody has kept
     /// might have been meant.)
-    private func mend(lacking difference: UInt128) -> Bool {
+    private func mend(_ part: Int, lacking difference: UInt128) -> Bool {
         database.reading(false) { () throws(StoreError) in
-            let isMended = try mend(
-                "lock_settings", Self.settings, columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?",
-                difference)
-            if isMended { return true }
+            guard part != SetSums.settingsPart else {
+                return try mend(
+                    "lock_settings", Self.settings, [], columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?",
+                    difference)
+            }
+            let ids = SetSums.credentials(of: part)
             return try mend(
                 "lock_credential",
                 """
                 SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac
-                FROM lock_credential
-                """, columns: 7, "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
+                FROM lock_credential WHERE id >= ? AND id <= ?
+                """, [.integer(ids.lowerBound), .integer(ids.upperBound)], columns: 7,
+                "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
         }
     }
 
     private func mend(
-        _ table: StaticString, _ select: StaticString, columns: Int32, _ update: StaticString, _ difference: UInt128
+        _ table: StaticString, _ select: StaticString, _ arguments: [SQLValue], columns: Int32, _ update: StaticString,
+        _ difference: UInt128
     ) throws(StoreError) -> Bool {
         var found: (row: Int64, mac: [UInt8])?
-        try database.statement(select).forEachRow { (row) throws(StoreError) in
+        try database.statement(select).forEachRow(arguments) { (row) throws(StoreError) in
             guard found == nil, let values = try? row.values(0..<columns) else { return }
             let right = mac(table, values)
-            let stored = keys.rows.contribution(of: row.optionalBlob(columns))
+            let stored = keys.rows.contribution(of: row.optionalUInt128(columns))
             if keys.rows.contribution(of: right) &- stored == difference { found = (try row.integer(0), right) }
         }
         guard let found else { return false }
@@ -226,64 +305,82 @@ package final class LockSeal {
         return isWritten != nil
     }
 
-    /// What some rows add, and where the next ones begin.
-    private struct Slice {
-        var sum: UInt128 = 0
-        var next: Int64?
-    }
-
-    /// The settings are with the first slice.
-    private func slice(from first: Int64) throws(StoreError) -> Slice {
-        var slice = Slice()
+    /// Adds one slice's rows; where the next one begins. The settings are with the first slice.
+    private func addSlice(from first: Int64, to sums: inout SetSums) throws(StoreError) -> Int64? {
         if first == .min {
-            try database.statement("SELECT mac FROM lock_settings")
-                .forEachRow { (row) throws(StoreError) in slice.sum &+= keys.rows.contribution(of: row.optionalBlob(0))
-                }
+            sums[SetSums.settingsPart] = try sum(of: SetSums.settingsPart) { _, _ in }
         }
         var (count, last) = (0, first)
         try database.statement("SELECT id, mac FROM lock_credential WHERE id >= ? ORDER BY id LIMIT ?")
             .forEachRow([.integer(first), SQLValue(Self.checkSliceRows)]) { (row) throws(StoreError) in
-                slice.sum &+= keys.rows.contribution(of: row.optionalBlob(1))
                 last = try row.integer(0)
+                sums[SetSums.part(of: last)] &+= keys.rows.contribution(of: row.optionalUInt128(1))
                 count += 1
             }
-        if count == Self.checkSliceRows, last < .max { slice.next = last + 1 }
-        return slice
+        return count == Self.checkSliceRows && last < .max ? last + 1 : nil
     }
 
     // MARK: Commits
 
     /// The lock's facts are about to be written.
     func begin() {
-        change = 0
+        change = SetSums()
         next = nil
     }
 
-    /// A row of the set has this MAC now; nil: there is none.
-    func replace(_ old: [UInt8]?, by new: [UInt8]?) {
-        change &+= keys.rows.contribution(of: new) &- keys.rows.contribution(of: old)
+    /// The row of this credential has this MAC now; nil: there is none.
+    func replace(_ old: [UInt8]?, by new: [UInt8]?, credential: Int64) {
+        replace(old, by: new, SetSums.part(of: credential))
+    }
+
+    func replaceSettings(_ old: [UInt8]?, by new: [UInt8]?) { replace(old, by: new, SetSums.settingsPart) }
+
+    private func replace(_ old: [UInt8]?, by new: [UInt8]?, _ part: Int) {
+        change[part] &+= keys.rows.contribution(of: new) &- keys.rows.contribution(of: old)
     }
 
     /// Behind all facts, in the same transaction. While the file is in doubt its generation stays, so that the doubt does.
     func prepare() throws(StoreError) {
-        if isConfirmed { return try write(try adoptedSum()) }
-        guard doubt == nil, let current, isFirstCommit || change != 0 else { return }
+        if isConfirmed { return try write(try adoptedSums()) }
+        guard doubt == nil, let current, !change.isZero else { return }
         // Who had come half way through the rows begins again.
-        if change != 0, case .from = check { check = .beginning }
-        do throws(StoreError) {
-            try write(current.sum &+ change)
-        } catch .anchorUnusable(let path, let reason) where change == 0 {
-            // A launch changes nobody's rights: a full disk beside the database keeps no owner out.
-            isFirstCommit = false
-            onAnchorStuck?(.anchorUnusable(path: path, reason: reason))
-        }
+        if case .from = check { check = .beginning }
+        try write(current.sums &+ change)
     }
 
-    private func write(_ sum: UInt128) throws(StoreError) {
+    /// The generation of this launch: an old copy from the launch before is told by it. For a moment when the loop has
+    /// nothing else to do, so that neither the way onto the air nor a command pays for it. A launch that changes rights before
+    /// has made its generation with that; one that ends before makes none, and has changed nobody's rights.
+    ///
+    /// It waits for nobody who holds the file: false says that it is still owed. Nor does an anchor on a full disk keep an
+    /// owner out.
+    package func makeGenerationOfLaunch() -> Bool {
+        guard owesGeneration, doubt == nil, !isConfirmed, case .done = check, let current else { return true }
+        begin()
+        do {
+            try database.transaction(waiting: 0) {
+                do throws(StoreError) {
+                    try write(current.sums)
+                } catch .anchorUnusable(let path, let reason) {
+                    stuck = .anchorUnusable(path: path, reason: reason)
+                }
+            }
+        } catch {
+            next = nil
+            if case StoreError.busy = error { return false }
+            // What the disk says the database keeps, and the next commit throws it.
+            return true
+        }
+        owesGeneration = false
+        settle()
+        return true
+    }
+
+    private func write(_ sums: SetSums) throws(StoreError) {
         let generation = max(current?.name.generation ?? 0, remembered?.generation ?? 0) + 1
         let seal = keys.wrap(
-            RowAuthenticator.octets(sum), table: "lock_seal", column: "seal", row: "\(generation)")
-        let made = State(name: Self.name(generation, seal), sum: sum)
+            sums.octets, table: "lock_seal", column: "seal", row: "\(generation)")
+        let made = State(name: Self.name(generation, seal), sums: sums)
         // A kill before the commit may go back to what was believed, and to nothing else: a confirmation that is not on disk is
         // none.
         let present = isConfirmed ? remembered?.current : current?.name
@@ -303,12 +400,12 @@ package final class LockSeal {
             try anchor.write(record)
             remembered = record
         } catch {
-            guard !isConfirmed, change == 0 else { return database.fail(error) }
-            onAnchorStuck?(error)
+            guard !isConfirmed, change.isZero else { return database.fail(error) }
+            stuck = error
         }
         current = made
         next = nil
-        isFirstCommit = false
+        owesGeneration = false
         isConfirmed = false
     }
 
@@ -337,7 +434,7 @@ package final class LockSeal {
     }
 
     /// Gives MACs to rows that have none, where that is due, and adds up all.
-    private func adoptedSum() throws(StoreError) -> UInt128 {
+    private func adoptedSums() throws(StoreError) -> SetSums {
         if adoptsUnauthenticated {
             try adopt(
                 "lock_settings",
@@ -353,14 +450,10 @@ package final class LockSeal {
                 """, columns: 7, "UPDATE lock_credential SET mac = ? WHERE id = ?")
             try BondAdoption(database: database, keys: keys, identity: nil).perform()
         }
-        var sum: UInt128 = 0
+        var sums = SetSums()
         var first: Int64? = .min
-        while let next = first {
-            let slice = try slice(from: next)
-            sum &+= slice.sum
-            first = slice.next
-        }
-        return sum
+        while let next = first { first = try addSlice(from: next, to: &sums) }
+        return sums
     }
 
     private func adopt(_ table: StaticString, _ select: StaticString, columns: Int32, _ update: StaticString)

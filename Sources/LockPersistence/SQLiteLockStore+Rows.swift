@@ -13,28 +13,24 @@ extension SQLiteLockStore: LockRows {
     }
 
     /// While the rows are in doubt nobody is let in by them, and nobody is put out.
-    package var isTrusted: Bool { seal?.isTrusted ?? true }
+    private var isTrusted: Bool { seal?.isTrusted ?? true }
+
+    package var isInDoubt: Bool { seal?.doubt != nil }
 
     package func isNamed(_ bond: UInt64) -> Bool {
-        guard isTrusted else { return true }
         let isKept = database.reading(false) { () throws(StoreError) in
             try database.statement("SELECT 1 FROM lock_credential WHERE bond = ? LIMIT 1")
                 .firstRow([SQLValue(bond)]) { (_) throws(StoreError) in true } ?? false
         }
         // Pending facts may have named it, or taken its name away.
-        return pending.isEmpty ? isKept : !holder(of: bond).credentials.isEmpty
+        if pending.isEmpty ? isKept : !holder(of: bond).credentials.isEmpty { return true }
+        // A row that is not there puts somebody out: only all of them say that none is missing.
+        return !isTrusted
     }
 
     private func keptHolder(of bond: UInt64) throws(StoreError) -> BondHolder {
         var holder = BondHolder(bond: bond)
-        holder.credentials =
-            try !isTrusted
-            ? []
-            : credentials(
-                """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
-                WHERE bond = ? ORDER BY id
-                """, SQLValue(bond))
+        holder.credentials = try credentials(of: SQLValue(bond))
         try database.statement(
             "SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond WHERE bond = ?"
         ).forEachRow([SQLValue(bond)]) { (row) throws(StoreError) in
@@ -46,6 +42,33 @@ extension SQLiteLockStore: LockRows {
                 database.whole("lock_bond", number) { () throws(StoreError) in try row.optionalInteger(5) } ?? .max
         }
         return holder
+    }
+
+    /// First which rows there are, then their parts of the set, which may mend one of them, and then the rows.
+    private func credentials(of bond: SQLValue) throws(StoreError) -> [Credential] {
+        var numbers: [Int64] = []
+        try database.statement("SELECT id FROM lock_credential WHERE bond = ?")
+            .forEachRow([bond]) { (row) throws(StoreError) in numbers.append(try row.integer(0)) }
+        guard !numbers.isEmpty else { return [] }
+        var counted: [Int64: UInt128] = [:]
+        if let seal {
+            guard let found = seal.counted(numbers) else { return [] }
+            counted = found
+        }
+        var isCounted = true
+        let found = try credentials(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
+            WHERE bond = ? ORDER BY id
+            """, bond
+        ) { number, mac in
+            if seal != nil, mac != counted[number] { isCounted = false }
+        }
+        guard isCounted else {
+            seal?.doubtRows()
+            return []
+        }
+        return found
     }
 
     package func credentials(named name: String) -> [Credential] {
@@ -81,7 +104,7 @@ extension SQLiteLockStore: LockRows {
             SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
             WHERE id > ? ORDER BY id LIMIT ?
             """, .integer(first), SQLValue(limit)
-        ) { row in
+        ) { row, _ in
             last = row
             count += 1
         }
@@ -110,14 +133,14 @@ extension SQLiteLockStore: LockRows {
         return found.values.filter(isIncluded).sorted { $0.id.row < $1.id.row }
     }
 
-    /// `seen` hears of every row.
+    /// `seen` hears of every row, and its MAC.
     private func credentials(
-        _ sql: StaticString, _ arguments: SQLValue..., seen: (Int64) -> Void = { _ in }
+        _ sql: StaticString, _ arguments: SQLValue..., seen: (Int64, UInt128?) -> Void = { _, _ in }
     ) throws(StoreError) -> [Credential] {
         var found: [Credential] = []
         try database.statement(sql).forEachRow(arguments) { (row) throws(StoreError) in
             let number: Int64 = try row.integer(0)
-            seen(number)
+            seen(number, row.optionalUInt128(7))
             let read: Credential? = database.whole("lock_credential", "\(number)") {
                 () throws(StoreError) in
                 let credential = try LockReader.credential(row)
@@ -132,5 +155,5 @@ extension SQLiteLockStore: LockRows {
 
 extension CredentialID {
     /// As the row has it.
-    fileprivate var row: Int64 { Int64(bitPattern: rawValue) }
+    var row: Int64 { Int64(bitPattern: rawValue) }
 }

@@ -72,7 +72,7 @@ package final class SQLiteLockStore: LockStore {
         switch mutation {
         case .credential(let credential): try write(credential)
         case .credentialRemoved(let id):
-            seal?.replace(try credentialMAC(id), by: nil)
+            seal?.replace(try credentialMAC(id), by: nil, credential: id.row)
             try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
         case .settings(let settings): try write(settings)
         case .intent(let intent): try write(intent)
@@ -115,7 +115,7 @@ package final class SQLiteLockStore: LockStore {
             SQLValue(optional: credential.validity.notAfterSeconds),
         ]
         let mac = seal?.mac("lock_credential", values)
-        seal?.replace(try credentialMAC(credential.id), by: mac)
+        seal?.replace(try credentialMAC(credential.id), by: mac, credential: credential.id.row)
         try database.statement("INSERT OR REPLACE INTO lock_credential VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
             .run(values + [SQLValue(mac)])
     }
@@ -133,7 +133,7 @@ package final class SQLiteLockStore: LockStore {
         let mac = seal?.mac("lock_settings", values)
         let old = try database.statement("SELECT mac FROM lock_settings")
             .firstRow { (row) throws(StoreError) in row.optionalBlob(0) }
-        seal?.replace(old ?? nil, by: mac)
+        seal?.replaceSettings(old ?? nil, by: mac)
         try database.statement("INSERT OR REPLACE INTO lock_settings VALUES (?, ?, ?, ?, ?, ?)")
             .run(values + [SQLValue(mac)])
     }

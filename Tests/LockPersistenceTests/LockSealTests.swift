@@ -50,6 +50,12 @@ struct LockSealTests {
             try state.database.transaction { try state.database.statement(sql).run() }
         }
 
+        /// What a quiet radio leaves time for.
+        func idle() {
+            while seal.checkSlice() {}
+            #expect(seal.makeGenerationOfLaunch())
+        }
+
         /// The bonds of `1...4` that open.
         var opening: [UInt64] { (1...4).filter { !store.holder(of: $0).credentials.isEmpty } }
     }
@@ -60,11 +66,23 @@ struct LockSealTests {
         return Lock(state: state, seal: seal, store: SQLiteLockStore(state.database, seal: seal))
     }
 
-    private static func credential(_ number: UInt64, isEnabled: Bool = true) -> LockMutation {
+    private static func credential(_ number: UInt64, isEnabled: Bool = true, bond: UInt64? = nil) -> LockMutation {
         .credential(
             Credential(
-                id: CredentialID(rawValue: number), name: "n\(number)", role: .guest, isEnabled: isEnabled, bond: number
-            ))
+                id: CredentialID(rawValue: number), name: "n\(number)", role: .guest, isEnabled: isEnabled,
+                bond: bond ?? number))
+    }
+
+    /// The first credential of a part.
+    private static func first(_ part: Int) -> UInt64 { UInt64(part) << 57 }
+
+    /// Bonds 1, 2 and 3, each with a credential in a part of its own.
+    private func spread() throws -> Lock {
+        let lock = try open()
+        try lock.commit(
+            Self.credential(1), Self.credential(Self.first(20), bond: 2), Self.credential(Self.first(63), bond: 3),
+            .settings(LockSettings()))
+        return lock
     }
 
     private func filled() throws -> Lock {
@@ -262,8 +280,109 @@ struct LockSealTests {
     func launchAdvances() throws {
         do { _ = try filled() }
         let old = try copy(to: "old")
-        do { try open().commit(.bolt(BoltRecord())) }
+        do {
+            let lock = try open()
+            try lock.commit(.bolt(BoltRecord()))
+            lock.idle()
+        }
         #expect(try open(old).seal.doubt == .older)
+    }
+
+    @Test(
+        "The launch's generation: neither a command nor the way onto the air makes it, but idle work behind the check")
+    func launchGeneration() throws {
+        do { _ = try filled() }
+        let writes = anchor.writes.count
+        let lock = try open()
+        let generation = try #require(lock.seal.generations.file)
+        _ = try lock.store.launch()
+        #expect(lock.opening == [1, 2, 3])
+        try lock.commit(.bolt(BoltRecord(position: .unlocked)))
+        #expect(lock.seal.makeGenerationOfLaunch())
+        #expect(anchor.writes.count == writes, "before the check is done")
+        // Somebody holds the file: it is waited for by nobody.
+        while lock.seal.checkSlice() {}
+        let other = try scratch.openState()
+        try other.database.transaction { #expect(!lock.seal.makeGenerationOfLaunch()) }
+        for _ in 0..<2 {
+            lock.idle()
+            #expect(lock.seal.generations.file == generation + 1)
+        }
+        #expect(try open().seal.doubt == nil)
+        #expect(lock.opening == [1, 2, 3])
+    }
+
+    @Test("A change of rights before that makes the launch's generation")
+    func changeMakesGeneration() throws {
+        do { _ = try filled() }
+        let lock = try open()
+        let generation = try #require(lock.seal.generations.file)
+        try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)))
+        lock.idle()
+        #expect(lock.seal.generations.file == generation + 1)
+        #expect(lock.opening == [1, 3])
+    }
+
+    @Test(
+        "Row of a bond put back in another part, or doubled there: found by the bond's own lookup",
+        arguments: [
+            "INSERT INTO lock_credential SELECT * FROM kept WHERE bond = 4",
+            "UPDATE lock_credential SET id = id + 1 WHERE bond = 4",
+            "INSERT INTO lock_credential SELECT id + 1, name, role, is_enabled, bond, NULL, NULL, mac FROM kept WHERE bond = 2",
+        ] as [StaticString])
+    func putBackElsewhere(_ sql: StaticString) throws {
+        do {
+            let lock = try spread()
+            try lock.commit(Self.credential(Self.first(40), bond: 4))
+            try lock.execute("CREATE TEMP TABLE kept AS SELECT * FROM lock_credential")
+            // Enrolled anew, and disabled, under another number.
+            try lock.commit(
+                .credentialRemoved(CredentialID(rawValue: Self.first(40))),
+                Self.credential(Self.first(10), isEnabled: false, bond: 4))
+            try lock.execute(sql)
+        }
+        let lock = try open()
+        let (two, four) = (lock.store.holder(of: 2).credentials, lock.store.holder(of: 4).credentials)
+        // A row under another number is nobody's; a second row that is whole puts all in doubt.
+        #expect(four.allSatisfy { !$0.isEnabled })
+        #expect(two.count <= 1)
+        _ = lock.seal.isTrusted
+        #expect(lock.seal.doubt == (sql.description.hasPrefix("UPDATE") ? nil : .rowsDiffer))
+    }
+
+    @Test("Row taken from another part: the lookup of a bond does not read it, and the idle check finds it")
+    func takenElsewhere() throws {
+        do { try spread().execute("DELETE FROM lock_credential WHERE bond = 3") }
+        let lock = try open()
+        #expect(lock.opening == [1, 2])
+        #expect(lock.store.isNamed(1))
+        #expect(lock.seal.doubt == nil)
+        // Not there: only the whole set says so, and it does not.
+        #expect(lock.store.isNamed(3))
+        #expect(lock.seal.doubt == .rowsDiffer)
+        #expect(lock.opening == [])
+        let next = try open()
+        next.idle()
+        #expect(next.opening == [])
+    }
+
+    @Test("Damaged MACs: one in each part is mended, by the lookup or by the idle check, and two in one are a doubt")
+    func damagedMACs() throws {
+        do { try spread().execute("UPDATE lock_credential SET mac = NULL") }
+        do {
+            let lock = try open()
+            #expect(lock.opening == [1, 2, 3])
+            #expect(lock.seal.isTrusted)
+            try lock.execute("UPDATE lock_credential SET mac = zeroblob(16)")
+        }
+        do {
+            let lock = try open()
+            lock.idle()
+            #expect(lock.opening == [1, 2, 3])
+            try lock.commit(Self.credential(4))
+            try lock.execute("UPDATE lock_credential SET mac = NULL WHERE bond IN (1, 4)")
+        }
+        #expect(try open().opening == [])
     }
 
     @Test("Anchor gone, damaged, or of another state; file without its seal: nobody is let in until it is confirmed")
@@ -328,35 +447,70 @@ struct LockSealTests {
         }
         do {
             anchor.onWrite = take
-            let lock = try filled()
+            do { _ = try filled() }
+            take()
+            let lock = try open()
+            lock.idle()
             take()
             try lock.commit(.credentialRemoved(CredentialID(rawValue: 2)))
             take()
         }
         anchor.onWrite = {}
-        // The first seal, and two commits: before and behind each of two writes of the anchor; and behind each commit's end.
-        #expect(places.count == 3 * 4 + 2)
+        // The first seal, the launch's generation, and two commits: before and behind each of two writes of the anchor; and
+        // behind each of the last three's ends.
+        #expect(places.count == 4 * 4 + 3)
         let last = anchor.reading
+        // Acknowledged: nothing from before is believed. The last three have the revocation.
         for (number, place) in places.enumerated() {
+            let scene = MemoryAnchor()
+            scene.reading = last
+            #expect(try (open(place.file, scene).seal.doubt == nil) == (number >= places.count - 3), "place \(number)")
+        }
+        // From the last one, so that the place before is as the kill left it.
+        for (number, place) in places.enumerated().reversed() {
             let scene = MemoryAnchor()
             scene.reading = place.reading
             let lock = try open(place.file, scene)
             #expect(lock.seal.doubt == nil, "place \(number)")
             #expect([[], [1, 2, 3], [1, 3]].contains(lock.opening), "place \(number)")
             if number > 0, place.reading == last { #expect(lock.opening == [1, 3], "place \(number)") }
-            // A launch decides what the kill left open: the other one is no more.
-            try lock.commit(.bolt(BoltRecord()))
+            // A launch decides what the kill left open, before it answers anybody: the other one is no more.
             guard case .record(let record) = scene.reading else { Issue.record("no record"); continue }
-            #expect(record.next == nil)
+            #expect(record.next == nil, "place \(number)")
+            #expect(record.current?.generation == lock.seal.generations.file)
+            if number > 0 {
+                let earlier = try open(places[number - 1].file, scene).seal
+                let isSame = earlier.generations.file == lock.seal.generations.file
+                #expect((earlier.doubt == nil) == isSame, "place \(number)")
+            }
+            let generation = lock.seal.generations.file
+            lock.idle()
+            // The first two had no seal: opening them was their launch's generation.
+            #expect((lock.seal.generations.file != generation) == (number > 1), "place \(number)")
+            guard case .record(let record) = scene.reading else { Issue.record("no record"); continue }
+            #expect(record.next == nil && record.current?.generation == lock.seal.generations.file)
         }
-        // Acknowledged: nothing from before is believed.
-        for (number, place) in places.dropLast(2).enumerated() {
-            let scene = MemoryAnchor()
-            scene.reading = last
-            let file = scratch.directory + "/crash\(number)"
-            #expect(place.file == file)
-            #expect(try open(file, scene).seal.doubt != nil, "place \(number)")
-        }
+    }
+
+    @Test("Anchor that cannot be written at the launch behind a kill: the lock opens, and says so once")
+    func stuckBehindKill() throws {
+        do { _ = try filled() }
+        guard case .record(var record) = anchor.reading else { Issue.record("no record"); return }
+        record.next = StateName(generation: 9, digest: [UInt8](repeating: 1, count: StateName.digestOctets))
+        anchor.reading = .record(record)
+        let writes = anchor.writes.count
+        anchor.failsAt = writes
+        let lock = try open()
+        var told = 0
+        lock.seal.onAnchorStuck = { _ in told += 1 }
+        lock.idle()
+        #expect(told == 1)
+        #expect(lock.opening == [1, 2, 3])
+        #expect(anchor.writes.count == writes)
+        anchor.failsAt = nil
+        let next = try open()
+        #expect(next.seal.doubt == nil)
+        #expect(anchor.reading == .record(AnchorRecord(current: record.current)))
     }
 
     @Test(
@@ -387,6 +541,8 @@ struct LockSealTests {
             lock.seal.onAnchorStuck = { _ in told += 1 }
             anchor.failsAt = anchor.writes.count + step
             try lock.commit(.bolt(BoltRecord()))
+            lock.idle()
+            lock.idle()
             try lock.commit(.bolt(BoltRecord(position: .unlocked)))
             #expect(told == 1)
             #expect(lock.opening == [1, 2, 3])
@@ -431,6 +587,9 @@ struct LockSealTests {
             try next.execute("DELETE FROM lock_credential WHERE id = 9223372036854775807")
         }
         let next = try open()
+        // The part that it was taken from is another one.
+        #expect(next.opening == [2, 3, 4])
+        while next.seal.checkSlice() {}
         #expect(next.opening == [])
         #expect(next.seal.doubt == .rowsDiffer)
     }
@@ -449,88 +608,5 @@ struct LockSealTests {
         }
         #expect(anchor.writes.count == writes)
         #expect(lock.seal.generations.file == generations.file)
-    }
-}
-
-@Suite("The anchor's file")
-struct FileAnchorTests {
-    let scratch = Scratch()
-
-    private var path: String { scratch.directory + "/anchors/lock.anchor" }
-
-    private func make() throws -> FileAnchor {
-        mkdir(scratch.directory + "/anchors", 0o700)
-        return FileAnchor(path: path, keys: try scratch.openState().keys)
-    }
-
-    private func octets() -> [UInt8] {
-        let file = latch_open(path, O_RDONLY | O_CLOEXEC, 0)
-        defer { close(file) }
-        var octets = [UInt8](repeating: 0, count: 1_000)
-        let count = read(file, &octets, octets.count)
-        return Array(octets.prefix(max(0, count)))
-    }
-
-    private func put(_ octets: [UInt8]) {
-        let file = latch_open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
-        defer { close(file) }
-        #expect(write(file, octets, octets.count) == octets.count)
-    }
-
-    private static let state = StateName(generation: .max, digest: [UInt8](0..<16))
-
-    @Test("gives back what it was given, for its owner only")
-    func roundTrip() throws {
-        let anchor = try make()
-        #expect(try anchor.read() == .nothing)
-        for record in [
-            AnchorRecord(current: nil), AnchorRecord(current: nil, next: Self.state), AnchorRecord(current: Self.state),
-            AnchorRecord(
-                current: StateName(generation: 0, digest: [UInt8](repeating: 255, count: 16)), next: Self.state),
-        ] {
-            try anchor.write(record)
-            #expect(try anchor.read() == .record(record))
-            #expect(octets().count < FileAnchor.octetsMaximum)
-        }
-        chmod(path, 0o644)
-        #expect(throws: StoreError.tooOpen(path: path, mode: 0o644, allowed: 0o600)) { try anchor.read() }
-    }
-
-    @Test("Every cut and every flipped octet is damage, and so is another machine's")
-    func damage() throws {
-        let anchor = try make()
-        try anchor.write(AnchorRecord(current: Self.state))
-        let sound = octets()
-        for count in sound.indices {
-            put(Array(sound[..<count]))
-            #expect(try anchor.read() == .damaged)
-            var flipped = sound
-            flipped[count] ^= 1
-            put(flipped)
-            #expect(try anchor.read() == .damaged)
-        }
-        for more in [1, FileAnchor.octetsMaximum + 1 - sound.count] {
-            put(sound + [UInt8](repeating: 10, count: more))
-            #expect(try anchor.read() == .damaged)
-        }
-        put(sound + [10])
-        #expect(try anchor.read() == .damaged)
-        put(sound)
-        #expect(try anchor.read() == .record(AnchorRecord(current: Self.state)))
-        let other = Scratch()
-        #expect(try FileAnchor(path: path, keys: other.openState().keys).read() == .damaged)
-    }
-
-    @Test("What cannot be used is named, with the key that names another")
-    func unusable() throws {
-        let anchor = FileAnchor(path: scratch.directory + "/none/lock.anchor", keys: try scratch.openState().keys)
-        #expect(try anchor.read() == .nothing)
-        do {
-            try anchor.write(AnchorRecord(current: Self.state))
-            Issue.record("written where there is no directory")
-        } catch {
-            #expect("\(error)".contains(scratch.directory + "/none/lock.anchor"))
-            #expect("\(error)".contains("`anchor`"))
-        }
     }
 }

@@ -82,7 +82,7 @@ extension LockDaemon {
     /// Whether this bond may use the control point. Its first Key Status enrols it. While the store's rows are in doubt nobody
     /// does: a bond that waits may have been put there.
     func isAdmitted(_ bond: BondID, on link: LockLink, _ octets: [UInt8]) -> Bool {
-        guard rows?.isTrusted ?? true else { return false }
+        guard rows?.isInDoubt != true else { return false }
         return feedEnrolment(.controlPoint(link, bond, octets, register(for: bond))).contains(.admit)
     }
 

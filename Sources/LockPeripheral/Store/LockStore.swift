@@ -31,8 +31,9 @@ extension LockStore {
 /// Every answer counts what was handed to the store, on disk or not yet. A row that cannot be read is left out of it, and
 /// whoever has the store hears of it. When the file itself fails, the answer is nothing, and the next commit throws.
 package protocol LockRows: AnyObject {
-    /// Whether credentials are to be believed at all. While they are not, no bond has any, and none is enrolled.
-    var isTrusted: Bool { get }
+    /// Whether it is known that credentials are not to be believed. Then no bond and no name has any. Whoever asks for some
+    /// learns of a doubt about these.
+    var isInDoubt: Bool { get }
     func holder(of bond: UInt64) -> BondHolder
     /// Whether any credential names this bond, one that cannot be read among them.
     func isNamed(_ bond: UInt64) -> Bool
@@ -45,7 +46,7 @@ package protocol LockRows: AnyObject {
 }
 
 extension LockRows {
-    package var isTrusted: Bool { true }
+    package var isInDoubt: Bool { false }
 }
 
 /// Everything that a lock keeps for one bond.

@@ -161,8 +161,17 @@ package final class Database {
     /// - Throws: ``StoreError/busy(path:)`` when another process holds the file: nothing was written. Whatever `body`
     /// throws, after a rollback. After an error of the disk every later call throws the same.
     package func transaction(_ body: () throws -> Void) throws {
+        try transaction(waiting: limits.commitWaitMilliseconds, body)
+    }
+
+    /// The same, for what can be done later as well: it waits this long for others at the most.
+    ///
+    /// - Throws: As the other does.
+    package func transaction(waiting milliseconds: UInt64, _ body: () throws -> Void) throws {
         if let failure { throw failure }
-        let deadline = FileLock.Deadline(milliseconds: limits.commitWaitMilliseconds)
+        // Reads wait for others as commits do.
+        defer { connection.setBusyTimeout(milliseconds: Int32(clamping: limits.commitWaitMilliseconds)) }
+        let deadline = FileLock.Deadline(milliseconds: milliseconds)
         try lock.acquire(until: deadline)
         defer { lock.release() }
         // Others than our own processes take SQLite's locks without the lock file.

@@ -57,7 +57,11 @@ final class PeripheralDaemon {
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
         self.seal = seal
-        runtime.idleWork = { [unowned lock] in seal.checkSlice() || lock.readOn() }
+        runtime.idleWork = { [unowned lock] in
+            if seal.checkSlice() { return true }
+            let isMade = seal.makeGenerationOfLaunch()
+            return lock.readOn() || !isMade
+        }
     }
 
     private func serve() throws -> ExitCode {
