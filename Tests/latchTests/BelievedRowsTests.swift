@@ -151,6 +151,34 @@ struct BelievedRowsTests {
         home.stop()
     }
 
+    @Test("`state check` tells an old copy before it is launched, by the anchor that lies there or is named")
+    func check() throws {
+        let home = try Home(role: "resident")
+        let anchor = home.bench.path("lock.anchor")
+        func check(_ more: [String]) throws -> Program.Outcome {
+            try home.bench.latch("state", "check", "lock", more)
+        }
+        let named = ["--anchor", anchor]
+        try home.copyDatabase(to: "old.sqlite")
+        #expect(try check(named).output.contains("generation: "))
+        #expect(try !check(named).output.contains("doubt"))
+        // Where it is not known, nothing is said.
+        let unknown = try check([])
+        #expect(unknown.status == 0 && !unknown.output.contains("anchor"))
+        #expect(try home.administer("disable").status == 0)
+        #expect(try !check(named).output.contains("doubt"), "while it runs")
+        home.stop()
+        try home.restore("old.sqlite")
+        let old = try check(named)
+        #expect(old.status == 0 && old.output.contains("faults: []") && old.output.contains("doubt: older"), "\(old)")
+        try FileManager.default.moveItem(atPath: anchor, toPath: home.bench.path("lock") + "/lock.anchor")
+        #expect(try check([]).output.contains("doubt: older"))
+        #expect(try check(named).output.contains("doubt: anchor_missing"))
+        #expect(
+            try home.bench.latch("state", "check", "key", ["--anchor", home.bench.path("lock") + "/lock.anchor"])
+                .output.contains("doubt: unsealed"))
+    }
+
     @Test("Killed at any time: no launch is in doubt, and what was revoked stays so")
     func killed() throws {
         let home = try Home(role: "resident")

@@ -63,6 +63,16 @@ struct ServiceUnitTests {
         #expect(allowed.split(separator: " ").contains("mincore"))
     }
 
+    @Test("the anchor has a directory of its own beside the state, which the program finds")
+    func anchor() throws {
+        let names = try #require(Self.settings("peripheral")["StateDirectory"]?.first).split(separator: " ")
+        #expect(names == ["latch", "latch-anchor"])
+        let made = names.map { "/var/lib/\($0)" }.joined(separator: ":")
+        #expect(DaemonPlan.serviceAnchor(made) == "/var/lib/latch-anchor/lock.anchor")
+        for other in [nil, "", "/var/lib/latch", ":"] { #expect(DaemonPlan.serviceAnchor(other) == nil) }
+        #expect(try Self.settings("central")["StateDirectory"] == ["latch-key"])
+    }
+
     /// With `ProcSubset=pid` there is no /proc/sys, and no daemon that gets past its start.
     @Test("the sandbox lets the daemon read the boot id", arguments: roles)
     func bootIdentifier(role: String) throws {

@@ -38,7 +38,7 @@ package struct StateSummary: Equatable, Sendable {
 ///
 /// It looks at a copy in memory, which it takes at once. A check of a large file, or a backup to a slow disk, takes longer than
 /// a daemon waits: a reader of the log keeps it from being settled at a launch, and whoever has the lock keeps commits waiting.
-package final class StateInspector {
+package final class StateInspector: StatementSource {
     private let path: String
     let connection: Connection
     /// Octets of the file and of its log when it was copied.
@@ -89,6 +89,11 @@ package final class StateInspector {
             path: path, fileOctets: fileOctets, logOctets: logOctets, migrations: migrations,
             faults: try DatabaseFile.integrityFaults(connection))
     }
+
+    /// A statement on the copy.
+    ///
+    /// - Throws: A ``StoreError`` when SQLite does not understand the statement.
+    package func statement(_ sql: StaticString) throws(StoreError) -> Statement { try connection.statement(sql) }
 
     /// Every table with its rows, in the order of their names; at most `rowLimit` of each.
     ///

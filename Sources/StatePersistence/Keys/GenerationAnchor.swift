@@ -81,14 +81,29 @@ package struct FileAnchor: GenerationAnchor {
 
     /// - Throws: ``StoreError/anchorUnusable(path:reason:)``, or ``StoreError/tooOpen(path:mode:allowed:)``.
     package func read() throws(StoreError) -> AnchorReading {
+        try Self.reading(path) { octets in
+            guard let (record, text) = Self.parse(octets) else { return nil }
+            return ConstantTime.equal(octets, text + macLine(text)) ? record : nil
+        }
+    }
+
+    /// What it says, to somebody without the machine key: nobody knows then who wrote it.
+    ///
+    /// - Throws: As ``read()`` does.
+    package static func look(at path: String) throws(StoreError) -> AnchorReading {
+        try reading(path) { parse($0)?.record }
+    }
+
+    private static func reading(_ path: String, _ decode: ([UInt8]) -> AnchorRecord?) throws(StoreError)
+        -> AnchorReading
+    {
         do throws(StoreError) {
             guard try StateFile.status(path) != nil else { return .nothing }
             try StateFile.check(path)
             let file = try StateFile.open(path, O_RDONLY)
-            let octets = try StateFile.read(file, path: path, limit: Self.octetsMaximum)
-            return decode(octets).map { .record($0) } ?? .damaged
+            return decode(try StateFile.read(file, path: path, limit: octetsMaximum)).map { .record($0) } ?? .damaged
         } catch {
-            throw Self.unusable(error, path)
+            throw unusable(error, path)
         }
     }
 
@@ -124,9 +139,15 @@ package struct FileAnchor: GenerationAnchor {
     }
 
     private func encode(_ record: AnchorRecord) -> [UInt8] {
-        let text = "\(Self.heading)\n\(Self.line("current", record.current))\(Self.line("next", record.next))"
-        let octets = Array(text.utf8)
-        return octets + Array("mac \(HexText.encode(rows.anchorMAC(octets)))\n".utf8)
+        let octets = Self.text(of: record)
+        return octets + macLine(octets)
+    }
+
+    private func macLine(_ text: [UInt8]) -> [UInt8] { Array("mac \(HexText.encode(rows.anchorMAC(text)))\n".utf8) }
+
+    /// What the MAC is over.
+    private static func text(of record: AnchorRecord) -> [UInt8] {
+        Array("\(heading)\n\(line("current", record.current))\(line("next", record.next))".utf8)
     }
 
     private static func line(_ name: String, _ state: StateName?) -> String {
@@ -135,13 +156,14 @@ package struct FileAnchor: GenerationAnchor {
     }
 
     /// Only what ``encode(_:)`` writes, so that no second way of writing a record can mean anything else.
-    private func decode(_ octets: [UInt8]) -> AnchorRecord? {
+    private static func parse(_ octets: [UInt8]) -> (record: AnchorRecord, text: [UInt8])? {
         guard let text = String(validating: octets, as: UTF8.self) else { return nil }
         let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
-        guard lines.count == 5, let current = Self.state(lines[1], "current"), let next = Self.state(lines[2], "next")
+        guard lines.count == 5, let current = state(lines[1], "current"), let next = state(lines[2], "next")
         else { return nil }
         let record = AnchorRecord(current: current, next: next)
-        return ConstantTime.equal(encode(record), octets) ? record : nil
+        let signed = self.text(of: record)
+        return octets.starts(with: signed) ? (record, signed) : nil
     }
 
     /// nil for what is no line of that name.

@@ -27,23 +27,56 @@ enum StateCommands {
 
     private static let check = CommandSpec(
         path: ["state", "check"], summary: "Check that the database is sound.",
-        options: [state, database, Commands.json],
+        details: [
+            "Of a lock's database it says whether it is in the state that the lock's anchor names (doubt, where it is not): an "
+                + "old copy is told so before it is launched. That tells mistakes, and no attacks: whether this machine wrote "
+                + "either of them only a launch can say, which has the machine key."
+        ],
+        options: [
+            state, database,
+            .value("anchor", "FILE", "The lock's anchor, if not lock.anchor in the state directory."), Commands.json,
+        ],
         examples: ["latch state check --state /var/lib/latch --json"]
     ) { arguments in
         try refusing {
             let path = try path(arguments)
             let summary = try StateInspector(path: path).check(components: components)
-            let fields: JSONObject = [
+            var fields: JSONObject = [
                 "path": .string(summary.path), "file_octets": JSONValue(summary.fileOctets),
                 "log_octets": JSONValue(summary.logOctets),
                 "migrations": .array(summary.migrations.map { .string("\($0.component) \($0.name)") }),
                 "faults": .array(summary.faults.map { .string($0) }),
             ]
+            if summary.faults.isEmpty, let anchor = try anchor(arguments) {
+                let seal = try sealLook(path, anchor)
+                fields["anchor"] = .string(anchor)
+                fields["generation"] = seal.generation.map { JSONValue($0) }
+                fields["doubt"] = seal.doubt.map { .string($0.name) }
+            }
             if arguments.has("json") { Output.line(.object(fields)) } else { Output.fields(fields) }
             guard summary.faults.isEmpty else {
                 throw Failure(.state, "\(path) is damaged: stop the daemon and restore its last backup")
             }
             return .ok
+        }
+    }
+
+    /// nil where none is named and none lies in the state directory: it may lie elsewhere.
+    private static func anchor(_ arguments: ParsedArguments) throws -> String? {
+        if let named = arguments["anchor"] { return named }
+        guard let directory = arguments["state"] else { return nil }
+        let usual = try StateDirectory(directory).anchor
+        return try FileAnchor.exists(usual) ? usual : nil
+    }
+
+    /// A running lock may be between its anchor and its database: what stays the same while the database is read counts.
+    private static func sealLook(_ path: String, _ anchor: String) throws -> SealLook {
+        var reading = try FileAnchor.look(at: anchor)
+        while true {
+            let look = try SealLook(StateInspector(path: path), anchor: reading)
+            let later = try FileAnchor.look(at: anchor)
+            if look.doubt == nil || later == reading { return look }
+            reading = later
         }
     }
 

@@ -43,7 +43,9 @@ struct DaemonPlan {
         self.role = role
         database = settings.database ?? directory.database
         machineKeyFile = settings.machineKey ?? directory.machineKey
-        anchor = settings.anchor ?? directory.anchor
+        anchor =
+            settings.anchor ?? Self.serviceAnchor(getenv("STATE_DIRECTORY").map { String(cString: $0) })
+            ?? directory.anchor
         let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
         credentialsDirectory = settings.machineKey == nil ? credentials : nil
         restoreIdentifier = settings.restoreIdentifier
@@ -52,6 +54,12 @@ struct DaemonPlan {
         capture = settings.capture
         let format: Log.Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal
         log = Log(level: Log.Level(rawValue: settings.logLevel) ?? .info, format: format)
+    }
+
+    /// In the second of the directories that systemd made for the service, separated by colons: the unit's first is the state.
+    static func serviceAnchor(_ directories: String?) -> String? {
+        guard let directories = directories?.split(separator: ":"), directories.count > 1 else { return nil }
+        return "\(directories[1])/\(StateDirectory.anchorName)"
     }
 
     /// Both roles' tables are in each file: they may share one.

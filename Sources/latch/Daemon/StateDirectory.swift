@@ -13,7 +13,8 @@ struct StateDirectory: Sendable {
     var database: String { "\(path)/latch.sqlite" }
     var boltJournal: String { "\(path)/bolt.journal" }
     var machineKey: String { "\(path)/machine.key" }
-    var anchor: String { "\(path)/lock.anchor" }
+    var anchor: String { "\(path)/\(Self.anchorName)" }
+    static let anchorName = "lock.anchor"
 
     /// One that this user may read and write, and nobody else.
     init(_ path: String) throws(Failure) {
