@@ -239,8 +239,9 @@ let package = Package(
         tests(
             "LockPersistence",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite", "FaultDisk", "LockCentral", "LockJudge",
-                "LockPeripheral", "LockProtocol", "MemoryStores", "StatePersistence", "TestSupport",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite", "FaultDisk", "GATT", "LockCentral",
+                "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "StatePersistence",
+                "TestSupport",
             ]),
         tests(
             "HCITransport",

@@ -6,9 +6,11 @@ import StatePersistence
 /// Reads what the lock keeps.
 struct LockReader {
     let database: any StatementSource
+    /// Is told of damaged rows, for which something safe stands then. Without it the first of them is an error.
+    var teller: Database?
 
     func snapshot() throws(StoreError) -> LockSnapshot {
-        var snapshot = try launchSnapshot()
+        var snapshot = try launchSnapshot(try duties())
         try each("SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential")
         { (row) throws(StoreError) in
             let credential = try Self.credential(row)
@@ -24,12 +26,12 @@ struct LockReader {
     }
 
     /// What is not kept for bonds, one by one.
-    private func launchSnapshot() throws(StoreError) -> LockSnapshot {
-        var snapshot = try duties()
+    private func launchSnapshot(_ duties: LockSnapshot) throws(StoreError) -> LockSnapshot {
+        var snapshot = duties
         try each(
             """
             SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed
-            FROM lock_settings
+            FROM lock_settings WHERE only = 1
             """
         ) { (row) throws(StoreError) in snapshot.settings = try Self.settings(row) }
         try readAudit(into: &snapshot)
@@ -38,15 +40,30 @@ struct LockReader {
 
     /// What the audit's end says.
     func readAudit(into snapshot: inout LockSnapshot) throws(StoreError) {
-        try each("SELECT sequence, hash, event, wall_clock_seconds FROM lock_audit ORDER BY sequence DESC LIMIT 1") {
-            (row) throws(StoreError) in
-            snapshot.auditHead = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
-            snapshot.auditTail.isLaunch = row.blob(2) == AuditEvent.launched.encoded
-            snapshot.auditTail.wallClockSeconds = try row.optionalInteger(3)
+        try each(
+            """
+            SELECT sequence, hash, event, wall_clock_seconds FROM lock_audit
+            WHERE sequence BETWEEN 1 AND 4611686018427387903 ORDER BY sequence DESC LIMIT 1
+            """
+        ) { (row) throws(StoreError) in
+            let sequence: UInt64 = try row.integer(0)
+            // The chain goes on behind a record that cannot be read, and shows for good that it was broken there.
+            let hash = try whole("lock_audit", "\(sequence)") { () throws(StoreError) in
+                let hash = try row.blob(1)
+                guard hash.count == AuditHead.empty.hash.count else { throw row.misfit(1) }
+                return hash
+            }
+            snapshot.auditHead = AuditHead(sequence: sequence, hash: hash ?? AuditHead.empty.hash)
+            _ = try whole("lock_audit", "\(sequence)") { () throws(StoreError) in
+                snapshot.auditTail.isLaunch = try row.blob(2) == AuditEvent.launched.encoded
+                snapshot.auditTail.wallClockSeconds = try row.optionalInteger(3)
+            }
         }
         let relaunches = try database.statement("SELECT value FROM store_fact WHERE name = ?")
-            .firstRow([.text(Relaunches.fact)]) { (row) throws(StoreError) in Relaunches(row.blob(0)) }
-        if let relaunches = relaunches ?? nil, relaunches.sequence == snapshot.auditHead.sequence {
+            .firstRow([.text(Relaunches.fact)]) { (row) throws(StoreError) in
+                try whole("store_fact", Relaunches.fact) { () throws(StoreError) in Relaunches(try row.blob(0)) }
+            }
+        if let relaunches = (relaunches ?? nil) ?? nil, relaunches.sequence == snapshot.auditHead.sequence {
             snapshot.auditTail.relaunches = relaunches.times
         }
     }
@@ -58,24 +75,54 @@ struct LockReader {
     }
 
     /// What the bolt is owed, and nothing else: damage elsewhere does not keep the door open.
-    func duties() throws(StoreError) -> LockSnapshot {
-        var snapshot = LockSnapshot()
+    func duties() throws(StoreError) -> LockSnapshot { try knownDuties() ?? Self.lostDuties }
+
+    /// nil where the row cannot be read, and is told.
+    func knownDuties() throws(StoreError) -> LockSnapshot? {
+        var isThere = false
+        var found: LockSnapshot?
         try each(
             """
             SELECT intent_id, intent_movement, intent_origin, intent_bond, intent_credential, intent_challenge,
                 intent_operation, intent_boot, intent_deadline, intent_phase, position, door, relock_boot, relock_at
-            FROM lock_state
+            FROM lock_state WHERE only = 1
             """
         ) { (row) throws(StoreError) in
-            snapshot.intent = try Self.intent(row)
-            guard let position = BoltPosition(rawValue: try row.integer(10)) else { throw row.misfit(10) }
-            snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(11)))
-            if !row.isNull(12) {
-                snapshot.relock = BootDeadline(
-                    boot: BootID(bits: try row.uint128(12)), at: Instant(nanoseconds: try row.integer(13)))
-            }
+            isThere = true
+            found = try whole("lock_state", "1") { () throws(StoreError) in try Self.duties(row) }
+        }
+        if isThere { return found }
+        let lost = StoreError.corrupt(path: database.path, reason: "the row of lock_state is gone")
+        return try whole("lock_state", "1") { () throws(StoreError) in throw lost }
+    }
+
+    /// A lock that does not know what it owes locks: a relock is due, in a boot that no machine has.
+    static let lostRelock = BootDeadline(boot: BootID(bits: 0), at: Instant(nanoseconds: 0))
+
+    static var lostDuties: LockSnapshot {
+        var snapshot = LockSnapshot()
+        snapshot.relock = lostRelock
+        return snapshot
+    }
+
+    private static func duties(_ row: Row) throws(StoreError) -> LockSnapshot {
+        var snapshot = LockSnapshot()
+        snapshot.intent = try intent(row)
+        guard let position = BoltPosition(rawValue: try row.integer(10)) else { throw row.misfit(10) }
+        snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(11)))
+        guard row.isNull(12) == row.isNull(13) else { throw row.misfit(12) }
+        if !row.isNull(12) {
+            snapshot.relock = BootDeadline(
+                boot: BootID(bits: try row.uint128(12)), at: Instant(nanoseconds: try row.integer(13)))
         }
         return snapshot
+    }
+
+    private func whole<T>(
+        _ table: StaticString, _ row: String, _ body: () throws(StoreError) -> T
+    ) throws(StoreError) -> T? {
+        guard let teller else { return try body() }
+        return teller.whole(table, row, body)
     }
 
     func auditRecords(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
@@ -87,12 +134,12 @@ struct LockReader {
             """
         ).forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
             (row) throws(StoreError) in
-            guard let event = try? AuditEvent(exactly: row.blob(4)) else { throw row.misfit(4) }
+            guard let event = try? AuditEvent(exactly: try row.blob(4)) else { throw row.misfit(4) }
             records.append(
                 AuditRecord(
                     sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
                     at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
-                    event: event, hash: row.blob(5)))
+                    event: event, hash: try row.blob(5)))
         }
         return records
     }
@@ -100,7 +147,7 @@ struct LockReader {
     func auditHorizon() throws(StoreError) -> AuditHead {
         var horizon = AuditHead.empty
         try each("SELECT sequence, hash FROM lock_audit_horizon") { (row) throws(StoreError) in
-            horizon = AuditHead(sequence: try row.integer(0), hash: row.blob(1))
+            horizon = AuditHead(sequence: try row.integer(0), hash: try row.blob(1))
         }
         return horizon
     }
@@ -116,18 +163,19 @@ struct LockReader {
     static func credential(_ row: Row) throws(StoreError) -> Credential {
         guard let role = Role(rawValue: try row.integer(2)) else { throw row.misfit(2) }
         return Credential(
-            id: CredentialID(rawValue: try row.integer(0)), name: row.text(1), role: role,
+            id: CredentialID(rawValue: try row.integer(0)), name: try row.text(1), role: role,
             isEnabled: try row.bool(3), bond: try row.optionalInteger(4),
             validity: Validity(
                 notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)))
     }
 
     private static func intent(_ row: Row) throws(StoreError) -> Intent? {
+        guard row.isNull(0) == row.isNull(9) else { throw row.misfit(0) }
         if row.isNull(0) { return nil }
         guard let movement = Movement(rawValue: try row.integer(1)) else { throw row.misfit(1) }
         guard let phase = Intent.Phase(rawValue: try row.integer(9)) else { throw row.misfit(9) }
         let origin: IntentOrigin =
-            switch row.text(2) {
+            switch try row.text(2) {
             case "command":
                 .command(
                     CommandOrigin(

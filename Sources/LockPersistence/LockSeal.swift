@@ -137,16 +137,19 @@ package final class LockSeal {
             """
         ).forEachRow { (row) throws(StoreError) in
             // But for the column that a later step has added.
-            let text = row.text(1)
+            let text = try row.text(1)
             guard SchemaComponent.lock.migrations.contains(where: { $0.has(text) }) else {
-                throw .corrupt(path: database.path, reason: "\(row.text(0)) is not as this program made it")
+                throw .corrupt(path: database.path, reason: "\(try row.text(0)) is not as this program made it")
             }
         }
     }
 
     static func kept(in database: some StatementSource) throws(StoreError) -> (generation: UInt64, seal: [UInt8])? {
         try database.statement("SELECT generation, seal FROM lock_seal WHERE only = 1")
-            .firstRow { (row) throws(StoreError) in (try row.integer(0), row.blob(1)) }
+            .firstRow { (row) throws(StoreError) in
+                // What cannot be read is no seal of anything.
+                ((try? row.integer(0)) ?? 0, (try? row.blob(1)) ?? [])
+            }
     }
 
     private static func sums(of seal: [UInt8], _ generation: UInt64, _ keys: KeyWrap) -> SetSums? {

@@ -25,6 +25,7 @@ package final class SQLiteKeyStore: KeyStore {
     package func load() throws -> KeySnapshot {
         var snapshot = KeySnapshot()
         try each(
+            "key_lock",
             """
             SELECT peer, name, unlocks_when_near, locks_when_leaving, receipt_counter, proximity, watched_boot,
                 watched_until
@@ -34,7 +35,7 @@ package final class SQLiteKeyStore: KeyStore {
             let peer = PeerIdentifier(bits: try row.uint128(0))
             guard let proximity = Proximity(rawValue: try row.integer(5)) else { throw row.misfit(5) }
             let record = LockRecord(
-                peer: peer, name: row.text(1), unlocksWhenNear: try row.bool(2), locksWhenLeaving: try row.bool(3))
+                peer: peer, name: try row.text(1), unlocksWhenNear: try row.bool(2), locksWhenLeaving: try row.bool(3))
             var watched: WatchMark?
             if let until: UInt64 = try row.optionalInteger(7) {
                 watched = WatchMark(boot: BootID(bits: try row.uint128(6)), until: Instant(nanoseconds: until))
@@ -42,8 +43,9 @@ package final class SQLiteKeyStore: KeyStore {
             snapshot.locks[peer] = KnownLock(
                 record: record, receiptCounter: try row.optionalInteger(4), proximity: proximity, watched: watched)
         }
-        try each("SELECT peer, id, operation, argument, origin, boot, deadline, sent FROM key_request") {
-            (row) throws(StoreError) in
+        try each(
+            "key_request", "SELECT peer, id, operation, argument, origin, boot, deadline, sent FROM key_request"
+        ) { (row) throws(StoreError) in
             guard let origin = KeyRequest.Origin(rawValue: try row.integer(4)) else { throw row.misfit(4) }
             snapshot.locks[PeerIdentifier(bits: try row.uint128(0))]?.request = KeyRequest(
                 id: KeyRequestID(rawValue: try row.integer(1)), operation: LockOperation(rawValue: try row.integer(2)),
@@ -51,9 +53,13 @@ package final class SQLiteKeyStore: KeyStore {
                 boot: BootID(bits: try row.uint128(5)), deadline: Instant(nanoseconds: try row.integer(6)),
                 sent: try row.optionalInteger(7).map { ChallengeID(bits: $0) })
         }
-        try each("SELECT reserved_below FROM key_request_numbers") { (row) throws(StoreError) in
+        let areNumbersWhole = try each(
+            "key_request_numbers", "SELECT reserved_below FROM key_request_numbers WHERE only = 1"
+        ) { (row) throws(StoreError) in
             snapshot.requestsReservedBelow = try row.integer(0)
         }
+        // Nobody knows which are spent.
+        if !areNumbersWhole { snapshot.requestsReservedBelow = KeySnapshot.unreachedRequestNumber }
         return snapshot
     }
 
@@ -103,7 +109,11 @@ package final class SQLiteKeyStore: KeyStore {
         try database.statement(sql).run(arguments)
     }
 
-    private func each(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {
-        try database.statement(sql).forEachRow([], body)
+    /// A damaged row is told and left out: it costs its own lock, or its own request.
+    @discardableResult
+    private func each(
+        _ table: StaticString, _ sql: StaticString, _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        try database.forEachWhole(table, "", try database.statement(sql), [], body)
     }
 }

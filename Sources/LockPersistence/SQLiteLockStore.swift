@@ -13,6 +13,8 @@ package final class SQLiteLockStore: LockStore {
     let seal: LockSeal?
     private let auditRecordsMaximum: UInt64
     private(set) var pending: [LockMutation] = []
+    /// The bolt's row cannot be read, and what is written next needs one.
+    private var isStateLost = false
 
     package init(
         _ database: Database, seal: LockSeal? = nil, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
@@ -31,11 +33,14 @@ package final class SQLiteLockStore: LockStore {
     package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
 
     package func launch() throws -> LockSnapshot {
-        var snapshot = try LockReader(database: database).duties()
+        let reader = LockReader(database: database, teller: database)
+        let duties = try reader.knownDuties()
+        isStateLost = duties == nil
+        var snapshot = duties ?? LockReader.lostDuties
         try seal?.settleSettings()
         // Damaged settings are those of a new lock, until its configuration has been taken.
         if let settings = try settings() { snapshot.settings = settings }
-        try LockReader(database: database).readAudit(into: &snapshot)
+        try reader.readAudit(into: &snapshot)
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
             snapshot.lastCommands[bond] = holder.lastCommand
@@ -59,6 +64,7 @@ package final class SQLiteLockStore: LockStore {
 
     package func writePending() throws {
         seal?.begin()
+        if isStateLost { try writeLostState() }
         for mutation in pending { try write(mutation) }
         try seal?.prepare()
     }
@@ -66,6 +72,15 @@ package final class SQLiteLockStore: LockStore {
     package func didCommit() {
         pending.removeAll(keepingCapacity: true)
         seal?.settle()
+        isStateLost = false
+    }
+
+    /// As it was read: owed until a fact says that it is not.
+    private func writeLostState() throws(StoreError) {
+        try run("DELETE FROM lock_state")
+        try run(
+            "INSERT INTO lock_state (only, position, door, relock_boot, relock_at) VALUES (1, 0, 0, ?, ?)",
+            SQLValue(LockReader.lostRelock.boot.bits), SQLValue(LockReader.lostRelock.at.nanoseconds))
     }
 
     private func write(_ mutation: LockMutation) throws(StoreError) {
@@ -122,7 +137,7 @@ package final class SQLiteLockStore: LockStore {
 
     private func credentialMAC(_ id: CredentialID) throws(StoreError) -> [UInt8]? {
         try database.statement("SELECT mac FROM lock_credential WHERE id = ?")
-            .firstRow([SQLValue(id.rawValue)]) { (row) throws(StoreError) in row.optionalBlob(0) } ?? nil
+            .firstRow([SQLValue(id.rawValue)]) { (row) throws(StoreError) in (try? row.optionalBlob(0)) ?? nil } ?? nil
     }
 
     private func write(_ settings: LockSettings) throws(StoreError) {
@@ -132,7 +147,7 @@ package final class SQLiteLockStore: LockStore {
         ]
         let mac = seal?.mac("lock_settings", values)
         let old = try database.statement("SELECT mac FROM lock_settings")
-            .firstRow { (row) throws(StoreError) in row.optionalBlob(0) }
+            .firstRow { (row) throws(StoreError) in (try? row.optionalBlob(0)) ?? nil }
         seal?.replaceSettings(old ?? nil, by: mac)
         try database.statement("INSERT OR REPLACE INTO lock_settings VALUES (?, ?, ?, ?, ?, ?)")
             .run(values + [SQLValue(mac)])
@@ -192,7 +207,8 @@ package final class SQLiteLockStore: LockStore {
         try run(
             """
             INSERT OR REPLACE INTO lock_audit_horizon
-            SELECT 1, sequence, hash FROM lock_audit
+            SELECT 1, sequence, CASE WHEN typeof(hash) = 'blob' AND length(hash) = 32 THEN hash ELSE zeroblob(32) END
+            FROM lock_audit
             WHERE sequence <= min(?1, (SELECT min(sequence) FROM lock_audit) + ?2 - 1) ORDER BY sequence DESC LIMIT 1
             """, SQLValue(sequence), SQLValue(AuditRetention.forgottenAtOnceMaximum))
         try run("DELETE FROM lock_audit WHERE sequence <= (SELECT sequence FROM lock_audit_horizon)")

@@ -88,4 +88,38 @@ struct UnattendedBoltTests {
         let resting = MemoryLockStore(.furnished)
         #expect(try settle(resting) == 0)
     }
+
+    @Test(
+        "Before a daemon is there the order goes out and nobody waits; the lock that begins next tells the end, and one launch"
+    )
+    func begun() throws {
+        open()
+        let store = MemoryLockStore(snapshot(BootDeadline(boot: BootID(bits: 99), at: clock.now)))
+        let bolt = SimulatedBolt(journal: metal)
+        let began = clock.now
+        try UnattendedBolt.begin(
+            store: store, actuator: bolt, boot: boot,
+            surroundings: UnattendedBolt.Surroundings(
+                moment: { [clock] in LockMoment(now: clock.now) }, commit: { _ in store.didCommit() },
+                wait: { _ in Issue.record("it waits") }, observe: { _ in }))
+        #expect(metal.last?.movement == .lock && clock.now == began)
+        let intent = try #require(store.committed.intent)
+        // As the daemon does next.
+        let reading = try bolt.reading(asking: intent, now: clock.now)
+        #expect(reading.moving == intent.id)
+        var outputs: [LockOutput] = []
+        var machine = LockMachine(
+            restoring: try store.launch(), reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
+            at: LockMoment(now: clock.now), into: &outputs)
+        #expect(!outputs.contains { if case .actuate = $0 { true } else { false } }, "once is enough")
+        clock.now = clock.now.advanced(byMilliseconds: 60_000)
+        let report = try #require(try bolt.poll(now: clock.now))
+        machine.handle(.actuator(report), at: LockMoment(now: clock.now), random: 0, into: &outputs)
+        for case .persist(let fact) in outputs { store.append(fact) }
+        store.didCommit()
+        #expect(store.committed.intent == nil && store.committed.relock == nil)
+        #expect(store.committed.bolt.position == .locked)
+        #expect(store.audit.count { $0.event == .launched } == 1)
+        #expect(store.audit.count { if case .outcome(_, .done) = $0.event { true } else { false } } == 1)
+    }
 }

@@ -23,7 +23,7 @@ struct DatabaseTests {
     func settings() throws {
         let database = try Database(path: scratch.database, components: [])
         func pragma(_ name: StaticString) throws -> String? {
-            try database.statement(name).firstRow { (row) throws(StoreError) in row.text(0) }
+            try database.statement(name).firstRow { (row) throws(StoreError) in row.name(0) }
         }
         #expect(try pragma("PRAGMA journal_mode") == "wal")
         #expect(try pragma("PRAGMA synchronous") == "2")

@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothHost
+import CSQLite
 import Glibc
 import Synchronization
 import Testing
@@ -114,5 +115,56 @@ struct FileCheckTests {
         Scratch.write([UInt8](repeating: 9, count: 32), to: scratch.directory + "/machine.key")
         #expect(throws: StoreError.wrongMachineKey(path: scratch.directory + "/machine.key")) { try openBriefly() }
         #expect(Scratch.read(scratch.database) == sound)
+    }
+
+    @Test("Values that fit no column cost their rows; one more of them than may be, and the file is refused")
+    func rowFaults() throws {
+        let most = DatabaseFile.rowFaultsMaximum
+        let words = SchemaComponent(
+            "test", [Migration("1 words", "CREATE TABLE test_word (value INTEGER NOT NULL) STRICT")])
+        do {
+            let database = try Database(path: scratch.database, components: [words])
+            try database.transaction {
+                for number in 0...most {
+                    try database.statement("INSERT INTO test_word VALUES (?)").run([SQLValue(number)])
+                }
+            }
+        }
+        try scratch.dropLog()
+        /// Past the connection's own guard, as a medium does.
+        func execute(_ sql: String) throws {
+            var handle: OpaquePointer?
+            try #require(sqlite3_open(scratch.database, &handle) == SQLITE_OK)
+            defer { sqlite3_close(handle) }
+            try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        }
+        func spoil(below limit: Int) throws {
+            try execute(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, ' STRICT', '      ') WHERE name = 'test_word'
+                """)
+            try execute("UPDATE test_word SET value = 'x' || value WHERE value < \(limit)")
+            try execute(
+                """
+                PRAGMA writable_schema = ON;
+                UPDATE sqlite_schema SET sql = replace(sql, '      ', ' STRICT') WHERE name = 'test_word'
+                """)
+            try scratch.dropLog()
+        }
+        try spoil(below: most)
+        do {
+            let database = try Database(path: scratch.database, components: [words])
+            let statement = try database.statement("SELECT value FROM test_word")
+            #expect(throws: StoreError.self) {
+                try statement.forEachRow { (row) throws(StoreError) in _ = try row.integer(0, as: Int.self) }
+            }
+        }
+        try scratch.dropLog()
+        #expect(try StateInspector(path: scratch.database).check(components: [words]).faults.isEmpty == false)
+        try spoil(below: most + 1)
+        #expect(throws: StoreError.corrupt(path: scratch.database, reason: "more than \(most) values fit no column")) {
+            try Database(path: scratch.database, components: [words])
+        }
     }
 }

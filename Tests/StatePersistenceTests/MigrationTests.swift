@@ -54,7 +54,7 @@ struct MigrationTests {
         let database = try Database(path: scratch.database, components: [SchemaComponent("test", [first, good])])
         var names: [String] = []
         try database.statement("SELECT name FROM sqlite_schema WHERE name LIKE 'test%' ORDER BY name")
-            .forEachRow { (row) throws(StoreError) in names.append(row.text(0)) }
+            .forEachRow { (row) throws(StoreError) in names.append(try row.text(0)) }
         #expect(names == ["test_a", "test_b"])
     }
 

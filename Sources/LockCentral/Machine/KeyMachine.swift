@@ -64,8 +64,9 @@ package struct KeyMachine {
     /// Takes up where the last process was cut off.
     package init(restoring snapshot: KeySnapshot, boot: BootID, now: Instant, into outputs: inout [KeyOutput]) {
         self.boot = boot
-        nextRequest = snapshot.requestsReservedBelow
-        requestsReservedBelow = snapshot.requestsReservedBelow
+        // A damaged file may say any number, and there is more to be added to it.
+        nextRequest = min(snapshot.requestsReservedBelow, KeySnapshot.unreachedRequestNumber)
+        requestsReservedBelow = nextRequest
         var turn = KeyTurn(now)
         for (peer, known) in snapshot.locks {
             let isAway = known.proximity == .away && AbsenceWatch.outlasts(known.watched, boot: boot, now: now)

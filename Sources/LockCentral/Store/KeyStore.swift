@@ -121,6 +121,8 @@ package enum KeyMutation: Hashable, Sendable {
 package struct KeySnapshot: Hashable, Sendable {
     package var locks: [PeerIdentifier: KnownLock] = [:]
     package var requestsReservedBelow: UInt64 = 1
+    /// No key has ever made so many requests.
+    package static let unreachedRequestNumber: UInt64 = 1 << 62
 
     package init() {}
 

@@ -2,8 +2,8 @@ import BluetoothCore
 import BluetoothHost
 import LockProtocol
 
-/// What the lock owes its bolt while there is no radio: a movement that a kill cut off, a relock that is due. A door does
-/// not stay open because a controller is gone.
+/// What the lock owes its bolt before its daemon is there, or while there is no radio: a movement that a kill cut off, a relock that
+/// is due. A door does not stay open because something else has to be loaded first, or because a controller is gone.
 package struct UnattendedBolt {
     /// What the shell cannot know by itself.
     package struct Surroundings {
@@ -35,6 +35,19 @@ package struct UnattendedBolt {
     package static func settle(
         store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
     ) throws {
+        try settle(store, actuator, boot, surroundings, isBegun: false)
+    }
+
+    /// The same, as far as the order to the bolt: the lock that begins next finds the movement under way, and waits for its end.
+    package static func begin(
+        store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
+    ) throws {
+        try settle(store, actuator, boot, surroundings, isBegun: true)
+    }
+
+    private static func settle(
+        _ store: any LockStore, _ actuator: any Actuator, _ boot: BootID, _ surroundings: Surroundings, isBegun: Bool
+    ) throws {
         let snapshot = try store.launch()
         let now = surroundings.moment().now
         let isRelockDue = snapshot.relock.map { now >= $0.due(in: boot) } ?? false
@@ -42,13 +55,13 @@ package struct UnattendedBolt {
         let reading = try actuator.reading(asking: snapshot.intent, now: now)
         var bolt = Self(
             restoring: snapshot, reading: reading, store: store, actuator: actuator, boot: boot,
-            surroundings: surroundings)
-        try bolt.run()
+            tellsLaunch: !isBegun, surroundings: surroundings)
+        if isBegun { try bolt.commitAndAct() } else { try bolt.run() }
     }
 
     private init(
         restoring snapshot: LockSnapshot, reading: BoltReading, store: any LockStore, actuator: any Actuator,
-        boot: BootID, surroundings: Surroundings
+        boot: BootID, tellsLaunch: Bool, surroundings: Surroundings
     ) {
         self.store = store
         self.actuator = actuator
@@ -57,7 +70,7 @@ package struct UnattendedBolt {
         // No link, no receipt: the handle is never used.
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
-            at: surroundings.moment(), into: &outputs)
+            tellsLaunch: tellsLaunch, at: surroundings.moment(), into: &outputs)
         self.outputs = outputs
     }
 

@@ -5,7 +5,6 @@ import LockProtocol
 extension LockMachine {
     /// Settles what the last process left, by ``LaunchRules``.
     mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
-        auditLaunch(snapshot.auditTail, &turn)
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
@@ -30,7 +29,7 @@ extension LockMachine {
     }
 
     /// Launches with nothing between them are one record and a number. The chain tells the number before what happens next.
-    private mutating func auditLaunch(_ tail: AuditTail, _ turn: inout LockTurn) {
+    mutating func auditLaunch(_ tail: AuditTail, _ turn: inout LockTurn) {
         guard tail.isLaunch else {
             audit(.launched, &turn)
             return

@@ -34,10 +34,11 @@ package struct LockMachine {
     }
 
     /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
-    /// what was owed, and come before anything that the next input brings.
+    /// what was owed, and come before anything that the next input brings. `tellsLaunch`: false for one that only settles, and
+    /// behind which the lock begins.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
-        at moment: LockMoment, into outputs: inout [LockOutput]
+        tellsLaunch: Bool = true, at moment: LockMoment, into outputs: inout [LockOutput]
     ) {
         self.boot = boot
         self.receiptHandle = receiptHandle
@@ -50,6 +51,11 @@ package struct LockMachine {
         auditHead = snapshot.auditHead
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         var turn = LockTurn(moment, random: 0)
+        if tellsLaunch {
+            auditLaunch(snapshot.auditTail, &turn)
+        } else {
+            untoldLaunches = snapshot.auditTail.relaunches
+        }
         launch(snapshot, reading: reading, &turn)
         turn.flush(into: &outputs)
     }

@@ -19,6 +19,24 @@ extension Database {
         }
     }
 
+    /// What `body` makes of each row that SQLite has read: false when it made nothing of one of them, which is told. `key` says which one
+    /// it is, behind `name`.
+    ///
+    /// - Throws: A ``StoreError`` when SQLite cannot read the rows.
+    package func forEachWhole(
+        _ table: StaticString, _ name: String, _ statement: Statement, _ arguments: [SQLValue], key: Int32 = 0,
+        _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) -> Bool {
+        var isWhole = true
+        try statement.forEachRow(arguments) { (row) throws(StoreError) in
+            let found: Void? = whole(table, name.isEmpty ? row.name(key) : name + " " + row.name(key)) {
+                () throws(StoreError) in try body(row)
+            }
+            if found == nil { isWhole = false }
+        }
+        return isWhole
+    }
+
     /// What `body` makes of a row that SQLite has read. A row that is damaged is told once and left out.
     package func whole<T>(_ table: StaticString, _ row: @autoclosure () -> String, _ body: () throws(StoreError) -> T)
         -> T?

@@ -175,21 +175,42 @@ enum DatabaseFile {
     }
 
     /// Every page is where its tree says and has the right form. (`quick_check` leaves out only whether indexes and
-    /// tables agree, which takes several times as long; `latch state check` looks at that too.)
+    /// tables agree, which takes several times as long; `latch state check` looks at that too.) A value that does not fit its column
+    /// costs its own row, when that is read; so many of them are no accident of one row.
     static func requireSound(_ connection: Connection) throws(StoreError) {
-        let fault = try connection.statement("PRAGMA quick_check(1)")
-            .firstRow { (row) throws(StoreError) in row.text(0) }
-        guard fault == "ok" else { throw .corrupt(path: connection.path, reason: Self.oneLine(fault)) }
+        var rowFaults = 0
+        var fault: String?
+        try connection.dynamicStatement("PRAGMA quick_check(\(rowFaultsMaximum + 1))")
+            .forEachRow { (row) throws(StoreError) in
+                let line = try row.text(0)
+                if isOfOneRow(line) { rowFaults += 1 } else if line != "ok" { fault = fault ?? line }
+            }
+        if let fault { throw .corrupt(path: connection.path, reason: oneLine(fault)) }
+        guard rowFaults <= rowFaultsMaximum else {
+            throw .corrupt(path: connection.path, reason: "more than \(rowFaultsMaximum) values fit no column")
+        }
+    }
+
+    /// Values that fit no column, in a file that is used all the same.
+    static let rowFaultsMaximum = 100
+
+    /// A fault of one value, and not of the page that it is on.
+    private static func isOfOneRow(_ fault: String) -> Bool {
+        [
+            "NULL value in ", "non-INTEGER value in ", "non-TEXT value in ", "non-BLOB value in ",
+            "CHECK constraint failed in ",
+        ]
+        .contains { fault.hasPrefix($0) }
     }
 
     /// Everything that SQLite can check.
     static func integrityFaults(_ connection: Connection) throws(StoreError) -> [String] {
         var faults: [String] = []
         try connection.statement("PRAGMA integrity_check(20)")
-            .forEachRow { (row) throws(StoreError) in faults.append(Self.oneLine(row.text(0))) }
+            .forEachRow { (row) throws(StoreError) in faults.append(Self.oneLine(try row.text(0))) }
         try connection.statement("PRAGMA foreign_key_check")
             .forEachRow { (row) throws(StoreError) in
-                faults.append("a row of \(row.text(0)) refers to a missing row of \(row.text(2))")
+                faults.append("a row of \(try row.text(0)) refers to a missing row of \(try row.text(2))")
             }
         return faults == ["ok"] ? [] : faults.filter { $0 != "ok" }
     }

@@ -60,7 +60,7 @@ struct MigrationHistory {
         guard try known.firstRow([], { (_) throws(StoreError) in true }) == true else { return }
         var found: [String: [String]] = [:]
         try connection.statement("SELECT component, name FROM schema_migration ORDER BY component, ordinal")
-            .forEachRow { (row) throws(StoreError) in found[row.text(0), default: []].append(row.text(1)) }
+            .forEachRow { (row) throws(StoreError) in found[try row.text(0), default: []].append(try row.text(1)) }
         names = found
     }
 

@@ -1,5 +1,6 @@
 /// Where statements on the state's tables come from.
 package protocol StatementSource {
+    var path: String { get }
     /// Prepared at its first use and kept.
     func statement(_ sql: StaticString) throws(StoreError) -> Statement
 }
@@ -21,6 +22,8 @@ package final class StateLook: StatementSource {
         connection.setBusyTimeout(milliseconds: Self.waitMilliseconds)
         try DatabaseFile.requireOurs(connection)
     }
+
+    package var path: String { connection.path }
 
     /// Prepared at its first use and kept.
     ///

@@ -88,11 +88,12 @@ extension HostReader {
         var last: Int64 = 0
         var count = 0
         try database.statement(sql).forEachRow([.integer(identity)] + arguments) { (row) throws(StoreError) in
-            let number: Int64 = try row.integer(0)
-            last = try row.integer(position)
+            // A rowid, or not looked at.
+            last = (try? row.integer(position)) ?? last
             count += 1
-            let name = { BondKeys.row(identity: identity, bond: BondID(number)) }
-            let found: T? = database.whole(BondKeys.table, name()) { () throws(StoreError) in try read(row) }
+            let found: T? = database.whole(BondKeys.table, "\(identity) \(row.name(0))") { () throws(StoreError) in
+                try read(row)
+            }
             if let found { page.rows.append(found) }
         }
         if count >= limit { page.next = BondCursor(position: last) }
@@ -133,7 +134,10 @@ extension HostReader {
         try database.statement(
             "SELECT id FROM host_bond WHERE identity = ? AND credential = ? AND state > 0 ORDER BY id"
         ).forEachRow([.integer(identity), .text(credential)]) { (row) throws(StoreError) in
-            found.append(BondID(try row.integer(0)))
+            let id: Int64? = database.whole(BondKeys.table, "\(identity) \(row.name(0))") { () throws(StoreError) in
+                try row.integer(0)
+            }
+            if let id { found.append(BondID(id)) }
         }
         return found
     }
@@ -145,8 +149,11 @@ extension HostReader {
         try database.statement(
             "SELECT supported_features, aware_database_hash FROM host_client WHERE identity = ? AND bond = ?"
         ).forEachRow(key) { (row) throws(StoreError) in
-            client.supportedFeatures = row.blob(0)
-            client.awareDatabaseHash = row.optionalBlob(1)
+            _ = database.whole("host_client", name) { () throws(StoreError) in
+                let features = try row.blob(0)
+                client.awareDatabaseHash = try row.optionalBlob(1)
+                client.supportedFeatures = features
+            }
         }
         try database.statement(
             "SELECT handle, value FROM host_client_configuration WHERE identity = ? AND bond = ?"
@@ -171,7 +178,12 @@ extension HostReader {
             SELECT bond FROM host_client WHERE identity = ?1
             UNION SELECT bond FROM host_client_configuration WHERE identity = ?1
             """
-        ) { (row) throws(StoreError) in found.append(try row.integer(0)) }
+        ) { (row) throws(StoreError) in
+            let bond: UInt64? = database.whole("host_client", "\(identity) \(row.name(0))") { () throws(StoreError) in
+                try row.integer(0)
+            }
+            if let bond { found.append(bond) }
+        }
         return found
     }
 
@@ -205,7 +217,7 @@ extension HostReader {
         ).forEachRow([.integer(identity), cursor.map { SQLValue($0.bits) } ?? .blob([]), SQLValue(limit)]) {
             (row) throws(StoreError) in
             count += 1
-            let name = "\(identity) \(HexText.encode(row.blob(0)))"
+            let name = "\(identity) \(row.name(0))"
             let peer = database.whole("host_peer", name) { () throws(StoreError) in
                 (identifier: PeerIdentifier(bits: try row.uint128(0)), isBonded: try row.bool(1))
             }
@@ -219,7 +231,7 @@ extension HostReader {
     private func peers(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) -> [PeerRecord] {
         var found: [PeerRecord] = []
         try database.statement(sql).forEachRow([.integer(identity)] + arguments) { (row) throws(StoreError) in
-            let name = "\(identity) \(HexText.encode(row.blob(0)))"
+            let name = "\(identity) \(row.name(0))"
             let peer = database.whole("host_peer", name) { () throws(StoreError) in try Self.peer(row) }
             if let peer { found.append(peer) }
         }

@@ -15,7 +15,7 @@ struct HostReader {
         snapshot.bonds = try bonds()
         snapshot.gattClients = try clients()
         snapshot.peers = try peers()
-        snapshot.restorations = try restorations()
+        snapshot.restorations = try restorations(decodes: false)
         return snapshot
     }
 
@@ -24,7 +24,7 @@ struct HostReader {
         var snapshot = HostSnapshot()
         snapshot.identity = try localIdentity()
         snapshot.bonds = try unproven()
-        snapshot.restorations = try restorations()
+        snapshot.restorations = try restorations(decodes: true)
         return snapshot
     }
 
@@ -32,9 +32,10 @@ struct HostReader {
         var found: LocalIdentity?
         try forEachRow("SELECT address_kind, address, irk FROM host_identity WHERE id = ?") {
             (row) throws(StoreError) in
-            guard !row.isNull(1) else { return }
+            // Named, and not made yet.
+            guard !(row.isNull(0) && row.isNull(1) && row.isNull(2)) else { return }
             guard let address = IdentityAddress(try row.address(kind: 0, bits: 1)) else { throw row.misfit(1) }
-            let irk = try keys.unwrapSecret(row.blob(2), table: "host_identity", column: "irk", row: "\(identity)")
+            let irk = try keys.unwrapSecret(try row.blob(2), table: "host_identity", column: "irk", row: "\(identity)")
             found = LocalIdentity(address: address, irk: irk)
         }
         return found
@@ -62,7 +63,7 @@ struct HostReader {
         return Bond(
             id: id, identity: peer, peerIRK: kept.peerIRK, ltk: kept.ltk, keySize: try row.integer(5),
             ediv: try row.integer(6), rand: try row.integer(7), localCSRK: kept.localCSRK, remoteCSRK: kept.remoteCSRK,
-            secureConnections: try row.bool(8), model: model, state: state, credential: row.optionalText(10),
+            secureConnections: try row.bool(8), model: model, state: state, credential: try row.optionalText(10),
             lastRemoteSignCounter: try row.optionalInteger(11), localSignCounterReserved: try row.integer(12))
     }
 
@@ -83,7 +84,7 @@ struct HostReader {
 
     func bondKeys(_ row: Row, _ column: Int32, of id: BondID) throws(StoreError) -> BondKeys {
         var message = try keys.unwrap(
-            row.blob(column), table: BondKeys.table, column: BondKeys.column,
+            try row.blob(column), table: BondKeys.table, column: BondKeys.column,
             row: BondKeys.row(identity: identity, bond: id))
         defer { message.wipe() }
         guard let kept = try? BondKeys(decoding: message) else { throw row.misfit(column) }
@@ -96,7 +97,7 @@ struct HostReader {
             (row) throws(StoreError) in
             let bond: UInt64 = try row.integer(0)
             clients[bond] = GATTClientRecord(
-                bond: bond, supportedFeatures: row.blob(1), awareDatabaseHash: row.optionalBlob(2))
+                bond: bond, supportedFeatures: try row.blob(1), awareDatabaseHash: try row.optionalBlob(2))
         }
         try forEachRow("SELECT bond, handle, value FROM host_client_configuration WHERE identity = ?") {
             (row) throws(StoreError) in
@@ -122,7 +123,8 @@ struct HostReader {
     static func peer(_ row: Row) throws(StoreError) -> PeerRecord {
         PeerRecord(
             identifier: PeerIdentifier(bits: try row.uint128(0)), address: try row.address(kind: 1, bits: 2),
-            name: row.optionalText(3), remoteDatabase: row.optionalBlob(4), databaseHash: row.optionalBlob(5))
+            name: try row.optionalText(3), remoteDatabase: try row.optionalBlob(4),
+            databaseHash: try row.optionalBlob(5))
     }
 
     func forEachRow(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {
@@ -133,6 +135,9 @@ struct HostReader {
 extension Row {
     func address(kind: Int32, bits: Int32) throws(StoreError) -> DeviceAddress {
         guard let kept = DeviceAddress.Kind(rawValue: try integer(kind)) else { throw misfit(kind) }
-        return DeviceAddress(kind: kept, bits: try integer(bits))
+        let number: UInt64 = try integer(bits)
+        // Core 5.4, Vol 6, Part B, 1.3 (Device address): 48 bits.
+        guard number < 1 << 48 else { throw misfit(bits) }
+        return DeviceAddress(kind: kept, bits: number)
     }
 }

@@ -71,8 +71,14 @@ package final class SQLiteHostStore: HostStore {
     }
 
     private func findIdentity() throws(StoreError) -> Int64? {
-        try database.statement("SELECT id FROM host_identity WHERE name = ?")
-            .firstRow([.text(name)]) { (row) throws(StoreError) in try row.integer(0) }
+        let found = try database.statement("SELECT id FROM host_identity WHERE name = ?")
+            .firstRow([.text(name)]) { (row) throws(StoreError) in try row.integer(0, as: Int64.self) }
+        // Another identity in the place of one whose name cannot be read would be a stranger to every peer.
+        if found == nil {
+            try database.statement("SELECT name FROM host_identity")
+                .forEachRow { (row) throws(StoreError) in _ = try row.text(0) }
+        }
+        return found
     }
 
     private func makeIdentity() throws(StoreError) -> Int64 {

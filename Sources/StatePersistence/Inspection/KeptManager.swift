@@ -44,7 +44,8 @@ extension StateInspector {
         try statement.forEachRow { (row) throws(StoreError) in
             managers.append(
                 KeptManager(
-                    identity: row.text(0), role: row.text(1), identifier: row.text(2), isAtRest: try row.bool(3),
+                    identity: try row.text(0), role: try row.text(1), identifier: try row.text(2),
+                    isAtRest: try row.bool(3),
                     services: try row.integer(4), isAdvertising: try row.bool(5), isScanning: try row.bool(6),
                     pendingConnections: try row.integer(7), subscriptions: try row.integer(8),
                     queuedUpdates: try row.integer(9)))
@@ -87,7 +88,7 @@ extension KeptManager {
             .forEachRow([.integer(restoration)]) { (row) throws(StoreError) in
                 let first: UInt16 = try row.integer(0)
                 // Of a damaged definition nobody knows where it ends.
-                let count = (try? ServiceDefinition(exactly: row.blob(1)))?.attributeCount ?? Int(UInt16.max)
+                let count = (try? ServiceDefinition(exactly: try row.blob(1)))?.attributeCount ?? Int(UInt16.max)
                 ranges.append((first, UInt16(clamping: Int(first) + count - 1)))
             }
         for range in ranges {

@@ -39,7 +39,7 @@ package struct StateSummary: Equatable, Sendable {
 /// It looks at a copy in memory, which it takes at once. A check of a large file, or a backup to a slow disk, takes longer than
 /// a daemon waits: a reader of the log keeps it from being settled at a launch, and whoever has the lock keeps commits waiting.
 package final class StateInspector: StatementSource {
-    private let path: String
+    package let path: String
     let connection: Connection
     /// Octets of the file and of its log when it was copied.
     private let fileOctets: Int
@@ -81,7 +81,7 @@ package final class StateInspector: StatementSource {
         var migrations: [StateSummary.Step] = []
         try connection.statement("SELECT component, name FROM schema_migration ORDER BY component, ordinal")
             .forEachRow { (row) throws(StoreError) in
-                migrations.append(StateSummary.Step(component: row.text(0), name: row.text(1)))
+                migrations.append(StateSummary.Step(component: try row.text(0), name: try row.text(1)))
             }
         let history = try MigrationHistory(of: connection)
         for component in [SchemaComponent.store] + components { _ = try history.missing(of: component, path: path) }
@@ -101,7 +101,7 @@ package final class StateInspector: StatementSource {
     package func tables(rowLimit: Int = 10_000) throws(StoreError) -> [StateTable] {
         var names: [String] = []
         try connection.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-            .forEachRow { (row) throws(StoreError) in names.append(row.text(0)) }
+            .forEachRow { (row) throws(StoreError) in names.append(try row.text(0)) }
         var tables: [StateTable] = []
         for name in names where !name.hasPrefix("sqlite_") { tables.append(try table(name, rowLimit: rowLimit)) }
         return tables

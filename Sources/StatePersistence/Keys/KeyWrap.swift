@@ -54,7 +54,7 @@ package final class KeyWrap {
 
     private static func kept(in connection: Connection) throws(StoreError) -> [UInt8]? {
         try connection.statement("SELECT value FROM store_fact WHERE name = ?")
-            .firstRow([.text(checkName)]) { (row) throws(StoreError) in row.blob(0) }
+            .firstRow([.text(checkName)]) { (row) throws(StoreError) in try row.blob(0) }
     }
 
     /// Nonce, ciphertext and tag. `row` is the row's key as text.

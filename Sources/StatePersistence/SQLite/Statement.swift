@@ -1,3 +1,4 @@
+import BluetoothCore
 import CSQLite
 
 /// What a statement is given for one of its parameters.
@@ -101,6 +102,7 @@ package struct Row {
     ///
     /// - Throws: ``StoreError/corrupt(path:reason:)`` when the value does not fit `T`.
     package func integer<T: FixedWidthInteger>(_ column: Int32, as type: T.Type = T.self) throws(StoreError) -> T {
+        try require(SQLITE_INTEGER, column)
         let stored = sqlite3_column_int64(handle, column)
         if let value = T(exactly: stored) { return value }
         // 64 unsigned bits are kept as the same 64 signed ones.
@@ -122,20 +124,51 @@ package struct Row {
     /// - Throws: ``StoreError/corrupt(path:reason:)`` when the value does not fit an octet.
     package func bool(_ column: Int32) throws(StoreError) -> Bool { try integer(column, as: UInt8.self) != 0 }
 
-    package func text(_ column: Int32) -> String {
-        guard let start = sqlite3_column_text(handle, column) else { return "" }
-        let octets = UnsafeBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column)))
-        return String(decoding: octets, as: UTF8.self)
+    /// A text column.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for what is no text.
+    package func text(_ column: Int32) throws(StoreError) -> String {
+        try require(SQLITE_TEXT, column)
+        guard let text = String(validating: characters(column), as: UTF8.self) else { throw misfit(column) }
+        return text
     }
 
-    package func optionalText(_ column: Int32) -> String? { isNull(column) ? nil : text(column) }
+    /// The same; nil for NULL.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for what is no text.
+    package func optionalText(_ column: Int32) throws(StoreError) -> String? {
+        isNull(column) ? nil : try text(column)
+    }
 
-    package func blob(_ column: Int32) -> [UInt8] {
+    /// A column of octets.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for what are no octets.
+    package func blob(_ column: Int32) throws(StoreError) -> [UInt8] {
+        try require(SQLITE_BLOB, column)
+        return octets(column)
+    }
+
+    /// The same; nil for NULL.
+    ///
+    /// - Throws: ``StoreError/corrupt(path:reason:)`` for what are no octets.
+    package func optionalBlob(_ column: Int32) throws(StoreError) -> [UInt8]? {
+        isNull(column) ? nil : try blob(column)
+    }
+
+    /// Tables are STRICT, but a medium is not: a value of another type was not written by this program.
+    private func require(_ type: Int32, _ column: Int32) throws(StoreError) {
+        guard sqlite3_column_type(handle, column) == type else { throw misfit(column) }
+    }
+
+    private func characters(_ column: Int32) -> UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(
+            start: sqlite3_column_text(handle, column), count: Int(sqlite3_column_bytes(handle, column)))
+    }
+
+    private func octets(_ column: Int32) -> [UInt8] {
         guard let start = sqlite3_column_blob(handle, column) else { return [] }
         return Array(UnsafeRawBufferPointer(start: start, count: Int(sqlite3_column_bytes(handle, column))))
     }
-
-    package func optionalBlob(_ column: Int32) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
     /// Sixteen octets, most significant first.
     ///
@@ -147,9 +180,9 @@ package struct Row {
 
     /// The same; nil for NULL, and for any other number of octets.
     package func optionalUInt128(_ column: Int32) -> UInt128? {
-        guard let start = sqlite3_column_blob(handle, column), sqlite3_column_bytes(handle, column) == 16 else {
-            return nil
-        }
+        guard sqlite3_column_type(handle, column) == SQLITE_BLOB, let start = sqlite3_column_blob(handle, column),
+            sqlite3_column_bytes(handle, column) == 16
+        else { return nil }
         return UInt128(bigEndian: start.loadUnaligned(as: UInt128.self))
     }
 
@@ -187,12 +220,22 @@ package struct Row {
         UnsafeRawBufferPointer(start: start, count: start == nil ? 0 : Int(sqlite3_column_bytes(handle, column)))
     }
 
+    /// The column as part of a row's name.
+    func name(_ column: Int32) -> String {
+        switch value(column) {
+        case .null: "?"
+        case .integer(let integer): "\(integer)"
+        case .text(let text): text
+        case .blob(let octets): HexText.encode(octets)
+        }
+    }
+
     /// The column as it is, for lists that people read.
     func value(_ column: Int32) -> SQLValue {
         switch sqlite3_column_type(handle, column) {
         case SQLITE_INTEGER: .integer(sqlite3_column_int64(handle, column))
-        case SQLITE_TEXT: .text(text(column))
-        case SQLITE_BLOB: .blob(blob(column))
+        case SQLITE_TEXT: .text(String(decoding: characters(column), as: UTF8.self))
+        case SQLITE_BLOB: .blob(octets(column))
         default: .null
         }
     }

@@ -42,9 +42,20 @@ final class BoltDuty {
     func settle(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
         try UnattendedBolt.settle(
             store: SQLiteLockStore(state.database), actuator: try bolt(), boot: boot,
-            surroundings: UnattendedBolt.Surroundings(
-                moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
-                commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { journal.record($0) }))
+            surroundings: surroundings(state, journal))
+    }
+
+    /// The bolt is told before anything else is loaded: whatever that meets, or waits for, the door is being secured.
+    func begin(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
+        try UnattendedBolt.begin(
+            store: SQLiteLockStore(state.database), actuator: try bolt(), boot: boot,
+            surroundings: surroundings(state, journal))
+    }
+
+    private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
+        UnattendedBolt.Surroundings(
+            moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
+            commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { journal.record($0) })
     }
 
     /// The daemon ends with `error`. If it left the door to be secured, that is done now, and written down where that is

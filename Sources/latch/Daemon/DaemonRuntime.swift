@@ -23,11 +23,12 @@ final class DaemonRuntime {
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
-    /// returns. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
+    /// returns. `first` goes before anything is read of the host, or opened for it. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
     /// and anything else is an error.
     init(
         _ holdings: DaemonHoldings, deviceName: String, preferredConnection: PreferredConnection? = nil,
         linksMaximum: Int = HostConfiguration.usualLinksMaximum,
+        first: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in },
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
     ) throws {
         self.holdings = holdings
@@ -53,6 +54,7 @@ final class DaemonRuntime {
         if !state.database.isMediumProven {
             journal.record("medium_unproven", ["path": .string(plan.database)], level: .error)
         }
+        try first(state, self.boot, journal)
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }

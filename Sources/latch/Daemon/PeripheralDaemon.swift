@@ -34,7 +34,7 @@ final class PeripheralDaemon {
         let runtime = try DaemonRuntime(
             duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
             linksMaximum: settings.linksMaximum,
-            withoutRadio: duty.settle)
+            first: duty.begin, withoutRadio: duty.settle)
         let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
         seal.onDoubt = { [journal = runtime.journal] in journal.record($0, anchor: plan.anchor) }
         seal.onAnchorStuck = { [journal = runtime.journal] error in

@@ -1,0 +1,92 @@
+import CSQLite
+import CommandInterface
+import Foundation
+import Glibc
+import Testing
+
+@testable import latch
+
+/// What the bolt is owed comes before everything else that a launch loads or waits for.
+@Suite("A launch and its bolt", .serialized)
+struct BoltFirstTests {
+    /// A lock whose key has opened, with a relock that is due since, and no process.
+    private final class Home {
+        let bench: Bench
+        private let key: Daemon
+
+        init() throws {
+            bench = try Bench()
+            let configuration = try bench.directory.write("[lock]\nrelock_seconds = 3600\n", to: "lock.conf")
+            let lock = try bench.start("peripheral", "lock", ["--config", configuration])
+            key = try bench.start("central", "key")
+            try bench.enroll("anna")
+            #expect(try bench.latch("central", "unlock", "key").status == 0)
+            lock.kill()
+            try execute("UPDATE lock_state SET relock_at = 1")
+            #expect(try lastMovement() == "unlock")
+        }
+
+        func execute(_ sql: String) throws {
+            var handle: OpaquePointer?
+            try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)
+            defer { sqlite3_close(handle) }
+            try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        }
+
+        func lastMovement() throws -> String? {
+            try String(contentsOfFile: bench.path("lock/bolt.journal"), encoding: .utf8)
+                .split(whereSeparator: \.isWhitespace).last.map(String.init)
+        }
+    }
+
+    @Test("Another restore_id and a controller that never answers: the relock is made all the same")
+    func silentController() throws {
+        let home = try Home()
+        home.bench.unplug()
+        unlink(home.bench.path("air"))
+        let listener = try home.bench.listen()
+        defer { close(listener) }
+        let lock = try Daemon(home.bench.arguments("peripheral", "lock") + ["--restore-id", "another"])
+        #expect(try waits { try home.lastMovement() == "lock" })
+        #expect(lock.isRunning)
+        lock.kill()
+    }
+
+    @Test("Nothing of the host is read before the bolt is told: what breaks in between is found behind it")
+    func order() throws {
+        let home = try Home()
+        var settings = PeripheralSettings()
+        settings.daemon.transport = "unix:" + home.bench.path("air")
+        settings.daemon.stateDirectory = home.bench.path("lock")
+        settings.daemon.logLevel = "error"
+        let duty = BoltDuty(DaemonHoldings(try DaemonPlan(settings.daemon, role: .peripheral)), settings)
+        var found: String?
+        let error = #expect(throws: (any Error).self) {
+            _ = try DaemonRuntime(duty.holdings, deviceName: "Front") { state, boot, journal in
+                try duty.begin(state, boot, journal)
+                found = try home.lastMovement()
+                try home.execute("UPDATE host_identity SET irk = zeroblob(length(irk))")
+            }
+        }
+        #expect(found == "lock")
+        #expect(error.map { Failure($0).message.contains("host_identity") } == true, "\(String(describing: error))")
+    }
+
+    @Test("A bolt's row that cannot be read locks the door, is told, and costs nobody's key")
+    func lostRow() throws {
+        let home = try Home()
+        try home.execute("UPDATE lock_state SET position = 77, relock_boot = NULL, relock_at = NULL")
+        let arguments = home.bench.arguments("peripheral", "lock", logLevel: "info")
+        let lock = try Daemon(arguments)
+        #expect(try waits { try home.lastMovement() == "lock" })
+        #expect(try waits { try home.bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        #expect(try home.bench.latch("central", "unlock", "key").status == 0)
+        #expect(lock.end() == 0)
+        let told = lock.complaint
+        #expect(told.contains("row_damaged") && told.contains("lock_state"), "\(told)")
+        let again = try Daemon(arguments)
+        #expect(try waits { try home.bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
+        #expect(again.end() == 0)
+        #expect(!again.complaint.contains("row_damaged"))
+    }
+}
