@@ -31,6 +31,7 @@ package final class LockSeal {
 
     private let database: Database
     private let keys: KeyWrap
+    private let rows: SealedRows
     private let anchor: any GenerationAnchor
     private var current: State?
     /// In the open transaction, and on disk when it is.
@@ -77,6 +78,7 @@ package final class LockSeal {
     package init(_ state: StateStore, anchor: any GenerationAnchor) throws {
         database = state.database
         keys = state.keys
+        rows = SealedRows(database: state.database, keys: state.keys)
         self.anchor = anchor
         try Self.requireOwnSchema(database)
         let reading = try anchor.read()
@@ -188,7 +190,7 @@ package final class LockSeal {
     package func checkSlice() -> Bool {
         guard doubt == nil, case .from(let first, var sums) = check else { return false }
         let read = database.reading(nil as (next: Int64?, sums: SetSums)?) { () throws(StoreError) in
-            let next = try addSlice(from: first, to: &sums)
+            let next = try rows.addSlice(from: first, to: &sums)
             return (next, sums)
         }
         // The next commit says why.
@@ -199,7 +201,7 @@ package final class LockSeal {
         }
         check = .done
         for part in 0..<SetSums.partsCount {
-            if let lack = lack(of: part, read.sums[part]), !mend(part, lacking: lack) { doubtRows() }
+            if let lack = lack(of: part, read.sums[part]), !rows.mend(part, lacking: lack) { doubtRows() }
         }
         return false
     }
@@ -212,7 +214,7 @@ package final class LockSeal {
         for part in Set(credentials.map(SetSums.part(of:))).sorted() + [SetSums.settingsPart] {
             func read() -> UInt128? {
                 database.reading(nil as UInt128?) { () throws(StoreError) in
-                    try sum(of: part) { number, mac in
+                    try rows.sum(of: part) { number, mac in
                         if credentials.contains(number) { counted[number] = mac }
                     }
                 }
@@ -220,7 +222,7 @@ package final class LockSeal {
             guard let sum = read() else { return nil }
             guard let lack = lack(of: part, sum) else { continue }
             // What is mended is counted again.
-            guard mend(part, lacking: lack), read() != nil else {
+            guard rows.mend(part, lacking: lack), read() != nil else {
                 doubtRows()
                 return nil
             }
@@ -237,90 +239,10 @@ package final class LockSeal {
         return sealed &- sum
     }
 
-    private func sum(of part: Int, _ seen: (Int64, UInt128) -> Void) throws(StoreError) -> UInt128 {
-        var sum: UInt128 = 0
-        guard part != SetSums.settingsPart else {
-            try database.statement("SELECT mac FROM lock_settings").forEachRow { (row) throws(StoreError) in
-                sum &+= keys.rows.contribution(of: row.optionalUInt128(0))
-            }
-            return sum
-        }
-        let ids = SetSums.credentials(of: part)
-        try database.statement("SELECT id, mac FROM lock_credential WHERE id >= ? AND id <= ?")
-            .forEachRow([.integer(ids.lowerBound), .integer(ids.upperBound)]) { (row) throws(StoreError) in
-                guard let mac = row.optionalUInt128(1) else { return }
-                sum &+= keys.rows.contribution(of: mac)
-                seen(try row.integer(0), mac)
-            }
-        return sum
-    }
-
     /// Settings that are damaged are written anew by the launch. Whether their MAC is all that is damaged has to be known
     /// before: the sum of their part has the right one.
     func settleSettings() throws(StoreError) {
-        let isWhole = try database.statement(Self.settings).firstRow { (row) throws(StoreError) in
-            (try? keys.rows.isAuthentic(row, "lock_settings", columns: 0..<5, mac: 5)) ?? false
-        }
-        if isWhole == false { _ = counted([]) }
-    }
-
-    private static let settings: StaticString = """
-        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, mac
-        FROM lock_settings
-        """
-
-    /// Where one row's MAC is damaged and nothing else, the seal proves what the row says: with the MAC that belongs to its
-    /// columns the sum is right. It gets that MAC again. (With the damaged one in the sum, a row that somebody has kept
-    /// might have been meant.)
-    private func mend(_ part: Int, lacking difference: UInt128) -> Bool {
-        database.reading(false) { () throws(StoreError) in
-            guard part != SetSums.settingsPart else {
-                return try mend(
-                    "lock_settings", Self.settings, [], columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?",
-                    difference)
-            }
-            let ids = SetSums.credentials(of: part)
-            return try mend(
-                "lock_credential",
-                """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac
-                FROM lock_credential WHERE id >= ? AND id <= ?
-                """, [.integer(ids.lowerBound), .integer(ids.upperBound)], columns: 7,
-                "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
-        }
-    }
-
-    private func mend(
-        _ table: StaticString, _ select: StaticString, _ arguments: [SQLValue], columns: Int32, _ update: StaticString,
-        _ difference: UInt128
-    ) throws(StoreError) -> Bool {
-        var found: (row: Int64, mac: [UInt8])?
-        try database.statement(select).forEachRow(arguments) { (row) throws(StoreError) in
-            guard found == nil, let values = try? row.values(0..<columns) else { return }
-            let right = mac(table, values)
-            let stored = keys.rows.contribution(of: row.optionalUInt128(columns))
-            if keys.rows.contribution(of: right) &- stored == difference { found = (try row.integer(0), right) }
-        }
-        guard let found else { return false }
-        let isWritten: Void? = try? database.transaction {
-            try database.statement(update).run([.blob(found.mac), .integer(found.row)])
-        }
-        return isWritten != nil
-    }
-
-    /// Adds one slice's rows; where the next one begins. The settings are with the first slice.
-    private func addSlice(from first: Int64, to sums: inout SetSums) throws(StoreError) -> Int64? {
-        if first == .min {
-            sums[SetSums.settingsPart] = try sum(of: SetSums.settingsPart) { _, _ in }
-        }
-        var (count, last) = (0, first)
-        try database.statement("SELECT id, mac FROM lock_credential WHERE id >= ? ORDER BY id LIMIT ?")
-            .forEachRow([.integer(first), SQLValue(Self.checkSliceRows)]) { (row) throws(StoreError) in
-                last = try row.integer(0)
-                sums[SetSums.part(of: last)] &+= keys.rows.contribution(of: row.optionalUInt128(1))
-                count += 1
-            }
-        return count == Self.checkSliceRows && last < .max ? last + 1 : nil
+        if try rows.areSettingsWhole() == false { _ = counted([]) }
     }
 
     // MARK: Commits
@@ -344,7 +266,10 @@ package final class LockSeal {
 
     /// Behind all facts, in the same transaction. While the file is in doubt its generation stays, so that the doubt does.
     func prepare() throws(StoreError) {
-        if isConfirmed { return try write(try adoptedSums()) }
+        if isConfirmed {
+            if adoptsUnauthenticated { try rows.adopt() }
+            return try write(try rows.sums())
+        }
         guard doubt == nil, let current, !change.isZero else { return }
         // Who had come half way through the rows begins again.
         if case .from = check { check = .beginning }
@@ -434,45 +359,5 @@ package final class LockSeal {
         settle()
         // What the anchor could not take.
         if database.hasFailed { try database.transaction {} }
-    }
-
-    /// Gives MACs to rows that have none, where that is due, and adds up all.
-    private func adoptedSums() throws(StoreError) -> SetSums {
-        if adoptsUnauthenticated {
-            try adopt(
-                "lock_settings",
-                """
-                SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed
-                FROM lock_settings WHERE mac IS NULL AND only > ? LIMIT ?
-                """, columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?")
-            try adopt(
-                "lock_credential",
-                """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds
-                FROM lock_credential WHERE mac IS NULL AND id > ? ORDER BY id LIMIT ?
-                """, columns: 7, "UPDATE lock_credential SET mac = ? WHERE id = ?")
-            try BondAdoption(database: database, keys: keys, identity: nil).perform()
-        }
-        var sums = SetSums()
-        var first: Int64? = .min
-        while let next = first { first = try addSlice(from: next, to: &sums) }
-        return sums
-    }
-
-    private func adopt(_ table: StaticString, _ select: StaticString, columns: Int32, _ update: StaticString)
-        throws(StoreError)
-    {
-        var last = Int64.min
-        var count = 0
-        repeat {
-            var found: [(Int64, [UInt8])] = []
-            try database.statement(select).forEachRow([.integer(last), SQLValue(Self.checkSliceRows)]) {
-                (row) throws(StoreError) in
-                found.append((try row.integer(0), mac(table, try row.values(0..<columns))))
-            }
-            for (number, mac) in found { try database.statement(update).run([.blob(mac), .integer(number)]) }
-            count = found.count
-            last = found.last?.0 ?? last
-        } while count == Self.checkSliceRows
     }
 }

@@ -241,6 +241,29 @@ struct LockSealTests {
         #expect(try open().seal.doubt != nil)
     }
 
+    @Test("Killed between the anchor and the commit of a confirmation: it is none")
+    func confirmationKilled() throws {
+        do { _ = try filled() }
+        let (confirmed, untouched) = (try copy(to: "confirmed"), try copy(to: "untouched"))
+        do { try open().commit(.credentialRemoved(CredentialID(rawValue: 2))) }
+        var readings: [AnchorReading] = []
+        do {
+            let lock = try open(confirmed)
+            lock.seal.confirm()
+            anchor.onWrite = { [anchor] in readings.append(anchor.reading) }
+            try lock.commit(.bolt(BoltRecord()))
+            anchor.onWrite = {}
+        }
+        // Before and behind each of two writes.
+        #expect(readings.count == 4)
+        for reading in readings {
+            let scene = MemoryAnchor()
+            scene.reading = reading
+            #expect(try open(untouched, scene).seal.doubt == .older)
+        }
+        #expect(try open(confirmed).opening == [1, 2, 3])
+    }
+
     @Test(
         "Schema that shows one row to the check and another one later, or puts one back: the file is refused",
         arguments: [
