@@ -141,6 +141,12 @@ struct Sample {
             .joined(separator: "  ") + " ms"
     }
 
+    /// Members of a JSON object.
+    var members: String {
+        [("min", 0), ("p50", 50), ("p99", 99)].map { "\"\($0.0)\":\(Self.text(percentile($0.1), digits: 3))" }
+            .joined(separator: ",")
+    }
+
     static func text(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1) { product, _ in product * 10 }
         let scaled = Int((value * Double(scale)).rounded())

@@ -70,7 +70,7 @@ struct CommandBenchmark {
             Row("actuator", "signed write to the bolt's order", figures.alone.map(\.actuator)),
             Row("receipt", "signed write to its receipt", figures.alone.map(\.receipt)),
             Row("outcome", "signed write to the outcome's receipt", figures.alone.map(\.outcome)),
-            Row("keys", "\(keys) signed writes to the last receipt", figures.together),
+            Row("crowd", "\(keys) signed writes to the last receipt", figures.together),
         ]
         print(isJSON ? json(rows) : text(rows))
     }
@@ -145,10 +145,7 @@ struct CommandBenchmark {
 
     private func json(_ rows: [Row]) -> String {
         let fields = rows.map { row in
-            let values = [("min", 0), ("p50", 50), ("p99", 99)].map {
-                "\"\($0.0)\":\(Sample.text(row.sample.percentile($0.1), digits: 3))"
-            }
-            return "\"\(row.name)\":{\(values.joined(separator: ",")),\"to_flush_p50\":\(row.ratio(to: rows[0], 50)),"
+            "\"\(row.name)\":{\(row.sample.members),\"to_flush_p50\":\(row.ratio(to: rows[0], 50)),"
                 + "\"to_flush_p99\":\(row.ratio(to: rows[0], 99)),\"to_woken_flush_p50\":\(row.ratio(to: rows[1], 50))}"
         }
         return "{\"commands\":\(commands),\"pause_ms\":\(pauseMilliseconds),\"keys\":\(keys),\"unit\":\"ms\","

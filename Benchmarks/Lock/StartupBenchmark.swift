@@ -86,12 +86,7 @@ struct StartupBenchmark {
     private func report(_ figures: [Figure], resident: Int, settled: Int) {
         let ratio = Sample.text(figures[1].sample.percentile(50) / figures[0].sample.percentile(50), digits: 2)
         if isJSON {
-            let rows = figures.map { figure in
-                let values = [("min", 0), ("p50", 50), ("p99", 99)].map {
-                    "\"\($0.0)\":\(Sample.text(figure.sample.percentile($0.1), digits: 3))"
-                }
-                return "\"\(figure.name)\":{\(values.joined(separator: ","))}"
-            }
+            let rows = figures.map { "\"\($0.name)\":{\($0.sample.members)}" }
             print(
                 "{\"enrolments\":\(enrolments),\"runs\":\(runs),\"unit\":\"ms\","
                     + "\(rows.joined(separator: ",")),\"resident_kilobytes\":\(resident),"
