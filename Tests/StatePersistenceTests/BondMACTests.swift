@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import BluetoothHost
 import SecurityManager
 import Testing
@@ -42,7 +43,14 @@ struct BondMACTests {
         #expect(store.bond(BondID(2)) == nil)
         #expect(store.bondState(BondID(2)) == nil)
         #expect(store.bonds(after: nil, limit: 9).rows.map(\.id) == [BondID(1), BondID(3)])
-        #expect(store.marks(after: nil, limit: 9).rows.map(\.id) == [BondID(1), BondID(3)])
+        // Its address is known, as one that somebody replays would be, and is the address of no bond.
+        let book = BondBook(localIdentity: Sample.identity(1), rest: store)
+        let irk = try #require(Sample.bond(2).peerIRK)
+        if case .bonded(let identity) = book.resolve(Toolbox.resolvablePrivateAddress(irk: AES128(key: irk), random: 1))
+        {
+            #expect(!book.bonds(with: identity).contains { $0.id == BondID(2) || $0.peerIRK == irk })
+            #expect(book.confirmedBond(with: identity)?.id != BondID(2))
+        }
         #expect(try store.launch().bonds.isEmpty)
         #expect(told.map(\.row) == ["1 2"])
         #expect(!state.database.hasFailed)

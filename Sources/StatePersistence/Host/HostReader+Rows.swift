@@ -47,20 +47,19 @@ extension HostReader {
             """, .integer(cursor?.position ?? .min), SQLValue(limit), limit: limit, position: 14)
     }
 
+    /// Without the row's MAC: an address identifies and never authenticates (``AddressResolution``), so that an altered mark lets
+    /// nobody do more than a replayed address does. Whoever needs the bond reads its row whole.
     func marks(after cursor: BondCursor?, limit: Int) throws(StoreError) -> BondPage<BondMark> {
         try page(
             """
-            SELECT id, state, peer_address_kind, peer_address, keys, key_size, ediv, rand, secure_connections, model,
-                credential, remote_sign_counter, local_sign_counter_reserved, mac, rowid
+            SELECT id, peer_address_kind, peer_address, keys, credential, rowid
             FROM host_bond NOT INDEXED WHERE identity = ? AND rowid > ? AND state > 0 ORDER BY rowid LIMIT ?
-            """, [.integer(cursor?.position ?? .min), SQLValue(limit)], limit: limit, position: 14
+            """, [.integer(cursor?.position ?? .min), SQLValue(limit)], limit: limit, position: 5
         ) { (row) throws(StoreError) in
             let id = BondID(try row.integer(0))
-            let mark = BondMark(
-                id: id, identity: try Self.peer(of: row, kind: 2, bits: 3),
-                peerIRK: try bondKeys(row, 4, of: id).peerIRK, isNamed: !row.isNull(10))
-            try requireAuthentic(row, of: id)
-            return mark
+            return BondMark(
+                id: id, identity: try Self.peer(of: row, kind: 1, bits: 2),
+                peerIRK: try bondKeys(row, 3, of: id).peerIRK, isNamed: !row.isNull(4))
         }
     }
 
