@@ -296,7 +296,8 @@ private struct EnrolmentWorld {
             credentials[id] = nil
         case .bondForgotten(let bond):
             require(!credentials.values.contains { $0.bond == bond }, "a bond is forgotten that has a right")
-        case .named, .settings, .stateConfirmed: fatalError("broken: enrolment administers what is not its own")
+        case .named, .unreadableRemoved, .settings, .stateConfirmed:
+            fatalError("broken: enrolment administers what is not its own")
         }
     }
 

@@ -83,6 +83,30 @@ extension SQLiteLockStore: LockRows {
         return overlaid(kept) { $0.name == name }
     }
 
+    /// By its number, which its warning has, also where its name is what was damaged.
+    package func unreadableCredentials(named name: String) -> [CredentialID] {
+        guard isTrusted else { return [] }
+        var numbers: Set<Int64> = []
+        let readable = database.reading([]) { () throws(StoreError) in
+            try credentials(
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
+                WHERE name = ? OR id = ?
+                """, .text(name), Int64(name).map { .integer($0) } ?? .null
+            ) { number, _ in numbers.insert(number) }
+        }
+        // A pending fact has written its row anew, or takes it away.
+        let changed = pending.compactMap { mutation -> Int64? in
+            switch mutation {
+            case .credential(let credential): credential.id.row
+            case .credentialRemoved(let id): id.row
+            default: nil
+            }
+        }
+        return numbers.subtracting(readable.map(\.id.row)).subtracting(changed).sorted()
+            .map { CredentialID(rawValue: UInt64(bitPattern: $0)) }
+    }
+
     package func credentials(after cursor: CredentialID?, limit: Int) -> [Credential] {
         var found: [Credential] = []
         var next: Int64? = cursor?.row ?? .min

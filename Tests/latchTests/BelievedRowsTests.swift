@@ -76,6 +76,38 @@ struct BelievedRowsTests {
     }
 
     @Test(
+        "Damaged credential: its owner can remove it, by its name or by its row's number, and enrol its key again",
+        arguments: [true, false])
+    func removal(byName: Bool) throws {
+        let home = try Home(role: "resident")
+        home.stop()
+        let alteration = byName ? "role = 9" : "name = 'nobody', bond = bond + 1"
+        try home.execute("UPDATE lock_credential SET \(alteration)")
+        try home.launch()
+        #expect(try !home.unlocks)
+        for act in ["enable", "disable"] where byName {
+            let refused = try home.administer(act)
+            #expect(refused.status == ExitCode.refused.rawValue && refused.errors.contains("remove it"))
+        }
+        home.stop()
+        let complaint = try #require(home.lock?.complaint)
+        let number = try #require(complaint.firstMatch(of: /row_damaged table=lock_credential row=(-?[0-9]+)/)?.1)
+        try home.launch()
+        #expect(try home.administer("remove", ["--credential", byName ? "anna" : "\(number)"]).status == 0)
+        #expect(
+            try home.administer("remove", ["--credential", byName ? "anna" : "\(number)"]).errors.contains(
+                "no credential"))
+        home.stop()
+        try home.launch()
+        #expect(try !home.status().contains("damaged_rows"))
+        let kept = try home.bench.latch("state", "inspect", "lock", ["--json"]).output
+        #expect(!kept.contains("\(number)"))
+        try home.bench.enroll("anna", role: "resident")
+        #expect(try home.unlocks)
+        home.stop()
+    }
+
+    @Test(
         "Revoked credential put back into the file, with its bond: it opens nothing", arguments: ["disable", "remove"])
     func putBack(act: String) throws {
         let home = try Home(role: "resident")

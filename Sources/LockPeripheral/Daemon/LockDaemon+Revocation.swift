@@ -5,6 +5,8 @@ import SecurityManager
 /// Why nothing is done to a credential.
 package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(String, known: [String])
+    /// Its row is damaged: it can be removed, and nothing else.
+    case unreadable(String)
     /// The machine begins once the service has its handles.
     case notBegun
 
@@ -13,6 +15,8 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
         case .unknown(let name, let known):
             "no credential is called \"\(name)\": "
                 + (known.isEmpty ? "there is none" : "there are " + known.joined(separator: ", "))
+        case .unreadable(let name):
+            "the row of credential \"\(name)\" is damaged: remove it, and enrol its key again"
         case .notBegun: "the lock has not published its service yet: wait for its radio"
         }
     }
@@ -20,17 +24,28 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
 
 extension LockDaemon {
     /// Disables, enables or removes everything of this name; says whether that changed anything. What is removed loses its
-    /// bonds, confirmed or not, and their links, all in this iteration.
+    /// bonds, confirmed or not, and their links, all in this iteration. What cannot be read can be removed, by its row's number too.
     package func administer(_ name: String, _ act: CredentialAct) throws(RevocationRefusal) -> Bool {
         guard machine != nil else { throw .notBegun }
         let named = credentials(named: name)
-        guard !named.isEmpty else { throw .unknown(name, known: credentialNames) }
+        let unreadable = rows?.unreadableCredentials(named: name) ?? []
+        guard !named.isEmpty || act == .removed && !unreadable.isEmpty else {
+            throw unreadable.isEmpty ? .unknown(name, known: credentialNames) : .unreadable(name)
+        }
         let isChange = act == .removed || named.contains { $0.isEnabled != (act == .enabled) }
         guard isChange else { return false }
         if act == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
         feed(.administration(.named(name, act)))
+        if act == .removed { removeUnreadable(unreadable, name) }
         if act == .removed { feedEnrolment(.credentialRemoved(name, register(about: name))) }
         return true
+    }
+
+    /// A bond that such a row names may be anybody's: it goes when no credential names it any more.
+    private func removeUnreadable(_ ids: [CredentialID], _ name: String) {
+        guard !ids.isEmpty else { return }
+        for id in ids { feed(.administration(.unreadableRemoved(id, named: name))) }
+        orphans = .behind(nil)
     }
 
     /// The owner has the store's rows believed in spite of `doubt`: the audit says so, in the commit that makes it true.

@@ -148,6 +148,9 @@ package struct LockMachine {
             self.settings = settings
             turn.persist(.settings(settings))
         case .named(let name, let act): administer(name, act, &turn)
+        case .unreadableRemoved(let id, let name):
+            turn.persist(.credentialRemoved(id))
+            audit(.administered(id, name: name, .removed), &turn)
         case .bondForgotten(let bond): forgetBond(bond, &turn)
         case .stateConfirmed(let doubt):
             // Whoever was asked for meanwhile was nobody.

@@ -67,6 +67,8 @@ package enum LockAdministration: Hashable, Sendable {
     case credentialRemoved(CredentialID)
     /// What an operator does to everything of this name, on the audit's record.
     case named(String, CredentialAct)
+    /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
+    case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)

@@ -39,6 +39,8 @@ package protocol LockRows: AnyObject {
     func isNamed(_ bond: UInt64) -> Bool
     /// In the order of their rows, as all lists here.
     func credentials(named name: String) -> [Credential]
+    /// The rows of credentials that have this name or this number, and cannot be read: whose they were nobody knows.
+    func unreadableCredentials(named name: String) -> [CredentialID]
     /// The next `limit` credentials behind `cursor`.
     func credentials(after cursor: CredentialID?, limit: Int) -> [Credential]
     /// Every name once, sorted.
@@ -47,6 +49,7 @@ package protocol LockRows: AnyObject {
 
 extension LockRows {
     package var isInDoubt: Bool { false }
+    package func unreadableCredentials(named name: String) -> [CredentialID] { [] }
 }
 
 /// Everything that a lock keeps for one bond.

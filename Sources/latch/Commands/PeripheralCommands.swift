@@ -72,7 +72,9 @@ enum PeripheralCommands {
         .remove, "Remove a credential with its key, for good.",
         [
             "Its bond and its rights are gone and its links are ended at once. To open again, enrol again. The "
-                + "audit says who was removed and when."
+                + "audit says who was removed and when.",
+            "A credential whose row is damaged (`row_damaged`) can be removed too: by its name, or by the row's number in that "
+                + "warning where the name is lost.",
         ])
 
     static let confirmState = CommandSpec(

@@ -127,6 +127,7 @@ final class PeripheralDaemon {
         } catch {
             switch error {
             case .unknown: throw ControlFailure(.notFound, error.description)
+            case .unreadable: throw ControlFailure(.refused, error.description)
             case .notBegun: throw ControlFailure(.noRadio, error.description)
             }
         }
