@@ -84,7 +84,7 @@ extension SQLiteLockStore: LockRows {
     }
 
     /// By its number, which its warning has, also where its name is what was damaged.
-    package func unreadableCredentials(named name: String) -> [CredentialID] {
+    package func unreadableCredentials(named name: String) -> [UnreadableCredential] {
         guard isTrusted else { return [] }
         var numbers: Set<Int64> = []
         let readable = database.reading([]) { () throws(StoreError) in
@@ -103,8 +103,17 @@ extension SQLiteLockStore: LockRows {
             default: nil
             }
         }
-        return numbers.subtracting(readable.map(\.id.row)).subtracting(changed).sorted()
-            .map { CredentialID(rawValue: UInt64(bitPattern: $0)) }
+        return numbers.subtracting(readable.map(\.id.row)).subtracting(changed).sorted().map { number in
+            UnreadableCredential(id: CredentialID(rawValue: UInt64(bitPattern: number)), bond: bond(inRow: number))
+        }
+    }
+
+    private func bond(inRow number: Int64) -> UInt64? {
+        database.reading(nil) { () throws(StoreError) in
+            try database.statement("SELECT bond FROM lock_credential WHERE id = ?")
+                .firstRow([.integer(number)]) { (row) throws(StoreError) in (try? row.optionalInteger(0)) ?? nil }
+                ?? nil
+        }
     }
 
     package func credentials(after cursor: CredentialID?, limit: Int) -> [Credential] {

@@ -41,11 +41,13 @@ extension LockDaemon {
         return true
     }
 
-    /// A bond that such a row names may be anybody's: it goes when no credential names it any more.
-    private func removeUnreadable(_ ids: [CredentialID], _ name: String) {
-        guard !ids.isEmpty else { return }
-        for id in ids { feed(.administration(.unreadableRemoved(id, named: name))) }
-        orphans = .behind(nil)
+    /// A bond that such a row names may be anybody's: it goes where no other credential names it.
+    private func removeUnreadable(_ unreadable: [UnreadableCredential], _ name: String) {
+        for credential in unreadable { feed(.administration(.unreadableRemoved(credential.id, named: name))) }
+        for bond in unreadable.compactMap(\.bond) {
+            let id = BondID(Int64(bitPattern: bond))
+            if !isNamed(id) { host.deleteBond(id) }
+        }
     }
 
     /// The owner has the store's rows believed in spite of `doubt`: the audit says so, in the commit that makes it true.

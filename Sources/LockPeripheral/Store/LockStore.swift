@@ -39,8 +39,8 @@ package protocol LockRows: AnyObject {
     func isNamed(_ bond: UInt64) -> Bool
     /// In the order of their rows, as all lists here.
     func credentials(named name: String) -> [Credential]
-    /// The rows of credentials that have this name or this number, and cannot be read: whose they were nobody knows.
-    func unreadableCredentials(named name: String) -> [CredentialID]
+    /// The rows of credentials that have this name or this number, and cannot be read.
+    func unreadableCredentials(named name: String) -> [UnreadableCredential]
     /// The next `limit` credentials behind `cursor`.
     func credentials(after cursor: CredentialID?, limit: Int) -> [Credential]
     /// Every name once, sorted.
@@ -49,7 +49,18 @@ package protocol LockRows: AnyObject {
 
 extension LockRows {
     package var isInDoubt: Bool { false }
-    package func unreadableCredentials(named name: String) -> [CredentialID] { [] }
+    package func unreadableCredentials(named name: String) -> [UnreadableCredential] { [] }
+}
+
+/// What a credential's damaged row says, and nothing may rest on: whose it was nobody knows.
+package struct UnreadableCredential: Hashable, Sendable {
+    package let id: CredentialID
+    package let bond: UInt64?
+
+    package init(id: CredentialID, bond: UInt64?) {
+        self.id = id
+        self.bond = bond
+    }
 }
 
 /// Everything that a lock keeps for one bond.
