@@ -118,6 +118,18 @@ let package = Package(
         // A controller that shares nothing with the host.
         room("VirtualRadio", ["CLinux", "CRadioCrypto"]),
 
+        // SQLite on a disk that fails.
+        .target(name: "CFaultDisk", dependencies: ["CSQLite"]),
+        room("FaultDisk", ["CFaultDisk"]),
+        // Both products in one process, on one air and under one clock that nobody waits for.
+        room(
+            "Simulation",
+            [
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "FaultDisk", "HCI",
+                "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
+                "StatePersistence", "VirtualRadio",
+            ]),
+
         room("Drills", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl"]),
 
         // The programs: what a door or a laptop installs, and what an engineer needs besides.
@@ -132,7 +144,9 @@ let package = Package(
             ],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
-            name: "LatchLab", dependencies: ["CommandInterface", "Drills", "VirtualRadio"], swiftSettings: swift),
+            name: "LatchLab",
+            dependencies: ["CommandInterface", "DaemonControl", "Drills", "Simulation", "VirtualRadio"],
+            swiftSettings: swift),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
             name: "Benchmarks",
@@ -170,19 +184,15 @@ let package = Package(
 
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
-        // SQLite on a disk that fails.
-        .target(name: "CFaultDisk", path: "Tests/CFaultDisk"),
         .target(
-            name: "FaultDisk", dependencies: ["CFaultDisk", "CLinux", "CSQLite", "TestSupport"],
-            path: "Tests/FaultDisk",
+            name: "StoreTrials", dependencies: ["CLinux", "FaultDisk", "TestSupport"], path: "Tests/StoreTrials",
             swiftSettings: swift),
         .target(
-            name: "WorldSupport",
-            dependencies: ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "HCI", "HCITransport", "VirtualRadio"],
+            name: "WorldSupport", dependencies: ["BluetoothHost", "HCI", "HCITransport", "Simulation", "VirtualRadio"],
             path: "Tests/WorldSupport", swiftSettings: swift),
         // What a lock's drills without a radio look at.
         .target(
-            name: "LockJudge", dependencies: ["BluetoothCore", "LockPeripheral", "LockProtocol"],
+            name: "LockJudge", dependencies: ["BluetoothCore", "LockPeripheral", "LockProtocol", "Simulation"],
             path: "Tests/LockJudge", swiftSettings: swift),
         .target(
             name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral"],
@@ -199,13 +209,14 @@ let package = Package(
             "BluetoothHost",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "TestSupport",
-                "VirtualRadio", "WorldSupport",
+                "Simulation", "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetoothEssentials",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "VirtualRadio", "WorldSupport",
+                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation", "VirtualRadio",
+                "WorldSupport",
             ]),
         tests(
             "CoreBluetooth",
@@ -219,7 +230,7 @@ let package = Package(
             "LockPeripheral",
             [
                 "BluetoothCore", "BluetoothCrypto", "LockJudge", "LockProtocol", "MemoryStores", "SecurityManager",
-                "TestSupport",
+                "Simulation", "TestSupport",
             ]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager"]),
         .executableTarget(
@@ -233,22 +244,22 @@ let package = Package(
             "StatePersistence",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "FaultDisk", "GATT",
-                "SecurityManager",
-                "StoreHammer", "TestSupport",
+                "SecurityManager", "StoreHammer", "StoreTrials", "TestSupport",
             ]),
         tests(
             "LockPersistence",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CSQLite", "FaultDisk", "GATT", "LockCentral",
-                "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "StatePersistence",
-                "TestSupport",
+                "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation",
+                "StatePersistence", "StoreTrials", "TestSupport",
             ]),
         tests(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
-        tests("VirtualRadio", ["TestSupport", "WorldSupport"]),
-        tests("WorldSupport", ["Drills", "TestSupport", "VirtualRadio"]),
+        tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
+        tests("Simulation", ["BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "TestSupport"]),
+        tests("WorldSupport", ["Drills", "Simulation", "TestSupport", "VirtualRadio"]),
         tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
         tests(
             "latch",

@@ -9,7 +9,7 @@ package enum DrillCommand {
     package static func run(_ arguments: [String]) -> Int32 {
         guard arguments.first == "processes" else {
             let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
-            return fail("\(named): the drills are processes (see `latch-lab drill processes --help`)")
+            return fail("\(named): the drills are processes and simulate (see `latch-lab drill processes --help`)")
         }
         do throws(DrillOptions.UsageError) {
             switch try DrillOptions.parse(Array(arguments.dropFirst())) {

@@ -8,7 +8,7 @@ struct LatchLab {
     static var program: CommandProgram {
         CommandProgram(
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
-            commands: [RadioCommand.radio, DrillCommands.drill],
+            commands: [RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill],
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",
                 "latch-lab drill processes --kills 10 --seed 1 --report ./report",

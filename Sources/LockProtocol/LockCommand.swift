@@ -15,6 +15,17 @@ package struct LockOperation: RawRepresentable, Hashable, Sendable {
     package static let lockAndGo = Self(rawValue: 4)
 
     package static let known: [Self] = [.lock, .unlock, .unlatch, .lockAndGo]
+
+    /// As operators write it.
+    package var name: String {
+        switch self {
+        case .lock: "lock"
+        case .unlock: "unlock"
+        case .unlatch: "unlatch"
+        case .lockAndGo: "lock-and-go"
+        default: "operation \(rawValue)"
+        }
+    }
     package var isSecuring: Bool { self == .lock }
 }
 

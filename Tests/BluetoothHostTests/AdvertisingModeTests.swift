@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

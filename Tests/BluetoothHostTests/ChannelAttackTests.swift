@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -3,6 +3,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import HCI
 import L2CAP
+import Simulation
 import Testing
 import WorldSupport
 

@@ -4,6 +4,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import Simulation
 import TestSupport
 import Testing
 import WorldSupport

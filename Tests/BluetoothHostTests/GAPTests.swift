@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
+import Simulation
 import TestSupport
 import WorldSupport
 

@@ -3,6 +3,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import Simulation
 import TestSupport
 import Testing
 import VirtualRadio

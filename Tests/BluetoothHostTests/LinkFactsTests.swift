@@ -1,6 +1,7 @@
 import BluetoothCore
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

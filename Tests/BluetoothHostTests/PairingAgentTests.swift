@@ -3,6 +3,7 @@ import BluetoothCore
 import BluetoothCrypto
 import GATT
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

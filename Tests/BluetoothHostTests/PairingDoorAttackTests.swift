@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -3,6 +3,7 @@ import BluetoothCore
 import GATT
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

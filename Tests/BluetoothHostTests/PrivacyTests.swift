@@ -3,6 +3,7 @@ import BluetoothCrypto
 import BluetoothHost
 import GATT
 import SecurityManager
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

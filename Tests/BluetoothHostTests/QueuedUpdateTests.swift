@@ -2,6 +2,7 @@ import ATT
 import BluetoothCore
 import GATT
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

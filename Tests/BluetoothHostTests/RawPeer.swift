@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import HCI
+import Simulation
 import WorldSupport
 
 /// A stranger on the air: a controller whose host is this script. It speaks octets and owes nobody the truth, its

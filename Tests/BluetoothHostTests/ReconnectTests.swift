@@ -1,4 +1,5 @@
 import BluetoothHost
+import Simulation
 import Testing
 import WorldSupport
 

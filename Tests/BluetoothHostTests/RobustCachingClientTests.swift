@@ -2,6 +2,7 @@ import ATT
 import BluetoothCore
 import BluetoothHost
 import GATT
+import Simulation
 import Testing
 import WorldSupport
 

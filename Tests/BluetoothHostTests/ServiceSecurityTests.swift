@@ -5,6 +5,7 @@ import BluetoothHost
 import GATT
 import HCI
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -3,6 +3,7 @@ import BluetoothCore
 import BluetoothHost
 import GATT
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import GATT
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import FoundationEssentials
 import GATT
+import Simulation
 import Testing
 import WorldSupport
 

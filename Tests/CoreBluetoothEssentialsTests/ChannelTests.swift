@@ -4,6 +4,7 @@ import Dispatch
 import FoundationEssentials
 import GATT
 import L2CAP
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothHost
+import Simulation
 import Testing
 import WorldSupport
 

@@ -2,6 +2,7 @@ import BluetoothHost
 import Dispatch
 import FoundationEssentials
 import GATT
+import Simulation
 import Synchronization
 import Testing
 import WorldSupport

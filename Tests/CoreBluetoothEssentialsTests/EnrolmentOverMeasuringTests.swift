@@ -4,6 +4,7 @@ import CoreBluetoothEssentials
 import LockPeripheral
 import LockProtocol
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -3,6 +3,7 @@ import BluetoothHost
 import CoreBluetoothEssentials
 import LockCentral
 import LockProtocol
+import Simulation
 import Testing
 import WorldSupport
 

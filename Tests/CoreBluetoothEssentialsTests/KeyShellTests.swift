@@ -4,6 +4,7 @@ import CoreBluetoothEssentials
 import LockCentral
 import LockPeripheral
 import LockProtocol
+import Simulation
 import Testing
 import WorldSupport
 

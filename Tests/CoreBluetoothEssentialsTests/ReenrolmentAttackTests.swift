@@ -6,6 +6,7 @@ import LockPeripheral
 import LockProtocol
 import MemoryStores
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

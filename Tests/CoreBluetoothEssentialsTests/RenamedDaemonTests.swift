@@ -5,6 +5,7 @@ import FoundationEssentials
 import GATT
 import LockPeripheral
 import LockProtocol
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

@@ -1,6 +1,7 @@
 import BluetoothHost
 import FoundationEssentials
 import GATT
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import HCI
+import Simulation
 import Testing
 import WorldSupport
 

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import LockCentral
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import LockPeripheral
 import LockProtocol
+import Simulation
 
 /// Every invariant of docs/RESTORATION.md that a lock alone can break, looked for in what the disk and the metal say once
 /// nothing more is owed.

@@ -3,6 +3,7 @@ import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores
+import Simulation
 
 /// SplitMix64: a schedule is its seed.
 struct Dice {

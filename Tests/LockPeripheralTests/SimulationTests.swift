@@ -4,6 +4,7 @@ import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores
+import Simulation
 import Testing
 
 /// docs/RESTORATION.md, run: random schedules of commands, replays, time, kills before any output and power cuts.

@@ -3,6 +3,7 @@ import LockJudge
 import LockPeripheral
 import LockProtocol
 import MemoryStores
+import Simulation
 import Testing
 
 /// A launch that finds no controller.

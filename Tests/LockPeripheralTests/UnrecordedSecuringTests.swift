@@ -2,6 +2,7 @@ import BluetoothCore
 import LockJudge
 import LockPeripheral
 import LockProtocol
+import Simulation
 import Testing
 
 /// The disk is full, read-only, damaged or gone. The door is secured all the same, and nothing is opened.

@@ -6,6 +6,7 @@ import LockPeripheral
 import LockProtocol
 import MemoryStores
 import StatePersistence
+import StoreTrials
 import TestSupport
 import Testing
 

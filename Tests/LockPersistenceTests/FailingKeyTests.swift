@@ -4,6 +4,7 @@ import LockCentral
 import LockPersistence
 import LockProtocol
 import StatePersistence
+import StoreTrials
 import TestSupport
 import Testing
 

@@ -4,7 +4,9 @@ import LockJudge
 import LockPeripheral
 import LockPersistence
 import LockProtocol
+import Simulation
 import StatePersistence
+import StoreTrials
 import TestSupport
 import Testing
 

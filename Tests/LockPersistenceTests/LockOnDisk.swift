@@ -3,6 +3,7 @@ import BluetoothCrypto
 import LockJudge
 import LockPeripheral
 import LockProtocol
+import Simulation
 import StatePersistence
 
 @testable import LockPersistence

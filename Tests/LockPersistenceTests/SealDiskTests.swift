@@ -2,6 +2,7 @@ import FaultDisk
 import LockPeripheral
 import LockProtocol
 import StatePersistence
+import StoreTrials
 import TestSupport
 import Testing
 

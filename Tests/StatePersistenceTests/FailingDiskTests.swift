@@ -3,6 +3,7 @@ import BluetoothHost
 import FaultDisk
 import Glibc
 import SecurityManager
+import StoreTrials
 import TestSupport
 import Testing
 

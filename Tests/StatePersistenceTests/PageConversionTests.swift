@@ -1,5 +1,6 @@
 import FaultDisk
 import Glibc
+import StoreTrials
 import TestSupport
 import Testing
 

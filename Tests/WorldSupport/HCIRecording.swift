@@ -1,9 +1,10 @@
 import Glibc
 import HCI
 import HCITransport
+import Simulation
 
 /// What one host and its controller said to each other, in memory, until it is known whether anybody wants to read it.
-package final class HCIRecording {
+package final class HCIRecording: WireRecorder {
     /// The virtual clock's origin in captures: the first instant that `btmon` can tell.
     package static let originUnixMicroseconds: UInt64 = 946_684_800_000_000
 
@@ -13,8 +14,8 @@ package final class HCIRecording {
     init(name: String) { self.name = name }
 
     /// One H4 packet, at an instant of the virtual clock.
-    package func record(_ octets: [UInt8], _ direction: BTSnoopWriter.Direction, atNanoseconds instant: UInt64) {
-        packets.append((instant, direction, octets))
+    package func record(_ octets: [UInt8], isFromHost: Bool, atNanoseconds instant: UInt64) {
+        packets.append((instant, isFromHost ? .sent : .received, octets))
     }
 
     /// Writes all of it to `path`, in place of what was there.
@@ -36,7 +37,7 @@ package final class HCIRecording {
 }
 
 /// What was said between the hosts and the controllers of one air.
-final class AirRecording {
+final class AirRecording: AirRecorder {
     /// Within its test, from 1.
     let number: Int
     private(set) var hosts: [HCIRecording] = []
@@ -44,7 +45,7 @@ final class AirRecording {
     init(number: Int) { self.number = number }
 
     /// A second host of the same name is told from the first.
-    func beginRecording(of name: String) -> HCIRecording {
+    func beginRecording(of name: String) -> any WireRecorder {
         let count = hosts.count { $0.name == name || $0.name.hasPrefix(name + "-") }
         let recording = HCIRecording(name: count == 0 ? name : "\(name)-\(count + 1)")
         hosts.append(recording)

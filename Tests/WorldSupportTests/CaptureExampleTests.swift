@@ -1,4 +1,5 @@
 import Glibc
+import Simulation
 import Testing
 import VirtualRadio
 

@@ -1,5 +1,6 @@
 import Drills
 import Foundation
+import Simulation
 import TestSupport
 import Testing
 

@@ -1,5 +1,6 @@
 import Drills
 import Glibc
+import Simulation
 import TestSupport
 import Testing
 import VirtualRadio

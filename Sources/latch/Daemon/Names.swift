@@ -80,18 +80,6 @@ extension LockResult {
     }
 }
 
-extension LockOperation {
-    var name: String {
-        switch self {
-        case .lock: "lock"
-        case .unlock: "unlock"
-        case .unlatch: "unlatch"
-        case .lockAndGo: "lock-and-go"
-        default: "operation \(rawValue)"
-        }
-    }
-}
-
 extension CBManagerState {
     var name: String {
         switch self {

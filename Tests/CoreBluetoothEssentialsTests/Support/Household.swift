@@ -7,6 +7,7 @@ import LockPeripheral
 import LockProtocol
 import MemoryStores
 import SecurityManager
+import Simulation
 import Testing
 import VirtualRadio
 import WorldSupport

@@ -1,4 +1,5 @@
 import BluetoothCore
+import Simulation
 import WorldSupport
 
 /// A stranger's controller between a lock and its key, moved octet by octet: under any address, a central of the one and a

@@ -1,4 +1,5 @@
 import CoreBluetoothEssentials
+import Simulation
 import WorldSupport
 
 extension Node {

@@ -1,4 +1,5 @@
 import BluetoothCore
+import Simulation
 import VirtualRadio
 import WorldSupport
 

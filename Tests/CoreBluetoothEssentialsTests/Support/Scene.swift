@@ -3,6 +3,7 @@ import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
 import SecurityManager
+import Simulation
 import Testing
 import WorldSupport
 

@@ -11,18 +11,21 @@ package final class Node: OnAir {
     /// By which apps reach the host, from any thread.
     package private(set) var loop: Loop?
     package let wire: Wire
-    package private(set) var store: MemoryHostStore
+    package let disk: any NodeDisk
+    private var coordinator: (any TransactionCoordinator)?
     package var configuration: HostConfiguration
     /// The machine's; another one after a power cut.
     package var boot = BootID(bits: 1)
     private unowned let world: World
-    private let coordinator = MemoryTransactionCoordinator()
     private var seed: UInt64
 
     // MARK: What is seen of it
 
-    /// Every packet that left.
+    /// Every packet that left, while ``keepsPackets``.
     package private(set) var sent: [[UInt8]] = []
+    /// Off where a node lives long: ``onSent`` hears of each then.
+    package var keepsPackets = true
+    package var onSent: ([UInt8]) -> Void = { _ in }
     /// What was wrong with the controller, and what was done about it.
     package private(set) var failures: [ControllerFailure] = []
     package private(set) var remedies: [ControllerRemedy] = []
@@ -42,11 +45,11 @@ package final class Node: OnAir {
     /// How long the disk takes for each commit that has something to write.
     package var commitMilliseconds: UInt64 = 0
 
-    init(_ name: String, _ world: World, seed: UInt64, store: MemoryHostStore, hardware: ControllerConfiguration) {
+    init(_ name: String, _ world: World, seed: UInt64, disk: any NodeDisk, hardware: ControllerConfiguration) {
         self.name = name
         self.world = world
         self.seed = seed
-        self.store = store
+        self.disk = disk
         configuration = HostConfiguration(deviceName: name)
         wire = world.air.plug(name, hardware)
     }
@@ -55,27 +58,54 @@ package final class Node: OnAir {
 
     // MARK: The process
 
-    /// Launches on what the store kept. `prepare` is the app: it registers its managers before the controller answers.
-    package func launch(_ prepare: (Host) -> Void) {
-        store = MemoryHostStore(store.kept)
+    /// Launches on what the disk has. `prepare` is the app: it registers its managers before the controller answers.
+    ///
+    /// - Throws: What the disk says; there is no process then.
+    package func begin(_ prepare: (Host) throws -> Void) throws {
+        let (store, coordinator) = try disk.open()
         let host = Host(
-            configuration: configuration, boot: boot, snapshot: store.launch(), rows: store,
+            configuration: configuration, boot: boot, snapshot: try store.launch(), rows: store.rows,
             store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
             makeKeyPair: P256KeyPair.generate)
         seed &+= 1
         self.host = host
+        self.coordinator = coordinator
         loop = Loop(host) { [weak world] in world?.now }
         host.beginIteration(now: world.now)
-        prepare(host)
+        do { try prepare(host) } catch {
+            end()
+            throw error
+        }
         host.transportOpened()
         commitAndAct()
     }
 
+    /// Hears why a process ended by itself: a commit failed.
+    /// As ``begin(_:)``, for one who knows that the disk has nothing to say, or hears it from ``onFailure``.
+    package func launch(_ prepare: (Host) -> Void) {
+        do { try begin(prepare) } catch { onFailure(error) }
+    }
+
+    /// Hears that a process has ended, in whichever way, before anything else happens: what it had goes with it.
+    package var onEnd: () -> Void = {}
+    package var onFailure: (any Error) -> Void = { _ in }
+
     /// SIGKILL: nothing of the running iteration is kept, and the controller's connection closes.
-    package func kill() {
+    package func kill() { end() }
+
+    /// The process has found something that it cannot go on with.
+    package func fail(_ error: any Error) {
+        end()
+        onFailure(error)
+    }
+
+    private func end() {
         loop?.die()
         loop = nil
         host = nil
+        coordinator = nil
+        disk.close()
+        onEnd()
         killAfterActs = nil
         killBeforeCommit = nil
         wire.replug()
@@ -133,9 +163,12 @@ package final class Node: OnAir {
     private func noteHandles(_ packets: [[UInt8]]) {
         for packet in packets
         where packet.count > 6 && packet[1] == 0x3E && [0x01, 0x0A].contains(packet[3]) && packet[4] == 0 {
-            handles.append(UInt16(packet[5]) | UInt16(packet[6]) << 8)
+            if keepsPackets { handles.append(UInt16(packet[5]) | UInt16(packet[6]) << 8) }
         }
     }
+
+    /// Ends an iteration that somebody else has begun.
+    package func settleIteration() { commitAndAct() }
 
     private func commitAndAct() {
         guard let host else { return }
@@ -144,7 +177,7 @@ package final class Node: OnAir {
             commitCount += 1
             if commitCount == killBeforeCommit { return kill() }
             let isWritten = host.hasFacts
-            do { try coordinator.commit(host.participants) } catch { return }
+            do { try coordinator?.commit(host.participants) } catch { return fail(error) }
             if isWritten, commitMilliseconds > 0 {
                 world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
             }
@@ -164,7 +197,9 @@ package final class Node: OnAir {
         switch act {
         case .packet(let packet):
             let packet = packet.withUnsafeBytes { Array($0) }
-            if wire.send(packet) { sent.append(packet) }
+            guard wire.send(packet) else { return }
+            if keepsPackets { sent.append(packet) }
+            onSent(packet)
         case .controllerFailed(let failure, let remedy):
             failures.append(failure)
             remedies.append(remedy)
@@ -186,20 +221,20 @@ private struct Killed: Error {}
 
 /// Counts what a host hands over, on its way to the store.
 private final class CountingStore: HostStore {
-    private let store: MemoryHostStore
+    private let store: any HostStore
     private let count: () -> Void
 
-    init(_ store: MemoryHostStore, count: @escaping () -> Void) {
+    init(_ store: any HostStore, count: @escaping () -> Void) {
         self.store = store
         self.count = count
     }
 
-    func load() -> HostSnapshot { store.load() }
+    func load() throws -> HostSnapshot { try store.load() }
     func append(_ mutation: HostMutation) {
         count()
         store.append(mutation)
     }
     var hasPending: Bool { store.hasPending }
-    func writePending() { store.writePending() }
+    func writePending() throws { try store.writePending() }
     func didCommit() { store.didCommit() }
 }

@@ -9,6 +9,8 @@ package final class MetalJournal: MovementJournal {
     package private(set) var lines: [Movement] = []
     package var boot = BootID(bits: 1)
     private var settled = 0
+    /// Where the schedule that is judged begins.
+    private var beginning = 0
     /// Hears of each change.
     package var onChange: () -> Void = {}
 
@@ -16,6 +18,11 @@ package final class MetalJournal: MovementJournal {
 
     /// The same metal: what becomes of this one changes nothing there.
     package init(_ other: MetalJournal) { (lines, boot, settled) = (other.lines, other.boot, other.settled) }
+
+    /// From ``begin()`` on.
+    package var movements: [Movement] { Array(lines.dropFirst(beginning)) }
+
+    package func begin() { beginning = lines.count }
 
     package var last: BoltJournal.Line? { lines.last?.line }
     package var lastIntended: BoltJournal.Line? { lines.last { $0.line.isIntended }?.line }

@@ -54,7 +54,7 @@ package struct Medium {
     }
 
     /// How many of the newest changes are left out, or kept alone, one at a time.
-    private static let singledOutMaximum = 6
+    private static let singledOut = 6
     /// A sector of the smallest medium: the part of a write that it makes whole or not at all.
     private static let sectorOctets = 512
 
@@ -73,7 +73,7 @@ package struct Medium {
                 states += [files(with: before + [head]), files(with: before + [tail])]
             }
         }
-        for place in unflushed.indices.suffix(Self.singledOutMaximum) where unflushed.count > 1 {
+        for place in unflushed.indices.suffix(Self.singledOut) where unflushed.count > 1 {
             states.append(files(with: [unflushed[place]]))
             states.append(files(with: unflushed.enumerated().filter { $0.offset != place }.map(\.element)))
         }

@@ -1,4 +1,5 @@
 import CLinux
+import FaultDisk
 import Glibc
 import TestSupport
 

@@ -1,4 +1,3 @@
-import HCITransport
 import VirtualRadio
 
 /// The wire between a host and its controller, with its faults. What passes is recorded as the host sees it: a packet that a
@@ -18,11 +17,13 @@ package final class Wire {
     package private(set) var controller: ControllerID
     private let air: SharedAir
     private let hardware: ControllerConfiguration
-    private let recording: HCIRecording?
+    private let recording: (any WireRecorder)?
     private var delayed: [[UInt8]] = []
 
-    init(_ air: SharedAir, _ controller: ControllerID, _ hardware: ControllerConfiguration, _ recording: HCIRecording?)
-    {
+    init(
+        _ air: SharedAir, _ controller: ControllerID, _ hardware: ControllerConfiguration,
+        _ recording: (any WireRecorder)?
+    ) {
         self.air = air
         self.controller = controller
         self.hardware = hardware
@@ -33,7 +34,7 @@ package final class Wire {
     @discardableResult
     package func send(_ packet: [UInt8]) -> Bool {
         guard !loses(packet) else { return false }
-        recording?.record(packet, .sent, atNanoseconds: air.radio.now)
+        recording?.record(packet, isFromHost: true, atNanoseconds: air.radio.now)
         air.radio.send(outgoing(packet), from: controller)
         return true
     }
@@ -48,13 +49,13 @@ package final class Wire {
             + air.radio.drainTimed(controller).filter { !withholds($0.octets) }
         delayed = heard.map(\.octets).filter(delays)
         let received = heard.filter { !delays($0.octets) }.map { (instant: $0.instant, octets: rewrites($0.octets)) }
-        for packet in received { recording?.record(packet.octets, .received, atNanoseconds: packet.instant) }
+        for packet in received { recording?.record(packet.octets, isFromHost: false, atNanoseconds: packet.instant) }
         return received
     }
 
     /// Packets that reach the host, and that no controller has sent.
     func recordInjected(_ packets: [[UInt8]]) {
-        for packet in packets { recording?.record(packet, .received, atNanoseconds: air.radio.now) }
+        for packet in packets { recording?.record(packet, isFromHost: false, atNanoseconds: air.radio.now) }
     }
 
     /// The host's connection closes: another controller of the same make stands behind the wire then.

@@ -1,9 +1,8 @@
 import BluetoothCore
 import BluetoothHost
-import Testing
 import VirtualRadio
 
-/// The test world: hosts, and strangers without a host, on one virtual air under one virtual clock. Each host has a controller,
+/// Hosts, and strangers without a host, on one virtual air under one virtual clock. Each host has a controller,
 /// and a store that outlives it. The thread that made the world is the loop of all of its hosts.
 ///
 /// Tests run events in their order until something holds (``run(forMilliseconds:until:)``), cut and move the nodes on the air
@@ -16,16 +15,17 @@ package final class World {
     package private(set) var nodes: [Node] = []
     private var strangers: [any Stranger] = []
 
-    package init(seed: UInt64 = 1, sourceLocation: SourceLocation = #_sourceLocation) {
-        air = SharedAir(AirConfiguration(pacing: .paced, seed: seed), sourceLocation: sourceLocation)
-    }
+    /// Something that is due stays due, and time stands still: how often it was tried.
+    package var onStandstill: (Int) -> Void = { _ in }
+
+    package init(_ air: SharedAir) { self.air = air }
 
     /// `seed`: of what the host takes for chance. `hardware`: what its controller is made of.
     package func add(
-        _ name: String, seed: UInt64, store: MemoryHostStore = MemoryHostStore(),
+        _ name: String, seed: UInt64, disk: any NodeDisk = MemoryDisk(),
         hardware: ControllerConfiguration = ControllerConfiguration()
     ) -> Node {
-        let node = Node(name, self, seed: seed, store: store, hardware: hardware)
+        let node = Node(name, self, seed: seed, disk: disk, hardware: hardware)
         nodes.append(node)
         return node
     }
@@ -61,7 +61,7 @@ package final class World {
     // MARK: Time
 
     /// A loop that takes more of them without the clock's moving on would take them for ever.
-    private static let turnsMaximum = 10_000
+    private static let turnsOfStandstill = 10_000
 
     /// Runs until nothing is left to do at this instant.
     package func settle() {
@@ -82,8 +82,8 @@ package final class World {
         var (instant, turns) = (radio.now, 0)
         while !condition() {
             (instant, turns) = (radio.now, radio.now == instant ? turns + 1 : 0)
-            guard turns < Self.turnsMaximum else {
-                Issue.record("\(turns) turns at one instant: something that is due stays due")
+            guard turns < Self.turnsOfStandstill else {
+                onStandstill(turns)
                 return false
             }
             let deadlines = nodes.compactMap { $0.host?.deadline?.nanoseconds }

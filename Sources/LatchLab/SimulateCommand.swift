@@ -1,0 +1,82 @@
+import CommandInterface
+import DaemonControl
+import Glibc
+import Simulation
+
+/// `latch-lab drill simulate`: both products in one process, killed and restored under a clock that nobody waits for.
+enum SimulateCommand {
+    private static let usualSchedules = 1_000
+
+    static let simulate = CommandSpec(
+        path: ["drill", "simulate"],
+        summary: "Kill and restore a lock and its keys in one process, under a virtual clock.",
+        details: [
+            "Each schedule is a command of somebody's, with kills, power cuts and a radio that falls silent meanwhile. Then the lock "
+                + "has to obey again, and everything that operators were told and the bolt did is judged. The real stack and "
+                + "the real database run, on a simulated radio and a disk that dies in the middle of a call.",
+            "The first schedule that breaks a promise ends it. What is left of it when everything that does not matter has been "
+                + "taken away is shown, with the command that shows it again.",
+        ],
+        options: [
+            .value("seed", "S", "Where chance begins. By default a fresh one, which is shown."),
+            .value("schedules", "N", "How many. \(usualSchedules) by default."),
+            .value("minutes", "M", "Ends after so many minutes all the same."),
+            .flag("json", "One JSON object on standard output."),
+        ],
+        examples: ["latch-lab drill simulate", "latch-lab drill simulate --seed 7 --schedules 20000 --json"]
+    ) { arguments in
+        let seed = try arguments.integer("seed", in: 0...UInt64.max) ?? UInt64.random(in: 0...UInt64(UInt32.max))
+        let schedules = try arguments.integer("schedules", in: 1...100_000_000) ?? usualSchedules
+        let minutes = try arguments.integer("minutes", in: 1...10_000)
+        return try run(seed: seed, schedules: schedules, minutes: minutes, isJSON: arguments.has("json"))
+    }
+
+    private static func run(seed: UInt64, schedules: Int, minutes: Int?, isJSON: Bool) throws -> ExitCode {
+        Output.prompt("seed \(seed)\n")
+        let begin = seconds()
+        var simulation = Simulation()
+        var house = seed
+        var violation: Simulation.Violation?
+        var told = begin
+        while simulation.tally.schedules < schedules, violation == nil {
+            let count = min(Simulation.schedulesPerHouse, schedules - simulation.tally.schedules)
+            violation = try simulation.playHouse(seed: house, schedules: count)
+            house &+= 1
+            if let minutes, seconds() - begin > Double(minutes) * 60 { break }
+            if seconds() - told > 10 {
+                told = seconds()
+                Output.prompt("\(simulation.tally.schedules) of \(schedules) schedules\n")
+            }
+        }
+        let spent = max(seconds() - begin, 0.001)
+        let least = try violation.map { try $0.shrunk() }
+        report(simulation.tally, least, seed: seed, spent: spent, isJSON: isJSON)
+        return violation == nil ? .ok : .refused
+    }
+
+    private static func report(
+        _ tally: Tally, _ violation: Simulation.Violation?, seed: UInt64, spent: Double, isJSON: Bool
+    ) {
+        var object: JSONObject = [
+            "seed": .string("\(seed)"), "schedules": .number(Int64(tally.schedules)),
+            "lock_ends": .number(Int64(tally.ends[.lock] ?? 0)), "key_ends": .number(Int64(tally.ends[.key] ?? 0)),
+            "restores": .number(Int64(tally.restores)), "power_cuts": .number(Int64(tally.powerCuts)),
+            "virtual_hours": .number(Int64(tally.virtualMilliseconds / 3_600_000)),
+            "schedules_per_second": .number(Int64(Double(tally.schedules) / spent)),
+            "violations": .number(violation == nil ? 0 : 1),
+        ]
+        if let violation {
+            object["broken"] = .array(violation.broken.map { .string($0) })
+            object["least"] = .array(violation.schedules.map { .string("\($0)") })
+            object["again"] = .string(
+                "latch-lab drill simulate --seed \(violation.seed) --schedules \(Simulation.schedulesPerHouse)")
+        }
+        if isJSON { Output.line(.object(object)) } else { Output.fields(object) }
+    }
+
+    private static func seconds() -> Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

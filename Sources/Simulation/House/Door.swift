@@ -1,0 +1,74 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockPeripheral
+import LockPersistence
+import LockProtocol
+import StatePersistence
+
+/// A lock on its door: the machine with its disk and controller, the processes that come and go on it, and the metal.
+package final class Door {
+    package let node: Node
+    package let disk: SimulatedDisk
+    package let metal = MetalJournal()
+    package private(set) var lock: LockDaemon?
+    private let world: World
+    private let settings: LockSettings
+    private var dice: Dice
+    private var seal: LockSeal?
+    /// What the lock cannot go on with, told in the middle of an iteration.
+    private var failure: (any Error)?
+
+    init(_ world: World, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
+        self.world = world
+        self.disk = disk
+        self.settings = settings
+        dice = Dice(seed: seed)
+        node = world.add("door", seed: seed, disk: disk)
+        node.onEnd = { [unowned self] in
+            lock = nil
+            seal = nil
+        }
+    }
+
+    package var isAlive: Bool { node.host != nil }
+
+    /// A process begins, as the daemon composes it.
+    ///
+    /// - Throws: What the disk says.
+    package func launch() throws {
+        metal.boot = node.boot
+        try node.begin { host in
+            guard let state = disk.state, let loop = node.loop else { return }
+            let seal = try LockSeal(
+                state, anchor: FileAnchor(path: disk.directory + "/anchor", keys: state.keys))
+            lock = try LockDaemon(
+                LockDaemon.Configuration(
+                    restoreIdentifier: "lock", name: "Front", settings: settings, boot: node.boot),
+                host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state.database, seal: seal),
+                actuator: SimulatedBolt(journal: metal),
+                surroundings: LockDaemon.Surroundings(
+                    random: { [unowned self] in dice.next() }, wallClockSeconds: { 1_800_000_000 },
+                    bootTime: { [world] in world.now }, observe: { _ in },
+                    fail: { [unowned self] in failure = $0 }))
+            self.seal = seal
+        }
+    }
+
+    /// What the loop does while the radio is quiet.
+    package func idle() {
+        guard let host = node.host else { return }
+        host.beginIteration(now: world.now)
+        while seal?.checkSlice() == true || host.readOn() || lock?.readOn() == true {}
+        _ = seal?.makeGenerationOfLaunch()
+        node.settleIteration()
+    }
+
+    /// The power of the machine goes, and with it what the bolt had not ended, where `withMovement` says so.
+    package func losePower(choice: Int, withMovement: Bool) {
+        node.kill()
+        disk.losePower(choice: choice)
+        metal.losePower(withWhatMoved: withMovement)
+        node.boot = BootID(bits: node.boot.bits + 1)
+    }
+}

@@ -1,0 +1,81 @@
+import BluetoothCore
+import LockCentral
+import LockPeripheral
+import LockProtocol
+
+/// What a schedule has broken, by what operators were told, by what was seen to leave the keys, and by the metal; in the judge's
+/// time. Nothing that a lock or a key keeps is asked.
+package struct Judge {
+    let requests: [Ledger.Request]
+    let metal: [MetalJournal.Movement]
+    let absences: [(from: Instant, to: Instant?)]
+    let end: Instant
+    let settings: LockSettings
+
+    /// How long a bolt takes, with a launch before it.
+    private static let promptMilliseconds: UInt64 = 2_500
+    /// What a command may be late by: its challenge's life, and then the intent's.
+    private var openingMilliseconds: UInt64 { settings.challengeLifeMilliseconds + Intent.openingLifeMilliseconds }
+
+    package var broken: [String] {
+        requests.flatMap(brokenBy) + brokenByMetal + brokenRelocks
+    }
+
+    private func movements(of request: Ledger.Request) -> [BoltJournal.Line] {
+        metal.map(\.line).filter { line in request.sent.contains { $0.challenge == line.command } }
+    }
+
+    private func brokenBy(_ request: Ledger.Request) -> [String] {
+        var broken: [String] = []
+        let name = "\(request.operation.name) of key \(request.key)"
+        let moved = movements(of: request)
+        if request.ends.count > 1 { broken.append("\(name) has ended \(request.ends.count) times") }
+        if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
+        switch request.ends.first?.verdict {
+        case .done where moved.isEmpty && request.operation != .lock:
+            broken.append("\(name) is done, and nothing moved")
+        case .refused, .aborted, .expired, .cancelled, .declined, .unproven:
+            if !moved.isEmpty { broken.append("\(name) has not taken effect, it was told, and the bolt moved") }
+        case .done, .accepted, .unknown, nil: break
+        }
+        if request.outcomes.contains(where: { $0.result == .done }), moved.isEmpty, request.operation != .lock {
+            broken.append("\(name) was done, it was told, and nothing moved")
+        }
+        return broken
+    }
+
+    private var brokenByMetal: [String] {
+        metal.compactMap { movement in
+            let line = movement.line
+            guard line.movement != .lock else { return nil }
+            guard let command = line.command else { return "the lock opened by itself" }
+            let sent = requests.flatMap { request in request.sent.map { ($0, request) } }.first {
+                $0.0.challenge == command
+            }
+            guard let (sending, request) = sent else { return "the lock opened for a command that no key has sent" }
+            if request.operation == .lock { return "the lock opened for a command to lock" }
+            if line.at > sending.at.advanced(byMilliseconds: openingMilliseconds) {
+                return "the lock opened \(line.at.milliseconds(since: sending.at)) ms after its command was sent"
+            }
+            return nil
+        }
+    }
+
+    /// Whatever opened is locked again by its time, or as soon as there is a process.
+    private var brokenRelocks: [String] {
+        guard let relockSeconds = settings.relockSeconds else { return [] }
+        // Lock'n'go has a time of its own.
+        let longest = UInt64(max(relockSeconds, settings.lockAndGoSeconds)) * 1_000
+        return metal.indices.compactMap { place in
+            let line = metal[place].line
+            guard line.movement != .lock else { return nil }
+            let next = metal.dropFirst(place + 1).first?.line
+            var due = line.at.advanced(byMilliseconds: longest + Self.promptMilliseconds)
+            for absence in absences where absence.from <= due {
+                due = max(due, (absence.to ?? end).advanced(byMilliseconds: Self.promptMilliseconds))
+            }
+            guard let next else { return due < end ? "the door stayed open" : nil }
+            return next.at > due ? "the door was locked \(next.at.milliseconds(since: due)) ms late" : nil
+        }
+    }
+}

@@ -1,0 +1,66 @@
+import BluetoothCore
+import LockCentral
+import LockProtocol
+
+/// What operators were told, in the judge's time. No process writes here by itself, and none of it goes with a process.
+package final class Ledger {
+    /// A command that an operator gave.
+    package struct Request {
+        package let key: Int
+        /// nil while no key has said that it took it. One that was killed before it could say so may have: the next process
+        /// carries it out then, or tells what became of it.
+        package fileprivate(set) var id: KeyRequestID?
+        package let operation: LockOperation
+        package let asked: Instant
+        package let until: Instant
+        /// Every end that was told, by whichever process.
+        package fileprivate(set) var ends: [(verdict: KeyVerdict, at: Instant)] = []
+        package fileprivate(set) var outcomes: [(result: LockResult, at: Instant)] = []
+        /// The challenges that commands left the key with while this was the request under way, and when.
+        package fileprivate(set) var sent: [(challenge: ChallengeID, at: Instant)] = []
+    }
+
+    package private(set) var requests: [Request] = []
+    /// Ends and outcomes of requests that nobody gave.
+    package private(set) var strays: [KeyRequestID] = []
+    /// Commands that left a key which had nothing to ask.
+    package private(set) var unasked: [ChallengeID] = []
+
+    package init() {}
+
+    func asked(_ key: Int, _ operation: LockOperation, at instant: Instant, until: Instant) {
+        requests.append(Request(key: key, id: nil, operation: operation, asked: instant, until: until))
+    }
+
+    func took(_ key: Int, _ id: KeyRequestID) { change(key, id) { _ in } }
+
+    func ended(_ key: Int, _ id: KeyRequestID, _ verdict: KeyVerdict, at instant: Instant) {
+        change(key, id) { $0.ends.append((verdict, instant)) }
+    }
+
+    func outcome(_ key: Int, _ id: KeyRequestID, _ result: LockResult, at instant: Instant) {
+        change(key, id) { $0.outcomes.append((result, instant)) }
+    }
+
+    /// A command was seen to leave a key.
+    func sent(_ key: Int, _ challenge: ChallengeID, at instant: Instant) {
+        guard let place = requests.lastIndex(where: { $0.key == key }) else { return unasked.append(challenge) }
+        requests[place].sent.append((challenge, instant))
+    }
+
+    private func change(_ key: Int, _ id: KeyRequestID, _ body: (inout Request) -> Void) {
+        let known = requests.lastIndex { $0.key == key && $0.id == id }
+        guard let place = known ?? requests.lastIndex(where: { $0.key == key && $0.id == nil }) else {
+            return strays.append(id)
+        }
+        requests[place].id = id
+        body(&requests[place])
+    }
+
+    /// What is judged and settled is forgotten.
+    func begin() {
+        requests.removeAll(keepingCapacity: true)
+        strays.removeAll()
+        unasked.removeAll()
+    }
+}

@@ -1,0 +1,46 @@
+/// Schedules one after the other, in houses that stand for a while, until one breaks a promise.
+package struct Simulation: Sendable {
+    /// A house is furnished anew behind so many schedules.
+    package static let schedulesPerHouse = 100
+    package static let keys = 2
+
+    package struct Violation: Sendable {
+        /// Of the house; with its schedules up to `place` it is there again.
+        package let seed: UInt64
+        package let schedules: [Schedule]
+        package let broken: [String]
+
+        /// The same with as little as possible.
+        package func shrunk() throws -> Violation {
+            let least = try Shrinker.least(of: schedules) { try play(seed: seed, $0).0?.schedules }
+            return try play(seed: seed, least).0 ?? self
+        }
+    }
+
+    package private(set) var tally = Tally()
+
+    package init() {}
+
+    /// Plays the schedules of one house.
+    package mutating func playHouse(seed: UInt64, schedules count: Int) throws -> Violation? {
+        let schedules = (0..<count).map { Schedule(seed: seed, place: $0, keys: Self.keys) }
+        let (violation, tally) = try Self.play(seed: seed, schedules)
+        self.tally.add(tally)
+        return violation
+    }
+
+    /// A house in which these are played, and no others.
+    static func play(seed: UInt64, _ schedules: [Schedule]) throws -> (Violation?, Tally) {
+        let scratch = try ScratchSpace()
+        let house = try House(seed: seed, keys: keys, scratch: scratch)
+        for (number, schedule) in schedules.enumerated() {
+            let broken = house.play(schedule)
+            guard broken.isEmpty else {
+                return (
+                    Violation(seed: seed, schedules: Array(schedules[...number]), broken: broken), house.tally
+                )
+            }
+        }
+        return (nil, house.tally)
+    }
+}

@@ -1,0 +1,150 @@
+import BluetoothCore
+import LockCentral
+import LockPeripheral
+import LockProtocol
+import Testing
+
+@testable import Simulation
+
+/// Each thing that the judge has to see, made up, and next to it what looks like it and is nothing.
+@Suite("The judge of simulated schedules")
+struct JudgeTests {
+    /// One schedule, as operators and the metal saw it: an unlock at 1 s, whose command left the key at 1.2 s.
+    private struct Course {
+        let ledger = Ledger()
+        let metal = MetalJournal()
+        var absences: [(from: Instant, to: Instant?)] = []
+        var end = seconds(60)
+
+        init(_ operation: LockOperation = .unlock, sends: Bool = true) {
+            ledger.asked(0, operation, at: seconds(1), until: seconds(21))
+            ledger.took(0, id)
+            if sends { ledger.sent(0, challenge, at: Instant(nanoseconds: 1_200_000_000)) }
+        }
+
+        func moves(_ movement: Movement, at milliseconds: UInt64, for command: ChallengeID? = challenge) -> Self {
+            let intent = IntentID(rawValue: UInt64(metal.lines.count + 1))
+            metal.append(
+                ActuatorOrder(intent: intent, movement: movement, command: command, notAfter: nil),
+                now: Instant(nanoseconds: milliseconds * 1_000_000))
+            return self
+        }
+
+        func ends(_ verdict: KeyVerdict) -> Self {
+            ledger.ended(0, id, verdict, at: seconds(2))
+            return self
+        }
+
+        func tells(_ result: LockResult) -> Self {
+            ledger.outcome(0, id, result, at: seconds(2))
+            return self
+        }
+
+        func away(from: UInt64, to: UInt64?) -> Self {
+            var course = self
+            course.absences.append((seconds(from), to.map(seconds)))
+            return course
+        }
+
+        var broken: [String] {
+            Judge(
+                requests: ledger.requests, metal: metal.movements, absences: absences, end: end,
+                settings: House.settings
+            ).broken
+        }
+    }
+
+    private static let challenge = ChallengeID(bits: 7)
+    private static let id = KeyRequestID(rawValue: 3)
+    private static func seconds(_ number: UInt64) -> Instant { Instant(nanoseconds: number * 1_000_000_000) }
+
+    @Test("What is as it should be is nothing: opened, told, and locked by itself")
+    func sound() {
+        let course = Course().moves(.unlock, at: 1_300).ends(.done).tells(.done).moves(.lock, at: 4_800, for: nil)
+        #expect(course.broken == [])
+        #expect(Course(sends: false).ends(.expired).broken == [])
+        #expect(Course().ends(.unknown).broken == [])
+        // An outcome that a kill has kept from being told.
+        #expect(Course().moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil).broken == [])
+    }
+
+    @Test("Done, it was told, and nothing moved")
+    func toldAndNotDone() {
+        #expect(Course().ends(.done).broken == ["unlock of key 0 is done, and nothing moved"])
+        #expect(
+            Course().ends(.accepted).tells(.done).broken == ["unlock of key 0 was done, it was told, and nothing moved"]
+        )
+    }
+
+    @Test(
+        "Of no effect, it was told, and the bolt moved",
+        arguments: [KeyVerdict.refused(.busy), .aborted, .expired, .cancelled, .declined, .unproven])
+    func doneAndNotTold(verdict: KeyVerdict) {
+        let course = Course().moves(.unlock, at: 1_300).ends(verdict).moves(.lock, at: 4_800, for: nil)
+        #expect(course.broken == ["unlock of key 0 has not taken effect, it was told, and the bolt moved"])
+    }
+
+    @Test("Done twice, and ended twice")
+    func twice() {
+        let moved = Course().moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil).moves(.unlock, at: 5_000)
+            .moves(.lock, at: 8_500, for: nil)
+        #expect(moved.broken == ["unlock of key 0 was done 2 times"])
+        #expect(Course().ends(.unknown).ends(.expired).broken == ["unlock of key 0 has ended 2 times"])
+    }
+
+    @Test("Opened by itself, for nobody's command, and for a command to lock")
+    func opened() {
+        func relocked(_ course: Course) -> [String] { course.moves(.lock, at: 4_800, for: nil).broken }
+        #expect(relocked(Course().moves(.unlock, at: 1_300, for: nil)) == ["the lock opened by itself"])
+        #expect(
+            relocked(Course().moves(.unlock, at: 1_300, for: ChallengeID(bits: 8)))
+                == ["the lock opened for a command that no key has sent"])
+        #expect(relocked(Course(.lock).moves(.unlock, at: 1_300)) == ["the lock opened for a command to lock"])
+    }
+
+    @Test("Opened late: behind the challenge's life and the intent's")
+    func late() {
+        func broken(at milliseconds: UInt64) -> [String] {
+            Course().moves(.unlock, at: milliseconds).moves(.lock, at: milliseconds + 3_500, for: nil).broken
+        }
+        #expect(broken(at: 8_200) == [])
+        #expect(broken(at: 8_201) == ["the lock opened 7001 ms after its command was sent"])
+    }
+
+    @Test("A relock that is late, or never made; and one that waited for a process")
+    func relock() {
+        let open = Course().moves(.unlock, at: 1_300)
+        #expect(open.broken == ["the door stayed open"])
+        #expect(Course().moves(.unlock, at: 1_300).moves(.lock, at: 7_800, for: nil).broken == [])
+        #expect(
+            Course().moves(.unlock, at: 1_300).moves(.lock, at: 7_900, for: nil).broken == [
+                "the door was locked 100 ms late"
+            ])
+        let away = Course().away(from: 3, to: 9)
+        #expect(away.moves(.unlock, at: 1_300).moves(.lock, at: 11_500, for: nil).broken == [])
+        let late = Course().away(from: 3, to: 9)
+        #expect(
+            late.moves(.unlock, at: 1_300).moves(.lock, at: 11_600, for: nil).broken == [
+                "the door was locked 100 ms late"
+            ])
+        // Too short to be judged.
+        var short = Course().moves(.unlock, at: 1_300)
+        short.end = Self.seconds(7)
+        #expect(short.broken == [])
+    }
+
+    @Test("An end without a command, and a command without anybody who asked, are strays")
+    func strays() {
+        let ledger = Ledger()
+        ledger.ended(0, Self.id, .done, at: Self.seconds(1))
+        ledger.sent(1, Self.challenge, at: Self.seconds(1))
+        #expect(ledger.strays == [Self.id] && ledger.unasked == [Self.challenge])
+        // A key that was killed before it could say that it took the command.
+        ledger.asked(0, .unlock, at: Self.seconds(2), until: Self.seconds(3))
+        ledger.ended(0, Self.id, .expired, at: Self.seconds(3))
+        #expect(ledger.requests.first?.id == Self.id && ledger.strays.count == 1)
+        // The next one's end is not his.
+        ledger.ended(0, KeyRequestID(rawValue: 9), .done, at: Self.seconds(3))
+        #expect(ledger.strays.count == 2)
+    }
+}

@@ -1,0 +1,55 @@
+import TestSupport
+import Testing
+
+@testable import Simulation
+
+@Suite("Simulated schedules")
+struct ScheduleTests {
+    @Test("A seed and a place say what happens; each schedule ends a process, whatever else it does")
+    func seeded() {
+        let generator = SeededGenerator(announcedBy: "ScheduleTests.seeded")
+        let all = (0..<200).map { Schedule(seed: generator.seed, place: $0, keys: 2) }
+        #expect(all.map(\.description) == (0..<200).map { "\(Schedule(seed: generator.seed, place: $0, keys: 2))" })
+        #expect(Set(all.map { $0.description.drop { $0 != " " } }).count > 150)
+        #expect(all.allSatisfy { $0.faults.contains(where: \.isKill) })
+        #expect(Set(all.map(\.key)) == [0, 1])
+    }
+
+    @Test("A house stands through random schedules, and a seed gives the same course twice")
+    func house() throws {
+        let generator = SeededGenerator(announcedBy: "ScheduleTests.house")
+        let schedules = (0..<40).map { Schedule(seed: generator.seed, place: $0, keys: Simulation.keys) }
+        let first = try Simulation.play(seed: generator.seed, schedules)
+        let second = try Simulation.play(seed: generator.seed, schedules)
+        #expect(first.0?.broken == nil, "\(first.0.map { "\($0)" } ?? "")")
+        #expect(first.1 == second.1)
+        #expect(first.1.schedules == 40 && first.1.ends.values.reduce(0, +) >= 40)
+    }
+
+    @Test("What a failure does not need is taken away, schedules and faults")
+    func shrinking() {
+        let schedules = (0..<64).map { Schedule(seed: 5, place: $0, keys: 2) }
+        var tries = 0
+        // Only place 17 with its first fault, behind place 3, breaks anything.
+        let least = Shrinker.least(of: schedules) { given -> [Schedule]? in
+            tries += 1
+            guard let place = given.firstIndex(where: { $0.place == 17 }), given[place].faults.count >= 1,
+                given[..<place].contains(where: { $0.place == 3 })
+            else { return nil }
+            return Array(given[...place])
+        }
+        #expect(least.map(\.place) == [3, 17])
+        #expect(least.map(\.faults.count) == [0, 1])
+        #expect(tries < 100)
+    }
+
+    @Test("A failure that needs everything stays whole")
+    func nothingToTake() {
+        let schedules = (0..<5).map { Schedule(seed: 6, place: $0, keys: 2) }
+        let faults = schedules.map(\.faults.count)
+        let least = Shrinker.least(of: schedules) { given in
+            given.map(\.place) == Array(0..<5) && given.map(\.faults.count) == faults ? given : nil
+        }
+        #expect(least.map(\.place) == Array(0..<5))
+    }
+}
