@@ -1,7 +1,7 @@
 #if LATCH_PLANTS
 /// A fault put into the product on purpose, so that `latch-lab drill processes --plant` can show that the drill finds
 /// it. Compiled only with `-Xswiftc -DLATCH_PLANTS`: no program that anybody runs has these.
-package enum Plant: String, Sendable {
+package enum Plant: String, CaseIterable, Sendable {
     /// The outcome of a command that a kill interrupted is not written at the next launch.
     case lost
     /// An intent is carried out again at the next launch although it was carried out.

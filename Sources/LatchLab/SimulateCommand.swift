@@ -20,6 +20,10 @@ enum SimulateCommand {
         options: [
             .value("seed", "S", "Where chance begins. By default a fresh one, which is shown."),
             .value("schedules", "N", "How many. \(usualSchedules) by default."),
+            .value(
+                "plant", "FAULT",
+                "Break the products on purpose, to see it found. Only in a build made with `swift build -Xswiftc "
+                    + "-DLATCH_PLANTS --scratch-path .build/plants`."),
             .value("minutes", "M", "Ends after so many minutes all the same."),
             .flag("json", "One JSON object on standard output."),
         ],
@@ -28,6 +32,7 @@ enum SimulateCommand {
         let seed = try arguments.integer("seed", in: 0...UInt64.max) ?? UInt64.random(in: 0...UInt64(UInt32.max))
         let schedules = try arguments.integer("schedules", in: 1...100_000_000) ?? usualSchedules
         let minutes = try arguments.integer("minutes", in: 1...10_000)
+        if let plant = arguments["plant"] { try Simulation.plant(plant) }
         return try run(seed: seed, schedules: schedules, minutes: minutes, isJSON: arguments.has("json"))
     }
 

@@ -5,7 +5,7 @@ import Testing
 @Suite("Linkage")
 struct LinkageTests {
     /// How mangled names and metadata write the modules that only `latch-lab` has, and a function of their C.
-    static let marks = ["12VirtualRadio", "6Drills", "latch_radio_aes128"]
+    static let marks = ["12VirtualRadio", "10Simulation", "6Drills", "latch_radio_aes128"]
 
     private static func contents(_ program: String) throws -> Data {
         try Data(contentsOf: URL(fileURLWithPath: program), options: .alwaysMapped)

@@ -46,6 +46,9 @@ package final class House {
                 if let challenge = Self.command(in: packet) { ledger.sent(number, challenge, at: world.now) }
             }
         }
+        door.node.onReceived = { packet in
+            if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: world.now) }
+        }
         watch(door.node, door.disk, .lock)
         try furnish()
     }
@@ -222,7 +225,7 @@ package final class House {
         }
     }
 
-    /// The challenge of a command that leaves a host: ATT Write Request, Write Command or Signed Write Command of eight octets.
+    /// The challenge of a command between a host and its controller: ATT Write Request, Write Command or Signed Write Command of eight octets.
     ///
     /// Core 5.4, Vol 3, Part F, 3.4.5 (Writing attributes)
     private static func command(in packet: [UInt8]) -> ChallengeID? {

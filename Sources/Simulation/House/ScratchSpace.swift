@@ -41,10 +41,12 @@ package final class ScratchSpace {
 package enum SimulationFailure: Error, Equatable, CustomStringConvertible {
     case noScratch(path: String, errorNumber: Int32)
     case notFurnished(String)
+    case cannotPlant(String)
 
     package var description: String {
         switch self {
         case .noScratch(let path, let number): "\(path) cannot be made: \(String(cString: strerror(number)))"
+        case .cannotPlant(let reason): reason
         case .notFurnished(let reason): "the house cannot be furnished: \(reason)"
         }
     }

@@ -14,9 +14,6 @@ package struct Judge {
 
     /// How long a bolt takes, with a launch before it.
     private static let promptMilliseconds: UInt64 = 2_500
-    /// What a command may be late by: its challenge's life, and then the intent's.
-    private var openingMilliseconds: UInt64 { settings.challengeLifeMilliseconds + Intent.openingLifeMilliseconds }
-
     package var broken: [String] {
         requests.flatMap(brokenBy) + brokenByMetal + brokenRelocks
     }
@@ -49,13 +46,13 @@ package struct Judge {
             let line = movement.line
             guard line.movement != .lock else { return nil }
             guard let command = line.command else { return "the lock opened by itself" }
-            let sent = requests.flatMap { request in request.sent.map { ($0, request) } }.first {
-                $0.0.challenge == command
-            }
-            guard let (sending, request) = sent else { return "the lock opened for a command that no key has sent" }
-            if request.operation == .lock { return "the lock opened for a command to lock" }
-            if line.at > sending.at.advanced(byMilliseconds: openingMilliseconds) {
-                return "the lock opened \(line.at.milliseconds(since: sending.at)) ms after its command was sent"
+            let asking = requests.first { request in request.sent.contains { $0.challenge == command } }
+            guard let asking else { return "the lock opened for a command that no key has sent" }
+            if asking.operation == .lock { return "the lock opened for a command to lock" }
+            guard let arrived = asking.arrived else { return "the lock opened for a command that never came to it" }
+            // Intent: what is not begun by then is not begun.
+            if line.at > arrived.advanced(byMilliseconds: Intent.openingLifeMilliseconds) {
+                return "the lock opened \(line.at.milliseconds(since: arrived)) ms after its command had come"
             }
             return nil
         }

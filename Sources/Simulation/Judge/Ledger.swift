@@ -18,6 +18,8 @@ package final class Ledger {
         package fileprivate(set) var outcomes: [(result: LockResult, at: Instant)] = []
         /// The challenges that commands left the key with while this was the request under way, and when.
         package fileprivate(set) var sent: [(challenge: ChallengeID, at: Instant)] = []
+        /// When the lock got one of those last.
+        package fileprivate(set) var arrived: Instant?
     }
 
     package private(set) var requests: [Request] = []
@@ -46,6 +48,12 @@ package final class Ledger {
     func sent(_ key: Int, _ challenge: ChallengeID, at instant: Instant) {
         guard let place = requests.lastIndex(where: { $0.key == key }) else { return unasked.append(challenge) }
         requests[place].sent.append((challenge, instant))
+    }
+
+    /// A command was seen to come to the lock.
+    func arrived(_ challenge: ChallengeID, at instant: Instant) {
+        guard let place = requests.lastIndex(where: { $0.sent.contains { $0.challenge == challenge } }) else { return }
+        requests[place].arrived = instant
     }
 
     private func change(_ key: Int, _ id: KeyRequestID, _ body: (inout Request) -> Void) {

@@ -74,7 +74,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     }
 
     package var description: String {
-        let wrongs = faults.isEmpty ? "nothing goes wrong" : faults.map(\.description).joined(separator: "; ")
+        let wrongs = faults.isEmpty ? "killed at its end" : faults.map(\.description).joined(separator: "; ")
         return
             "\(place): \(operation.name) by key \(key) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
     }

@@ -26,6 +26,8 @@ package final class Node: OnAir {
     /// Off where a node lives long: ``onSent`` hears of each then.
     package var keepsPackets = true
     package var onSent: ([UInt8]) -> Void = { _ in }
+    /// Hears of each packet that its process gets, before that one does.
+    package var onReceived: ([UInt8]) -> Void = { _ in }
     /// What was wrong with the controller, and what was done about it.
     package private(set) var failures: [ControllerFailure] = []
     package private(set) var remedies: [ControllerRemedy] = []
@@ -152,6 +154,7 @@ package final class Node: OnAir {
     private func iterate(_ host: Host, _ packets: [[UInt8]], _ calls: [@Sendable (Host) -> Void]) {
         host.beginIteration(now: world.now)
         for packet in packets {
+            onReceived(packet)
             guard let indicator = packet.first else { continue }
             host.received(HCIPacketType(rawValue: indicator), packet.span.bytes.extracting(1..<packet.count))
         }
