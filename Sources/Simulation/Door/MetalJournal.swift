@@ -46,5 +46,6 @@ package final class MetalJournal: MovementJournal {
     package func losePower(withWhatMoved isLost: Bool) {
         if isLost { lines.removeSubrange(settled...) }
         settled = lines.count
+        beginning = min(beginning, settled)
     }
 }

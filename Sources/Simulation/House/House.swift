@@ -25,6 +25,8 @@ package final class House {
     private var restoreFaults: [Schedule.Machine: Schedule.KillPoint] = [:]
     private var downMilliseconds: UInt64 = 0
     private var endsOfSchedule = 0
+    /// A key that is killed may have told an end to nobody.
+    private var keyHasEnded = false
 
     /// Makes the machines, and enrols the keys.
     ///
@@ -87,6 +89,7 @@ package final class House {
         absences = []
         downMilliseconds = schedule.downMilliseconds
         endsOfSchedule = 0
+        keyHasEnded = false
         for fault in schedule.faults { arm(fault, pockets[schedule.key]) }
         let begin = world.now
         pockets[schedule.key].ask(schedule.operation, waitMilliseconds: schedule.waitMilliseconds)
@@ -102,7 +105,8 @@ package final class House {
         tally.schedules += 1
         tally.virtualMilliseconds += world.now.milliseconds(since: begin)
         let judge = Judge(
-            requests: ledger.requests, metal: door.metal.movements, absences: absences, end: world.now,
+            requests: ledger.requests, keyHasEnded: keyHasEnded, metal: door.metal.movements, absences: absences,
+            end: world.now,
             settings: Self.settings)
         return complaints + judge.broken + ledger.strays.map { "\($0) ended, and nobody had asked for it" }
             + ledger.unasked.map { "a command for \($0) left a key that nobody had asked" }
@@ -119,7 +123,10 @@ package final class House {
             return complaints.append("the key neither took a command nor said what became of it, with nothing wrong")
         }
         if end != .done && end != .accepted { complaints.append("a command was \(end), with nothing wrong") }
-        run(milliseconds: 1_000)
+        run(milliseconds: 1_000) { [unowned self] in !(ledger.requests.last?.outcomes.isEmpty ?? true) }
+        if end == .accepted, ledger.requests.last?.outcomes.first?.result != .done {
+            complaints.append("what became of a command that was accepted was not told, with nothing wrong")
+        }
     }
 
     // MARK: Faults
@@ -176,7 +183,9 @@ package final class House {
             drop()
             tally.ends[machine, default: 0] += 1
             endsOfSchedule += 1
-            if machine == .lock { absences.append((world.now, nil)) }
+            // One that is killed while it begins has not been there.
+            if machine == .lock, absences.last.map({ $0.to != nil }) ?? true { absences.append((world.now, nil)) }
+            if machine == .key { keyHasEnded = true }
             after(downMilliseconds) { [unowned self, unowned node] in revive(node, disk, machine) }
         }
         node.onFailure = { [unowned self] error in
@@ -195,12 +204,13 @@ package final class House {
         do {
             if machine == .lock {
                 try door.launch()
-                tally.restores += 1
-                if !absences.isEmpty { absences[absences.count - 1].to = world.now }
             } else {
                 try pockets.first { $0.node === node }?.launch()
-                tally.restores += 1
             }
+            // It may have been killed again already.
+            guard node.host != nil else { return }
+            tally.restores += 1
+            if machine == .lock, !absences.isEmpty { absences[absences.count - 1].to = world.now }
         } catch {
             if !disk.hasDied { complaints.append("\(machine): the next process cannot begin: \(error)") }
             disk.mend()

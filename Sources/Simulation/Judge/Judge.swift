@@ -7,6 +7,8 @@ import LockProtocol
 /// time. Nothing that a lock or a key keeps is asked.
 package struct Judge {
     let requests: [Ledger.Request]
+    /// Whether the key's process has ended meanwhile: then nobody may have been told an end.
+    let keyHasEnded: Bool
     let metal: [MetalJournal.Movement]
     let absences: [(from: Instant, to: Instant?)]
     let end: Instant
@@ -27,6 +29,7 @@ package struct Judge {
         let name = "\(request.operation.name) of key \(request.key)"
         let moved = movements(of: request)
         if request.ends.count > 1 { broken.append("\(name) has ended \(request.ends.count) times") }
+        if request.ends.isEmpty, !keyHasEnded, request.id != nil { broken.append("\(name) was taken, and has no end") }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
         switch request.ends.first?.verdict {
         case .done where moved.isEmpty && request.operation != .lock:

@@ -65,8 +65,13 @@ package final class Node: OnAir {
     /// - Throws: What the disk says; there is no process then.
     package func begin(_ prepare: (Host) throws -> Void) throws {
         let (store, coordinator) = try disk.open()
+        let snapshot: HostSnapshot
+        do { snapshot = try store.launch() } catch {
+            disk.close()
+            throw error
+        }
         let host = Host(
-            configuration: configuration, boot: boot, snapshot: try store.launch(), rows: store.rows,
+            configuration: configuration, boot: boot, snapshot: snapshot, rows: store.rows,
             store: CountingStore(store) { [unowned self] in facts += 1 }, random: SeededRandom(seed: seed),
             makeKeyPair: P256KeyPair.generate)
         seed &+= 1
@@ -102,12 +107,13 @@ package final class Node: OnAir {
     }
 
     private func end() {
+        let wasAlive = host != nil
         loop?.die()
         loop = nil
         host = nil
         coordinator = nil
         disk.close()
-        onEnd()
+        if wasAlive { onEnd() }
         killAfterActs = nil
         killBeforeCommit = nil
         wire.replug()
