@@ -1,6 +1,5 @@
 import CommandInterface
 import DaemonControl
-import Glibc
 import Simulation
 
 /// `latch-lab drill simulate`: both products in one process, killed and restored under a clock that nobody waits for.
@@ -38,7 +37,7 @@ enum SimulateCommand {
 
     private static func run(seed: UInt64, schedules: Int, minutes: Int?, isJSON: Bool) throws -> ExitCode {
         Output.prompt("seed \(seed)\n")
-        let begin = seconds()
+        let begin = ContinuousClock.now
         var simulation = Simulation()
         var house = seed
         var violation: Simulation.Violation?
@@ -47,27 +46,27 @@ enum SimulateCommand {
             let count = min(Simulation.schedulesPerHouse, schedules - simulation.tally.schedules)
             violation = try simulation.playHouse(seed: house, schedules: count)
             house &+= 1
-            if let minutes, seconds() - begin > Double(minutes) * 60 { break }
-            if seconds() - told > 10 {
-                told = seconds()
+            if let minutes, begin.duration(to: .now) > .seconds(60 * minutes) { break }
+            if told.duration(to: .now) > .seconds(10) {
+                told = .now
                 Output.prompt("\(simulation.tally.schedules) of \(schedules) schedules\n")
             }
         }
-        let spent = max(seconds() - begin, 0.001)
+        let spent = begin.duration(to: .now)
         let least = try violation.map { try $0.shrunk() }
         report(simulation.tally, least, seed: seed, spent: spent, isJSON: isJSON)
         return violation == nil ? .ok : .refused
     }
 
     private static func report(
-        _ tally: Tally, _ violation: Simulation.Violation?, seed: UInt64, spent: Double, isJSON: Bool
+        _ tally: Tally, _ violation: Simulation.Violation?, seed: UInt64, spent: Duration, isJSON: Bool
     ) {
         var object: JSONObject = [
             "seed": .string("\(seed)"), "schedules": .number(Int64(tally.schedules)),
             "lock_ends": .number(Int64(tally.ends[.lock] ?? 0)), "key_ends": .number(Int64(tally.ends[.key] ?? 0)),
             "restores": .number(Int64(tally.restores)), "power_cuts": .number(Int64(tally.powerCuts)),
             "virtual_hours": .number(Int64(tally.virtualMilliseconds / 3_600_000)),
-            "schedules_per_second": .number(Int64(Double(tally.schedules) / spent)),
+            "schedules_per_second": .number(Int64(Double(tally.schedules) * (.seconds(1) / spent))),
             "violations": .number(violation == nil ? 0 : 1),
         ]
         if let violation {
@@ -77,11 +76,5 @@ enum SimulateCommand {
                 "latch-lab drill simulate --seed \(violation.seed) --schedules \(Simulation.schedulesPerHouse)")
         }
         if isJSON { Output.line(.object(object)) } else { Output.fields(object) }
-    }
-
-    private static func seconds() -> Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }

@@ -5,7 +5,7 @@ package struct Simulation: Sendable {
     package static let keys = 2
 
     package struct Violation: Sendable {
-        /// Of the house; with its schedules up to `place` it is there again.
+        /// Of the house, in which these schedules break a promise again.
         package let seed: UInt64
         package let schedules: [Schedule]
         package let broken: [String]

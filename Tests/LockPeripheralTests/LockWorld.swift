@@ -5,22 +5,6 @@ import LockProtocol
 import MemoryStores
 import Simulation
 
-/// SplitMix64: a schedule is its seed.
-struct Dice {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var z = state
-        z = (z ^ z >> 30) &* 0xBF58_476D_1CE4_E5B9
-        z = (z ^ z >> 27) &* 0x94D0_49BB_1331_11EB
-        return z ^ z >> 31
-    }
-
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
-}
-
 /// A lock's whole machine: process, disk, metal and clock. The process can be killed before any output, and the machine
 /// can lose its power with it.
 final class LockWorld {

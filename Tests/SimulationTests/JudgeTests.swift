@@ -9,7 +9,7 @@ import Testing
 /// Each thing that the judge has to see, made up, and next to it what looks like it and is nothing.
 @Suite("The judge of simulated schedules")
 struct JudgeTests {
-    /// One schedule, as operators and the metal saw it: an unlock at 1 s, whose command left the key at 1.2 s.
+    /// One schedule, as operators and the metal saw it: an unlock whose command came to the lock at 1.25 s.
     private struct Course {
         let ledger = Ledger()
         let metal = MetalJournal()
@@ -18,10 +18,10 @@ struct JudgeTests {
         var keyHasEnded = false
 
         init(_ operation: LockOperation = .unlock, sends: Bool = true, arrives: Bool = true) {
-            ledger.asked(0, operation, at: seconds(1), until: seconds(21))
+            ledger.asked(0, operation)
             ledger.took(0, id)
             guard sends else { return }
-            ledger.sent(0, challenge, at: Instant(nanoseconds: 1_200_000_000))
+            ledger.sent(0, challenge)
             if arrives { ledger.arrived(challenge, at: Instant(nanoseconds: 1_250_000_000)) }
         }
 
@@ -34,12 +34,12 @@ struct JudgeTests {
         }
 
         func ends(_ verdict: KeyVerdict) -> Self {
-            ledger.ended(0, id, verdict, at: seconds(2))
+            ledger.ended(0, id, verdict)
             return self
         }
 
         func tells(_ result: LockResult) -> Self {
-            ledger.outcome(0, id, result, at: seconds(2))
+            ledger.outcome(0, id, result)
             return self
         }
 
@@ -146,15 +146,15 @@ struct JudgeTests {
     @Test("An end without a command, and a command without anybody who asked, are strays")
     func strays() {
         let ledger = Ledger()
-        ledger.ended(0, Self.id, .done, at: Self.seconds(1))
-        ledger.sent(1, Self.challenge, at: Self.seconds(1))
+        ledger.ended(0, Self.id, .done)
+        ledger.sent(1, Self.challenge)
         #expect(ledger.strays == [Self.id] && ledger.unasked == [Self.challenge])
         // A key that was killed before it could say that it took the command.
-        ledger.asked(0, .unlock, at: Self.seconds(2), until: Self.seconds(3))
-        ledger.ended(0, Self.id, .expired, at: Self.seconds(3))
+        ledger.asked(0, .unlock)
+        ledger.ended(0, Self.id, .expired)
         #expect(ledger.requests.first?.id == Self.id && ledger.strays.count == 1)
         // The next one's end is not his.
-        ledger.ended(0, KeyRequestID(rawValue: 9), .done, at: Self.seconds(3))
+        ledger.ended(0, KeyRequestID(rawValue: 9), .done)
         #expect(ledger.strays.count == 2)
     }
 }

@@ -1,3 +1,4 @@
+import Glibc
 import TestSupport
 import Testing
 
@@ -24,6 +25,23 @@ struct ScheduleTests {
         #expect(first.0?.broken == nil, "\(first.0.map { "\($0)" } ?? "")")
         #expect(first.1 == second.1)
         #expect(first.1.schedules == 40 && first.1.ends.values.reduce(0, +) >= 40)
+    }
+
+    @Test("A house that has been played goes with everything in it, its files too")
+    func leaving() throws {
+        weak var world: World?
+        weak var lock: Door?
+        var path = ""
+        do {
+            let scratch = try ScratchSpace()
+            path = scratch.path
+            let house = try House(seed: 1, keys: 1, scratch: scratch)
+            _ = house.play(Schedule(seed: 1, place: 0, keys: 1))
+            (world, lock) = (house.world, house.door)
+            #expect(world != nil && access(path, F_OK) == 0)
+        }
+        #expect(world == nil && lock == nil)
+        #expect(access(path, F_OK) != 0)
     }
 
     @Test("What a failure does not need is taken away, schedules and faults")

@@ -36,8 +36,10 @@ extension LockDaemon {
         guard isChange else { return false }
         if act == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
         feed(.administration(.named(name, act)))
-        if act == .removed { removeUnreadable(unreadable, name) }
-        if act == .removed { feedEnrolment(.credentialRemoved(name, register(about: name))) }
+        if act == .removed {
+            removeUnreadable(unreadable, name)
+            feedEnrolment(.credentialRemoved(name, register(about: name)))
+        }
         return true
     }
 

@@ -12,12 +12,10 @@ package final class Door {
     package let disk: SimulatedDisk
     package let metal = MetalJournal()
     package private(set) var lock: LockDaemon?
-    private let world: World
+    private unowned let world: World
     private let settings: LockSettings
     private var dice: Dice
     private var seal: LockSeal?
-    /// What the lock cannot go on with, told in the middle of an iteration.
-    private var failure: (any Error)?
 
     init(_ world: World, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
         self.world = world
@@ -30,8 +28,6 @@ package final class Door {
             seal = nil
         }
     }
-
-    package var isAlive: Bool { node.host != nil }
 
     /// A process begins, as the daemon composes it.
     ///
@@ -49,8 +45,8 @@ package final class Door {
                 actuator: SimulatedBolt(journal: metal),
                 surroundings: LockDaemon.Surroundings(
                     random: { [unowned self] in dice.next() }, wallClockSeconds: { 1_800_000_000 },
-                    bootTime: { [world] in world.now }, observe: { _ in },
-                    fail: { [unowned self] in failure = $0 }))
+                    bootTime: { [unowned world] in world.now }, observe: { _ in },
+                    fail: { [unowned self] in node.onFailure($0) }))
             self.seal = seal
         }
     }

@@ -45,10 +45,11 @@ package final class House {
         for (number, pocket) in pockets.enumerated() {
             watch(pocket.node, pocket.disk, .key)
             pocket.node.onSent = { packet in
-                if let challenge = Self.command(in: packet) { ledger.sent(number, challenge, at: world.now) }
+                if let challenge = Self.command(in: packet) { ledger.sent(number, challenge) }
             }
         }
-        door.node.onReceived = { packet in
+        // Whoever is heard is in the world, and would keep it.
+        door.node.onReceived = { [unowned world] packet in
             if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: world.now) }
         }
         watch(door.node, door.disk, .lock)
@@ -119,12 +120,12 @@ package final class House {
         run(milliseconds: Self.calmMilliseconds + 1_000) { [unowned self] in
             ledger.requests.count > count && !(ledger.requests.last?.ends.isEmpty ?? true)
         }
-        guard ledger.requests.count == count + 1, let end = ledger.requests.last?.ends.first?.verdict else {
+        guard ledger.requests.count == count + 1, let end = ledger.requests.last?.ends.first else {
             return complaints.append("the key neither took a command nor said what became of it, with nothing wrong")
         }
         if end != .done && end != .accepted { complaints.append("a command was \(end), with nothing wrong") }
         run(milliseconds: 1_000) { [unowned self] in !(ledger.requests.last?.outcomes.isEmpty ?? true) }
-        if end == .accepted, ledger.requests.last?.outcomes.first?.result != .done {
+        if end == .accepted, ledger.requests.last?.outcomes.first != .done {
             complaints.append("what became of a command that was accepted was not told, with nothing wrong")
         }
     }

@@ -14,21 +14,17 @@ package final class Pocket {
     package let node: Node
     package let disk: SimulatedDisk
     package private(set) var key: KeyDaemon?
-    private let world: World
     private let ledger: Ledger
     private let number: Int
 
     init(_ world: World, _ number: Int, disk: SimulatedDisk, ledger: Ledger, seed: UInt64) {
         name = "pocket \(number)"
         self.number = number
-        self.world = world
         self.ledger = ledger
         self.disk = disk
         node = world.add(name, seed: seed, disk: disk)
         node.onEnd = { [unowned self] in key = nil }
     }
-
-    package var isAlive: Bool { node.host != nil }
 
     package func launch() throws {
         try node.begin { host in
@@ -42,8 +38,8 @@ package final class Pocket {
 
     private func heard(_ event: KeyEvent) {
         switch event {
-        case .ended(_, let id, let verdict): ledger.ended(number, id, verdict, at: world.now)
-        case .outcome(_, let id, let result): ledger.outcome(number, id, result, at: world.now)
+        case .ended(_, let id, let verdict): ledger.ended(number, id, verdict)
+        case .outcome(_, let id, let result): ledger.outcome(number, id, result)
         default: break
         }
     }
@@ -56,7 +52,7 @@ package final class Pocket {
 
     /// An operator asks, and watches.
     package func ask(_ operation: LockOperation, waitMilliseconds: UInt64) {
-        ledger.asked(number, operation, at: world.now, until: world.now.advanced(byMilliseconds: waitMilliseconds))
+        ledger.asked(number, operation)
         node.call { [unowned self] _ in
             key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
                 if case .took(let id, _) = progress { ledger.took(number, id) }

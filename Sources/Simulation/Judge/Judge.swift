@@ -21,7 +21,7 @@ package struct Judge {
     }
 
     private func movements(of request: Ledger.Request) -> [BoltJournal.Line] {
-        metal.map(\.line).filter { line in request.sent.contains { $0.challenge == line.command } }
+        metal.map(\.line).filter { line in line.command.map(request.sent.contains) ?? false }
     }
 
     private func brokenBy(_ request: Ledger.Request) -> [String] {
@@ -31,14 +31,14 @@ package struct Judge {
         if request.ends.count > 1 { broken.append("\(name) has ended \(request.ends.count) times") }
         if request.ends.isEmpty, !keyHasEnded, request.id != nil { broken.append("\(name) was taken, and has no end") }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
-        switch request.ends.first?.verdict {
+        switch request.ends.first {
         case .done where moved.isEmpty && request.operation != .lock:
             broken.append("\(name) is done, and nothing moved")
         case .refused, .aborted, .expired, .cancelled, .declined, .unproven:
             if !moved.isEmpty { broken.append("\(name) has not taken effect, it was told, and the bolt moved") }
         case .done, .accepted, .unknown, nil: break
         }
-        if request.outcomes.contains(where: { $0.result == .done }), moved.isEmpty, request.operation != .lock {
+        if request.outcomes.contains(.done), moved.isEmpty, request.operation != .lock {
             broken.append("\(name) was done, it was told, and nothing moved")
         }
         return broken
@@ -49,7 +49,7 @@ package struct Judge {
             let line = movement.line
             guard line.movement != .lock else { return nil }
             guard let command = line.command else { return "the lock opened by itself" }
-            let asking = requests.first { request in request.sent.contains { $0.challenge == command } }
+            let asking = requests.first { $0.sent.contains(command) }
             guard let asking else { return "the lock opened for a command that no key has sent" }
             if asking.operation == .lock { return "the lock opened for a command to lock" }
             guard let arrived = asking.arrived else { return "the lock opened for a command that never came to it" }

@@ -2,7 +2,7 @@ import BluetoothCore
 import LockCentral
 import LockProtocol
 
-/// What operators were told, in the judge's time. No process writes here by itself, and none of it goes with a process.
+/// What operators were told, and which commands were seen. No process writes here by itself, and none of it goes with a process.
 package final class Ledger {
     /// A command that an operator gave.
     package struct Request {
@@ -11,13 +11,11 @@ package final class Ledger {
         /// carries it out then, or tells what became of it.
         package fileprivate(set) var id: KeyRequestID?
         package let operation: LockOperation
-        package let asked: Instant
-        package let until: Instant
         /// Every end that was told, by whichever process.
-        package fileprivate(set) var ends: [(verdict: KeyVerdict, at: Instant)] = []
-        package fileprivate(set) var outcomes: [(result: LockResult, at: Instant)] = []
-        /// The challenges that commands left the key with while this was the request under way, and when.
-        package fileprivate(set) var sent: [(challenge: ChallengeID, at: Instant)] = []
+        package fileprivate(set) var ends: [KeyVerdict] = []
+        package fileprivate(set) var outcomes: [LockResult] = []
+        /// The challenges that commands left the key with while this was the request under way.
+        package fileprivate(set) var sent: [ChallengeID] = []
         /// When the lock got one of those last.
         package fileprivate(set) var arrived: Instant?
     }
@@ -30,29 +28,29 @@ package final class Ledger {
 
     package init() {}
 
-    func asked(_ key: Int, _ operation: LockOperation, at instant: Instant, until: Instant) {
-        requests.append(Request(key: key, id: nil, operation: operation, asked: instant, until: until))
+    func asked(_ key: Int, _ operation: LockOperation) {
+        requests.append(Request(key: key, id: nil, operation: operation))
     }
 
     func took(_ key: Int, _ id: KeyRequestID) { change(key, id) { _ in } }
 
-    func ended(_ key: Int, _ id: KeyRequestID, _ verdict: KeyVerdict, at instant: Instant) {
-        change(key, id) { $0.ends.append((verdict, instant)) }
+    func ended(_ key: Int, _ id: KeyRequestID, _ verdict: KeyVerdict) {
+        change(key, id) { $0.ends.append(verdict) }
     }
 
-    func outcome(_ key: Int, _ id: KeyRequestID, _ result: LockResult, at instant: Instant) {
-        change(key, id) { $0.outcomes.append((result, instant)) }
+    func outcome(_ key: Int, _ id: KeyRequestID, _ result: LockResult) {
+        change(key, id) { $0.outcomes.append(result) }
     }
 
     /// A command was seen to leave a key.
-    func sent(_ key: Int, _ challenge: ChallengeID, at instant: Instant) {
+    func sent(_ key: Int, _ challenge: ChallengeID) {
         guard let place = requests.lastIndex(where: { $0.key == key }) else { return unasked.append(challenge) }
-        requests[place].sent.append((challenge, instant))
+        requests[place].sent.append(challenge)
     }
 
     /// A command was seen to come to the lock.
     func arrived(_ challenge: ChallengeID, at instant: Instant) {
-        guard let place = requests.lastIndex(where: { $0.sent.contains { $0.challenge == challenge } }) else { return }
+        guard let place = requests.lastIndex(where: { $0.sent.contains(challenge) }) else { return }
         requests[place].arrived = instant
     }
 
