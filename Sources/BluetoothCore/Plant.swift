@@ -1,19 +1,60 @@
 #if LATCH_PLANTS
-/// A fault put into the product on purpose, so that `latch-lab drill processes --plant` can show that the drill finds
-/// it. Compiled only with `-Xswiftc -DLATCH_PLANTS`: no program that anybody runs has these.
+import Glibc
+
+/// A guard taken out of the products on purpose, so that `scripts/mutants` can show who notices. Compiled only with
+/// `-Xswiftc -DLATCH_PLANTS`: no program that anybody runs has these.
 package enum Plant: String, CaseIterable, Sendable {
+    // What a kill must not undo or repeat.
+
     /// The outcome of a command that a kill interrupted is not written at the next launch.
     case lost
     /// An intent is carried out again at the next launch although it was carried out.
     case duplicate
-    /// An opening is completed at the next launch however late it is.
+    /// An opening is made however late it is.
     case late
-    /// Neither the counter nor the challenge of a command is looked at.
-    case replay
     /// A client's subscriptions are not written down.
     case subscription
 
-    /// Set once, before anything else runs.
-    nonisolated(unsafe) package static var active: Plant?
+    // What a stranger must not get through.
+
+    /// Neither the counter nor the challenge of a command is looked at.
+    case replay
+    /// The signature of a command is not looked at.
+    case mac
+    /// The counter of a command counts before its signature is looked at.
+    case counterFirst = "counter-first"
+    /// Whether a link is encrypted is not looked at.
+    case clear
+    /// A challenge lives for ever.
+    case stale
+    /// A challenge can be answered more than once.
+    case reuse
+    /// Anything passes for a lock's receipt.
+    case receipt
+    /// What a credential may do is not looked at.
+    case role
+    /// A pairing goes on with whichever method the peer wants.
+    case pinned
+
+    // What a disk must not do to them.
+
+    /// Packets leave before what they rest on is on disk.
+    case told
+    /// A commit whose flush has failed is taken for made.
+    case flush
+    /// A commit that found no room is taken for made.
+    case full
+    /// Who wrote a row is not looked at.
+    case row
+    /// Whether the database is the newest one is not looked at.
+    case anchor
+    /// Two processes work on one database.
+    case claim
+    /// A command leaves the key although its time is over.
+    case held
+
+    /// The one that `LATCH_PLANT` names, until somebody sets another before anything else runs.
+    nonisolated(unsafe) package static var active: Plant? =
+        getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
 }
 #endif

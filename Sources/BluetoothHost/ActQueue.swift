@@ -65,7 +65,12 @@ package struct ActQueue {
                 try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
                 start += count
             case .dated(let count, let packet, let until):
-                if clock() < until {
+                #if LATCH_PLANTS
+                let isInTime = clock() < until || Plant.active == .held
+                #else
+                let isInTime = clock() < until
+                #endif
+                if isInTime {
                     try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
                 } else {
                     late(packet)

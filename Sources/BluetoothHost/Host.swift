@@ -87,6 +87,29 @@ extension Host {
         if core.acts.isEmpty, !hasFacts { ask { $0.settleGAP() } }
     }
 
+    /// One round, and the one place where its three parts follow one another: the iteration ends, what it asks for is put on disk,
+    /// and then its acts are let go. There may be more to do behind it: ``hasWork``.
+    ///
+    /// - Parameters:
+    ///   - willCommit: comes before the commit, also where there is nothing to commit.
+    ///   - didCommit: comes behind a commit, and before the acts.
+    /// - Throws: what the commit, or one of these, throws. No act is let go behind that.
+    package func settleRound(
+        _ coordinator: any TransactionCoordinator, willCommit: () throws -> Void = {}, didCommit: () -> Void = {},
+        clock: () -> Instant, _ perform: (borrowing Act) throws -> Void
+    ) throws {
+        endIteration()
+        #if LATCH_PLANTS
+        if Plant.active == .told { try releaseActs(clock: clock, perform) }
+        #endif
+        try willCommit()
+        if hasFacts {
+            try coordinator.commit(participants)
+            didCommit()
+        }
+        try releaseActs(clock: clock, perform)
+    }
+
     /// Hands over what to do after the commit, in order. Calls among it may ask for more: commit and release again until
     /// there is nothing. What is left when `perform` throws is dropped. `clock` says what time it is at that very moment,
     /// which ``now`` does not: a commit may have taken long, and some packets must not leave late.

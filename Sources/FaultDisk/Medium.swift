@@ -53,6 +53,9 @@ package struct Medium {
         }
     }
 
+    /// What reads show: all of it.
+    package var cached: Files { files(with: unflushed) }
+
     /// How many of the newest changes are left out, or kept alone, one at a time.
     private static let singledOut = 6
     /// A sector of the smallest medium: the part of a write that it makes whole or not at all.

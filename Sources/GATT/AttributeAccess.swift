@@ -1,5 +1,9 @@
 import ATT
 
+#if LATCH_PLANTS
+import BluetoothCore
+#endif
+
 /// What a link must be before one path to an attribute's value opens.
 ///
 /// Core 5.4, Vol 3, Part C, 10.2.1 (LE security mode 1)
@@ -77,7 +81,11 @@ extension AttributeAccess {
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.1 (Responding to a service request)
     package func refusal(on path: AttributePath, _ security: LinkSecurity) -> ATTErrorCode? {
+        #if LATCH_PLANTS
+        let requirement = Plant.active == .clear && self[path] != .forbidden ? .open : self[path]
+        #else
         let requirement = self[path]
+        #endif
         switch requirement {
         case .forbidden: return path == .read ? .readNotPermitted : .writeNotPermitted
         case .open: break

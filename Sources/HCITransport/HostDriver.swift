@@ -149,9 +149,7 @@ package final class HostDriver {
     /// was read before it went is committed.
     private func settle() throws {
         while true {
-            host.endIteration()
-            if host.hasFacts { try coordinator.commit(host.participants) }
-            host.releaseActs(clock: SystemClock.now) { act in
+            try host.settleRound(coordinator, clock: SystemClock.now) { act in
                 switch act {
                 case .packet(let packet): controller.send(packet)
                 case .controllerFailed(let failure, let remedy):

@@ -61,10 +61,15 @@ enum SimulateCommand {
     private static func report(
         _ tally: Tally, _ violation: Simulation.Violation?, seed: UInt64, spent: Duration, isJSON: Bool
     ) {
+        var faults = JSONObject()
+        for (kind, count) in tally.faults.sorted(by: { $0.key < $1.key }) { faults[kind] = .number(Int64(count)) }
         var object: JSONObject = [
             "seed": .string("\(seed)"), "schedules": .number(Int64(tally.schedules)),
             "lock_ends": .number(Int64(tally.ends[.lock] ?? 0)), "key_ends": .number(Int64(tally.ends[.key] ?? 0)),
-            "restores": .number(Int64(tally.restores)), "power_cuts": .number(Int64(tally.powerCuts)),
+            "restores": .number(Int64(tally.restores)),
+            "faults": .object(faults),
+            "mean_events": .number(Int64(tally.events / max(1, tally.schedules))),
+            "kill_points": .number(Int64(tally.points.count)),
             "virtual_hours": .number(Int64(tally.virtualMilliseconds / 3_600_000)),
             "schedules_per_second": .number(Int64(Double(tally.schedules) * (.seconds(1) / spent))),
             "violations": .number(violation == nil ? 0 : 1),

@@ -102,6 +102,9 @@ package final class LockSeal {
 
     /// What speaks against a file in this state; nil where there is no seal either.
     static func doubt(of state: StateName?, _ reading: AnchorReading) -> StateDoubt? {
+        #if LATCH_PLANTS
+        if Plant.active == .anchor { return nil }
+        #endif
         switch reading {
         case .nothing: return state == nil ? nil : .anchorMissing
         case .damaged: return .anchorDamaged

@@ -54,6 +54,11 @@ package struct ReceiptKey: Sendable {
     package func open(
         _ receipt: Receipt, answering challenge: ChallengeID, handle: AttributeHandle
     ) -> LockState? {
+        #if LATCH_PLANTS
+        if Plant.active == .receipt {
+            return LockState(bolt: .unlocked, door: .closed, result: .done, answered: challenge.prefix)
+        }
+        #endif
         let nonce = Self.nonce(receipt.lockCounter, challenge, handle)
         guard let opened = ccm.open(receipt.sealed, nonce: nonce),
             let state = try? LockState(exactly: opened), state.answered == challenge.prefix

@@ -7,9 +7,6 @@ import Glibc
 @main
 struct Latch {
     static func main() {
-        #if LATCH_PLANTS
-        Plant.active = getenv("LATCH_PLANT").flatMap { Plant(rawValue: String(cString: $0)) }
-        #endif
         let words = Array(CommandLine.arguments.dropFirst())
         program(Commands.candidates(for: words)).main(words)
     }

@@ -68,9 +68,11 @@ import Testing
         }
     }
 
-    /// The actuators are the lock's one way out to the world: a journal is a file.
+    /// The actuators are the lock's one way out to the world: a journal is a file. And what breaks the products on purpose is
+    /// in no build that anybody runs.
     static func shells(of file: URL) -> Set<String> {
-        file.path.contains("/LockPeripheral/Actuators/") ? ["CLinux", "Glibc"] : []
+        if file.path.contains("/LockPeripheral/Actuators/") { return ["CLinux", "Glibc"] }
+        return file.path.hasSuffix("/BluetoothCore/Plant.swift") ? ["Glibc"] : []
     }
 
     @Test("Every library room has its arrows written down")

@@ -48,10 +48,10 @@ struct HeldCommandTests {
         let challengeHandle = try #require(tree.challenge.valueHandle)
 
         let intruder = Intruder(world)
-        intruder.connect(to: lockAddress, as: keyAddress)
+        intruder.connect(to: lockAddress, as: keyAddress, in: world)
         let taken = world.now
         var challenge: [UInt8]?
-        intruder.run(1_000) {
+        world.run(forMilliseconds: 1_000) {
             challenge = intruder.heard(.central).last { $0.first == 0x1B && $0.count == 11 }
             return challenge != nil
         }
@@ -66,15 +66,15 @@ struct HeldCommandTests {
                 if case .outcome(.done) = $0 { isOver = true }
             }
         }
-        try #require(intruder.run(2_000) { intruder.isConnected(.peripheral) })
+        try #require(world.run(forMilliseconds: 2_000) { intruder.isConnected(.peripheral) })
         intruder.send(harvested, .peripheral)
         var signed: [UInt8]?
-        intruder.run(1_000) {
+        world.run(forMilliseconds: 1_000) {
             signed = intruder.heard(.peripheral).first { $0.first == 0xD2 }
             return signed != nil
         }
         let held = try #require(signed)
-        intruder.disconnect(.peripheral)
+        intruder.disconnect(.peripheral, in: world)
         world.join(household.door, household.pocket)
         try #require(world.run(forMilliseconds: 3_000) { isOver })
         // The bolt goes back by itself: the key signs nothing more, whose counter would make the held one's stale.

@@ -13,23 +13,26 @@ struct JudgeTests {
     private struct Course {
         let ledger = Ledger()
         let metal = MetalJournal()
-        var absences: [(from: Instant, to: Instant?)] = []
+        var absences = Absences()
+        var unlatching: Set<Int> = [0]
         var end = seconds(60)
         var keyHasEnded = false
 
-        init(_ operation: LockOperation = .unlock, sends: Bool = true, arrives: Bool = true) {
-            ledger.asked(0, operation)
+        init(
+            _ operation: LockOperation = .unlock, sentAt sent: UInt64? = 1_200, arrivesAt arrival: UInt64? = 1_250
+        ) {
+            ledger.asked(0, operation, until: seconds(9))
             ledger.took(0, id)
-            guard sends else { return }
-            ledger.sent(0, challenge)
-            if arrives { ledger.arrived(challenge, at: Instant(nanoseconds: 1_250_000_000)) }
+            guard let sent else { return }
+            ledger.sent(0, challenge, at: milliseconds(sent))
+            if let arrival { ledger.arrived(challenge, at: milliseconds(arrival)) }
         }
 
         func moves(_ movement: Movement, at milliseconds: UInt64, for command: ChallengeID? = challenge) -> Self {
             let intent = IntentID(rawValue: UInt64(metal.lines.count + 1))
             metal.append(
                 ActuatorOrder(intent: intent, movement: movement, command: command, notAfter: nil),
-                now: Instant(nanoseconds: milliseconds * 1_000_000))
+                now: JudgeTests.milliseconds(milliseconds))
             return self
         }
 
@@ -43,30 +46,31 @@ struct JudgeTests {
             return self
         }
 
-        func away(from: UInt64, to: UInt64?) -> Self {
+        func away(from: UInt64, to: UInt64) -> Self {
             var course = self
-            course.absences.append((seconds(from), to.map(seconds)))
+            course.absences.begin(.dead, at: seconds(from))
+            course.absences.end(.dead, at: seconds(to))
             return course
         }
 
         var broken: [String] {
             Judge(
-                requests: ledger.requests, keyHasEnded: keyHasEnded, metal: metal.movements, absences: absences,
-                end: end,
-                settings: House.settings
+                requests: ledger.requests, keyHasEnded: keyHasEnded, metal: metal.movements, absences: absences.all,
+                unlatching: unlatching, end: end, settings: House.settings
             ).broken
         }
     }
 
     private static let challenge = ChallengeID(bits: 7)
     private static let id = KeyRequestID(rawValue: 3)
-    private static func seconds(_ number: UInt64) -> Instant { Instant(nanoseconds: number * 1_000_000_000) }
+    private static func seconds(_ number: UInt64) -> Instant { milliseconds(number * 1_000) }
+    private static func milliseconds(_ number: UInt64) -> Instant { Instant(nanoseconds: number * 1_000_000) }
 
     @Test("What is as it should be is nothing: opened, told, and locked by itself")
     func sound() {
         let course = Course().moves(.unlock, at: 1_300).ends(.done).tells(.done).moves(.lock, at: 4_800, for: nil)
         #expect(course.broken == [])
-        #expect(Course(sends: false).ends(.expired).broken == [])
+        #expect(Course(sentAt: nil).ends(.expired).broken == [])
         #expect(Course().ends(.unknown).broken == [])
         // An end that a kill has kept from being told.
         var untold = Course().moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil)
@@ -120,9 +124,48 @@ struct JudgeTests {
         }
         #expect(broken(at: 3_250) == [])
         #expect(broken(at: 3_251) == ["the lock opened 2001 ms after its command had come"])
-        let unheard = Course(arrives: false).moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil)
+        let unheard = Course(arrivesAt: nil).moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil)
             .ends(.unknown)
         #expect(unheard.broken == ["the lock opened for a command that never came to it"])
+    }
+
+    @Test("Opened late: what the key has sent long ago, and what left the key when its time was over")
+    func heldBack() {
+        func broken(arrival: UInt64) -> [String] {
+            Course(sentAt: 1_000, arrivesAt: arrival).moves(.unlock, at: arrival + 10)
+                .moves(.lock, at: arrival + 3_500, for: nil).ends(.unknown).broken
+        }
+        #expect(broken(arrival: 7_990) == [])
+        #expect(broken(arrival: 7_991) == ["the lock opened 7001 ms after the key had sent its command"])
+        #expect(Course(sentAt: 9_000, arrivesAt: nil).ends(.unknown).broken == [])
+        #expect(
+            Course(sentAt: 9_001, arrivesAt: nil).ends(.unknown).broken == ["unlock of key 0 left the key 1 ms late"])
+    }
+
+    @Test("The latch is pulled for somebody who has no right to it")
+    func rights() {
+        var course = Course(.unlatch).moves(.unlatch, at: 1_300).ends(.unknown).moves(.lock, at: 4_800, for: nil)
+        #expect(course.broken == [])
+        course.unlatching = []
+        #expect(course.broken == ["unlatch of key 0 has no right to it, and the bolt moved"])
+    }
+
+    @Test("An absence lasts until its last reason is gone")
+    func absences() {
+        var absences = Absences()
+        absences.begin(.slow, at: Self.seconds(1))
+        absences.begin(.dead, at: Self.seconds(2))
+        absences.end(.slow, at: Self.seconds(3))
+        absences.end(.suspended, at: Self.seconds(3))
+        #expect(absences.all.count == 1 && absences.all[0].to == nil)
+        absences.forget()
+        #expect(absences.all.count == 1)
+        absences.end(.dead, at: Self.seconds(4))
+        #expect(absences.all.map(\.from) == [Self.seconds(1)] && absences.all[0].to == Self.seconds(4))
+        absences.begin(.dead, at: Self.seconds(5))
+        #expect(absences.all.count == 2)
+        absences.forget()
+        #expect(absences.all.map(\.from) == [Self.seconds(5)])
     }
 
     @Test("A relock that is late, or never made; and one that waited for a process")
@@ -147,10 +190,10 @@ struct JudgeTests {
     func strays() {
         let ledger = Ledger()
         ledger.ended(0, Self.id, .done)
-        ledger.sent(1, Self.challenge)
+        ledger.sent(1, Self.challenge, at: Self.seconds(1))
         #expect(ledger.strays == [Self.id] && ledger.unasked == [Self.challenge])
         // A key that was killed before it could say that it took the command.
-        ledger.asked(0, .unlock)
+        ledger.asked(0, .unlock, until: Self.seconds(9))
         ledger.ended(0, Self.id, .expired)
         #expect(ledger.requests.first?.id == Self.id && ledger.strays.count == 1)
         // The next one's end is not his.

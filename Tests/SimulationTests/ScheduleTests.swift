@@ -14,6 +14,8 @@ struct ScheduleTests {
         #expect(Set(all.map { $0.description.drop { $0 != " " } }).count > 150)
         #expect(all.allSatisfy { $0.faults.contains(where: \.isKill) })
         #expect(Set(all.map(\.key)) == [0, 1])
+        // Behind vandals a house is of no more use: they come to the last one.
+        #expect(all.filter { $0.vandalism != nil }.map(\.place) == [99, 199])
     }
 
     @Test("A house stands through random schedules, and a seed gives the same course twice")

@@ -18,6 +18,12 @@ struct LinkageTests {
         #expect(try Self.contents(Program.path).range(of: sought) == nil)
     }
 
+    /// Of the type whose cases these are. `scripts/mutants` looks for it where it is, with the same octets.
+    @Test("no program has a guard that can be taken out", arguments: [Program.path, Program.lab])
+    func whole(program: String) throws {
+        #expect(try Self.contents(program).range(of: Data("13BluetoothCore5Plant".utf8)) == nil)
+    }
+
     /// A file in which nothing of the program can be read would pass the search above.
     @Test("the search finds what a door's program has")
     func present() throws {

@@ -16,12 +16,21 @@ struct ChallengeBook {
 
     /// Puts a new challenge in force; of the earlier ones, only the last stays.
     mutating func issue(_ id: ChallengeID, now: Instant, lifeMilliseconds: UInt64) {
-        live.removeFirst(max(0, live.count - (Self.liveMaximum - 1)))
+        #if LATCH_PLANTS
+        let most = Plant.active == .stale ? 100 : Self.liveMaximum
+        #else
+        let most = Self.liveMaximum
+        #endif
+        live.removeFirst(max(0, live.count - (most - 1)))
         live.append(Entry(id: id, issued: now, expires: now.advanced(byMilliseconds: lifeMilliseconds)))
     }
 
     /// Whether a command that answers `id` comes in time. Whatever the answer, no challenge is left afterwards.
     mutating func use(_ id: ChallengeID, now: Instant) -> Bool {
+        #if LATCH_PLANTS
+        if Plant.active == .reuse { return live.contains { $0.id == id && now < $0.expires } }
+        if Plant.active == .stale { return live.contains { $0.id == id } }
+        #endif
         defer { live.removeAll(keepingCapacity: true) }
         return live.contains { $0.id == id && now < $0.expires }
     }

@@ -28,7 +28,10 @@ struct LinkState {
 
     /// Whether a command that took this path may be looked at on this link.
     func admits(_ path: CommandPath) -> Bool {
-        switch (posture, path) {
+        #if LATCH_PLANTS
+        if Plant.active == .clear { return posture != .leaving }
+        #endif
+        return switch (posture, path) {
         case (.signed, .signed), (.encrypted, .encrypted): true
         case (.signed, .encrypted), (.encrypted, .signed), (.leaving, _): false
         }

@@ -143,6 +143,9 @@ extension PairingMachine {
         let model = AssociationModel.selected(request: request, response: response)
         let method: PairingMethod
         switch policy.choice {
+        #if LATCH_PLANTS
+        case .pinned where Plant.active == .pinned && model == .justWorks: method = .justWorks
+        #endif
         case .pinned(let pinned): method = pinned
         case .negotiated(let capabilities):
             method = capabilities.method(model, role, request: request, response: response)

@@ -14,12 +14,14 @@ package final class Pocket {
     package let node: Node
     package let disk: SimulatedDisk
     package private(set) var key: KeyDaemon?
+    private unowned let world: World
     private let ledger: Ledger
     private let number: Int
 
     init(_ world: World, _ number: Int, disk: SimulatedDisk, ledger: Ledger, seed: UInt64) {
         name = "pocket \(number)"
         self.number = number
+        self.world = world
         self.ledger = ledger
         self.disk = disk
         node = world.add(name, seed: seed, disk: disk)
@@ -52,7 +54,7 @@ package final class Pocket {
 
     /// An operator asks, and watches.
     package func ask(_ operation: LockOperation, waitMilliseconds: UInt64) {
-        ledger.asked(number, operation)
+        ledger.asked(number, operation, until: world.now.advanced(byMilliseconds: waitMilliseconds))
         node.call { [unowned self] _ in
             key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
                 if case .took(let id, _) = progress { ledger.took(number, id) }

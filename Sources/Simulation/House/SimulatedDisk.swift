@@ -17,6 +17,7 @@ package final class SimulatedDisk: NodeDisk {
     private var taken = 0
     /// Of the process that runs.
     package private(set) var state: StateStore?
+    private var claim: RestoreClaim?
 
     /// - Parameter directory: an absolute path of one that is there, and empty.
     package init(_ directory: String, _ role: Role) {
@@ -26,14 +27,24 @@ package final class SimulatedDisk: NodeDisk {
     }
 
     package func open() throws -> (store: any HostStore, coordinator: any TransactionCoordinator) {
+        let claim = try RestoreClaim(identity: identity, beside: path, components: components)
         let state = try StateStore(
-            path: directory + "/" + Self.database, machineKeyFile: directory + "/machine.key",
-            credentialsDirectory: nil, components: role == .lock ? [.host, .lock] : [.host, .key])
-        self.state = state
-        return (SQLiteHostStore(state, name: role == .lock ? "lock" : "key"), state.database)
+            path: path, machineKeyFile: directory + "/machine.key", credentialsDirectory: nil, components: components)
+        (self.state, self.claim) = (state, claim)
+        return (SQLiteHostStore(state, name: identity), state.database)
     }
 
-    package func close() { state = nil }
+    package func close() {
+        state = nil
+        claim = nil
+    }
+
+    /// Whether a second process would be turned away.
+    package var isClaimed: Bool { (try? RestoreClaim(identity: identity, beside: path)) == nil }
+
+    private var path: String { directory + "/" + Self.database }
+    private var identity: String { role == .lock ? "lock" : "key" }
+    private var components: [SchemaComponent] { role == .lock ? [.host, .lock] : [.host, .key] }
 
     // MARK: Faults
 
@@ -41,6 +52,9 @@ package final class SimulatedDisk: NodeDisk {
 
     /// Nothing that SQLite asks for from its `count`-th call on is done: as if the process had been killed there.
     package func die(atCall count: Int) { faults.fail(.io, calls: count...Int(Int32.max)) }
+
+    /// These calls of SQLite fail.
+    package func fail(_ kind: FaultDisk.Kind, calls: ClosedRange<Int>) { faults.fail(kind, calls: calls) }
 
     /// Whether such a call has come.
     package var hasDied: Bool { faults.hasFailed }
@@ -51,10 +65,33 @@ package final class SimulatedDisk: NodeDisk {
     ///
     /// What SQLite has not flushed may be lost or torn; other files are flushed by whoever writes them.
     package func losePower(choice: Int) {
+        takeChanges()
+        let states = medium.afterPowerCut
+        replace(with: states[choice % states.count])
+    }
+
+    private func takeChanges() {
         let changes = faults.changes
         for change in changes[taken...] { medium.take(change) }
-        let states = medium.afterPowerCut
-        let files = states[choice % states.count]
+        taken = changes.count
+    }
+
+    // MARK: Vandals
+
+    /// What somebody who reads the disk now may put back later.
+    package func copy() -> Medium.Files {
+        takeChanges()
+        return medium.cached
+    }
+
+    /// One statement, behind the back of whoever has the database.
+    package func alter(_ sql: StaticString) throws {
+        let database = try Database(path: path, components: components)
+        try database.transaction { try database.statement(sql).run() }
+    }
+
+    /// The database of a machine without a process becomes this one.
+    package func replace(with files: Medium.Files) {
         for name in [Self.database, Self.database + "-wal", Self.database + "-shm"] { unlink(directory + "/" + name) }
         for (name, octets) in files where !name.hasSuffix("-shm") { Self.write(octets, to: directory + "/" + name) }
         faults = FaultDisk(directory)

@@ -10,7 +10,9 @@ package struct Judge {
     /// Whether the key's process has ended meanwhile: then nobody may have been told an end.
     let keyHasEnded: Bool
     let metal: [MetalJournal.Movement]
-    let absences: [(from: Instant, to: Instant?)]
+    let absences: [Absence]
+    /// Which keys may pull the latch.
+    let unlatching: Set<Int>
     let end: Instant
     let settings: LockSettings
 
@@ -21,7 +23,7 @@ package struct Judge {
     }
 
     private func movements(of request: Ledger.Request) -> [BoltJournal.Line] {
-        metal.map(\.line).filter { line in line.command.map(request.sent.contains) ?? false }
+        metal.map(\.line).filter { line in line.command.map { request.sent[$0] != nil } ?? false }
     }
 
     private func brokenBy(_ request: Ledger.Request) -> [String] {
@@ -30,6 +32,12 @@ package struct Judge {
         let moved = movements(of: request)
         if request.ends.count > 1 { broken.append("\(name) has ended \(request.ends.count) times") }
         if request.ends.isEmpty, !keyHasEnded, request.id != nil { broken.append("\(name) was taken, and has no end") }
+        if request.operation == .unlatch, !unlatching.contains(request.key), !moved.isEmpty {
+            broken.append("\(name) has no right to it, and the bolt moved")
+        }
+        if let late = request.sent.values.first(where: { $0 > request.until }) {
+            broken.append("\(name) left the key \(late.milliseconds(since: request.until)) ms late")
+        }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
         switch request.ends.first {
         case .done where moved.isEmpty && request.operation != .lock:
@@ -49,13 +57,20 @@ package struct Judge {
             let line = movement.line
             guard line.movement != .lock else { return nil }
             guard let command = line.command else { return "the lock opened by itself" }
-            let asking = requests.first { $0.sent.contains(command) }
-            guard let asking else { return "the lock opened for a command that no key has sent" }
+            let asking = requests.first { $0.sent[command] != nil }
+            guard let asking, let sent = asking.sent[command] else {
+                return "the lock opened for a command that no key has sent"
+            }
             if asking.operation == .lock { return "the lock opened for a command to lock" }
             guard let arrived = asking.arrived else { return "the lock opened for a command that never came to it" }
             // Intent: what is not begun by then is not begun.
             if line.at > arrived.advanced(byMilliseconds: Intent.openingLifeMilliseconds) {
                 return "the lock opened \(line.at.milliseconds(since: arrived)) ms after its command had come"
+            }
+            // Whoever kept it meanwhile: the challenge that it answers is dead by then.
+            let life = settings.challengeLifeMilliseconds + Intent.openingLifeMilliseconds
+            if line.at > sent.advanced(byMilliseconds: life) {
+                return "the lock opened \(line.at.milliseconds(since: sent)) ms after the key had sent its command"
             }
             return nil
         }

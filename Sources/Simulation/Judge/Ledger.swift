@@ -11,11 +11,13 @@ package final class Ledger {
         /// carries it out then, or tells what became of it.
         package fileprivate(set) var id: KeyRequestID?
         package let operation: LockOperation
+        /// Nothing leaves the key behind that.
+        package let until: Instant
         /// Every end that was told, by whichever process.
         package fileprivate(set) var ends: [KeyVerdict] = []
         package fileprivate(set) var outcomes: [LockResult] = []
-        /// The challenges that commands left the key with while this was the request under way.
-        package fileprivate(set) var sent: [ChallengeID] = []
+        /// The challenges that commands left the key with while this was the request under way, and when.
+        package fileprivate(set) var sent: [ChallengeID: Instant] = [:]
         /// When the lock got one of those last.
         package fileprivate(set) var arrived: Instant?
     }
@@ -28,8 +30,8 @@ package final class Ledger {
 
     package init() {}
 
-    func asked(_ key: Int, _ operation: LockOperation) {
-        requests.append(Request(key: key, id: nil, operation: operation))
+    func asked(_ key: Int, _ operation: LockOperation, until instant: Instant) {
+        requests.append(Request(key: key, id: nil, operation: operation, until: instant))
     }
 
     func took(_ key: Int, _ id: KeyRequestID) { change(key, id) { _ in } }
@@ -43,14 +45,14 @@ package final class Ledger {
     }
 
     /// A command was seen to leave a key.
-    func sent(_ key: Int, _ challenge: ChallengeID) {
+    func sent(_ key: Int, _ challenge: ChallengeID, at instant: Instant) {
         guard let place = requests.lastIndex(where: { $0.key == key }) else { return unasked.append(challenge) }
-        requests[place].sent.append(challenge)
+        requests[place].sent[challenge] = instant
     }
 
     /// A command was seen to come to the lock.
     func arrived(_ challenge: ChallengeID, at instant: Instant) {
-        guard let place = requests.lastIndex(where: { $0.sent.contains(challenge) }) else { return }
+        guard let place = requests.lastIndex(where: { $0.sent[challenge] != nil }) else { return }
         requests[place].arrived = instant
     }
 

@@ -46,6 +46,8 @@ package final class Node: OnAir {
     package var killBeforeCommit: Int?
     /// How long the disk takes for each commit that has something to write.
     package var commitMilliseconds: UInt64 = 0
+    /// Nothing is done here, whatever comes, as long as the process lives.
+    package var isSuspended = false
 
     init(_ name: String, _ world: World, seed: UInt64, disk: any NodeDisk, hardware: ControllerConfiguration) {
         self.name = name
@@ -116,6 +118,7 @@ package final class Node: OnAir {
         if wasAlive { onEnd() }
         killAfterActs = nil
         killBeforeCommit = nil
+        isSuspended = false
         wire.replug()
     }
 
@@ -132,6 +135,7 @@ package final class Node: OnAir {
 
     /// One iteration, if there is anything for it.
     func step() -> Bool {
+        guard !isSuspended else { return false }
         let packets = wire.receive()
         noteHandles(packets)
         guard let host, let loop else { return false }
@@ -150,8 +154,11 @@ package final class Node: OnAir {
         return true
     }
 
+    /// When it has something to do by itself.
+    var deadline: Instant? { isSuspended ? nil : host?.deadline }
+
     func fireTimers() {
-        guard let host, let deadline = host.deadline, deadline <= world.now else { return }
+        guard let host, let deadline, deadline <= world.now else { return }
         host.beginIteration(now: world.now)
         host.timerFired()
         commitAndAct()
@@ -180,26 +187,31 @@ package final class Node: OnAir {
     package func settleIteration() { commitAndAct() }
 
     private func commitAndAct() {
-        guard let host else { return }
+        guard let host, let coordinator else { return }
         repeat {
-            host.endIteration()
-            commitCount += 1
-            if commitCount == killBeforeCommit { return kill() }
-            let isWritten = host.hasFacts
-            do { try coordinator?.commit(host.participants) } catch { return fail(error) }
-            if isWritten, commitMilliseconds > 0 {
-                world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
-            }
             do {
-                try host.releaseActs(clock: { world.now }) { act throws(Killed) in
+                try host.settleRound(coordinator, willCommit: countCommit, didCommit: takeTime, clock: { world.now }) {
+                    act in
                     if actCount == killAfterActs { throw Killed() }
                     actCount += 1
                     perform(act, of: host)
                 }
-            } catch {
+            } catch is Killed {
                 return kill()
+            } catch {
+                return fail(error)
             }
         } while host.hasWork
+    }
+
+    private func countCommit() throws {
+        commitCount += 1
+        if commitCount == killBeforeCommit { throw Killed() }
+    }
+
+    private func takeTime() {
+        guard commitMilliseconds > 0 else { return }
+        world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
     }
 
     private func perform(_ act: borrowing Host.Act, of host: Host) {
@@ -215,6 +227,14 @@ package final class Node: OnAir {
             if remedy == .reopen { reopen(host) }
         case .call(let call): call()
         }
+    }
+
+    /// The controller is pulled out, and another one of the same make is there at once.
+    package func loseController() {
+        guard let host else { return wire.replug() }
+        host.beginIteration(now: world.now)
+        reopen(host)
+        commitAndAct()
     }
 
     /// As a transport does it.

@@ -86,7 +86,7 @@ package final class World {
                 onStandstill(turns)
                 return false
             }
-            let deadlines = nodes.compactMap { $0.host?.deadline?.nanoseconds }
+            let deadlines = nodes.compactMap { $0.deadline?.nanoseconds }
             guard let next = ([radio.nextEventInstant].compactMap { $0 } + deadlines).min(),
                 next <= end.nanoseconds
             else {

@@ -2,6 +2,10 @@ import BluetoothHost
 import CSQLite
 import Glibc
 
+#if LATCH_PLANTS
+import BluetoothCore
+#endif
+
 /// How long the store waits, and how long its log grows.
 package struct DatabaseLimits: Sendable {
     package static let commitWaitMaximumMilliseconds = 10_000
@@ -181,12 +185,28 @@ package final class Database {
             try body()
             try connection.statement("COMMIT").run()
         } catch {
+            #if LATCH_PLANTS
+            if Self.isBelieved(error) {
+                if connection.isInTransaction { try? connection.execute("ROLLBACK") }
+                return
+            }
+            #endif
             // SQLite has ended the transaction itself after some errors.
             if connection.isInTransaction { try? connection.execute("ROLLBACK") }
             if let error = error as? StoreError, error.leavesDoubt { failure = error }
             throw error
         }
     }
+
+    #if LATCH_PLANTS
+    private static func isBelieved(_ error: any Error) -> Bool {
+        switch error as? StoreError {
+        case .io: Plant.active == .flush
+        case .full: Plant.active == .full
+        default: false
+        }
+    }
+    #endif
 
     /// Whether the log has become long since somebody was last asked to let go of it.
     package var wantsCheckpoint: Bool { logOctets >= nextCheckpointOctets }

@@ -1,6 +1,10 @@
 import CLinux
 import Glibc
 
+#if LATCH_PLANTS
+import BluetoothCore
+#endif
+
 /// One process's claim to an identity of a database, for as long as this lives; the kernel ends it with the process. Without
 /// it two processes would be on the air as one device, use its sign counters twice and write one audit.
 ///
@@ -27,6 +31,9 @@ package final class RestoreClaim {
         while flock(file.fd, LOCK_EX | LOCK_NB) != 0 {
             if errno == EINTR { continue }
             guard errno == EWOULDBLOCK else { throw StateFile.error(path) }
+            #if LATCH_PLANTS
+            if Plant.active == .claim { break }
+            #endif
             // A launch of another identity may be looking whether anybody has it (`RunningSteps`).
             attempts += 1
             if attempts <= Self.lookMilliseconds {

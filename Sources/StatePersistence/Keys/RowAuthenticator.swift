@@ -36,6 +36,9 @@ package final class RowAuthenticator {
         if let first { message.append(first) }
         for column in columns { try row.append(column, to: &message) }
         guard let kept = row.optionalUInt128(mac) else { return false }
+        #if LATCH_PLANTS
+        if Plant.active == .row { return true }
+        #endif
         return ConstantTime.equal(kept, rows.authenticate(message.octets))
     }
 

@@ -1,0 +1,28 @@
+import BluetoothCore
+
+/// When a lock could not be expected to do anything.
+package struct Absence {
+    package enum Reason: Hashable { case dead, suspended, slow }
+
+    package let from: Instant
+    package fileprivate(set) var to: Instant?
+}
+
+/// The absences of one schedule, whatever reasons overlap.
+struct Absences {
+    private(set) var all: [Absence] = []
+    private var reasons: Set<Absence.Reason> = []
+
+    mutating func begin(_ reason: Absence.Reason, at instant: Instant) {
+        if reasons.isEmpty { all.append(Absence(from: instant, to: nil)) }
+        reasons.insert(reason)
+    }
+
+    mutating func end(_ reason: Absence.Reason, at instant: Instant) {
+        guard reasons.remove(reason) != nil, reasons.isEmpty, !all.isEmpty else { return }
+        all[all.count - 1].to = instant
+    }
+
+    /// What is over is forgotten.
+    mutating func forget() { all.removeAll { $0.to != nil } }
+}
