@@ -20,6 +20,38 @@ import WorldSupport
         return scene
     }
 
+    /// Left alone, the lock would believe that it advertises, and the key that it initiates.
+    @Test(
+        "A link whose Connection Complete was lost ends: its side starts over, and they meet again",
+        arguments: [false, true])
+    func lostConnectionComplete(isCentral: Bool) throws {
+        let scene = try connected()
+        let app = try #require(scene.central)
+        let door = try #require(scene.door)
+        scene.dropLink()
+        let node = isCentral ? scene.key : scene.lock
+        let connections = app.connections
+        var lost = 0
+        node.wire.withholds = { packet in
+            guard packet.count > 3, packet[1] == 0x3E, [0x01, 0x0A].contains(packet[3]) else { return false }
+            lost += 1
+            return true
+        }
+        scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) }
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(lost == 1)
+        node.wire.withholds = { _ in false }
+        scene.world.cut(scene.key, scene.lock)
+        scene.world.run(forMilliseconds: 10_000)
+        scene.world.join(scene.key, scene.lock)
+        if !isCentral { scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) } }
+        #expect(scene.world.run(forMilliseconds: 20_000) { app.connections == connections + (isCentral ? 1 : 2) })
+        guard case .unknownLink? = node.failures.last else {
+            Issue.record("\(node.failures)")
+            return
+        }
+    }
+
     enum Fault: CaseIterable { case hardwareError, silence, reopened }
 
     @Test(

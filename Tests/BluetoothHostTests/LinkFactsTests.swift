@@ -118,6 +118,7 @@ struct LinkFactsTests {
         #expect(scene.lock.host?.faults == faults + 1)
     }
 
+    /// But for its end, which says that a link was there: `ControllerFaultTests` has that.
     @Test("Events of a handle that nobody has change nothing")
     func unknownHandle() throws {
         let scene = try connected()
@@ -127,7 +128,7 @@ struct LinkFactsTests {
             [4, 0x08, 4, 0, 0x33, 0, 1], [4, 0x30, 3, 0, 0x33, 0], [4, 0x0C, 8, 0, 0x33, 0, 9, 1, 0, 1, 0],
             [4, 0x3E, 10, 3, 0, 0x33, 0, 24, 0, 0, 0, 200, 0], [4, 0x3E, 12, 4, 0, 0x33, 0, 1, 0, 0, 0, 0, 0, 0, 0],
             [4, 0x3E, 13, 5, 0x33, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], [4, 0x3E, 6, 0x0C, 0, 0x33, 0, 2, 2],
-            [4, 0x3E, 4, 0x14, 0x33, 0, 1], [4, 0x05, 4, 0, 0x33, 0, 0x13], [2, 0x33, 0x20, 5, 0, 1, 0, 4, 0, 0x0A],
+            [4, 0x3E, 4, 0x14, 0x33, 0, 1], [2, 0x33, 0x20, 5, 0, 1, 0, 4, 0, 0x0A],
         ])
         #expect(try link(scene).facts == facts)
         #expect(scene.key.host?.core.links.count == 1)

@@ -54,7 +54,7 @@ struct LinkLifecycleTests {
         Row(.absent, .disconnect, [], .absent),
         Row(.absent, .disconnectNotKnown, [], .absent),
         Row(.absent, .disconnectRefused, [], .absent),
-        Row(.absent, .disconnected, [.fault], .absent),
+        Row(.absent, .disconnected, [.fault, .controllerFailed], .absent),
         Row(.absent, .notDisconnected, [.fault], .absent),
         Row(.absent, .event, [], .absent),
         Row(.absent, .deadline, [], .absent),

@@ -11,6 +11,8 @@ package enum ControllerFailure: Error, Equatable, Sendable, CustomStringConverti
     case outOfStep(indicator: UInt8?)
     /// Its commands wait without end.
     case commandQueueFull
+    /// It has ended a link of which it had never told.
+    case unknownLink(ConnectionHandle)
 
     package var description: String {
         switch self {
@@ -21,6 +23,8 @@ package enum ControllerFailure: Error, Equatable, Sendable, CustomStringConverti
             "the controller's octets are out of step: packet indicator 0x" + HexText.encode([indicator])
         case .outOfStep(nil): "the controller's octets are out of step: a packet's length is wrong"
         case .commandQueueFull: "the controller leaves commands waiting"
+        case .unknownLink(let handle):
+            "the controller has ended a link at handle \(handle.rawValue), of which it had not told"
         }
     }
 }

@@ -33,7 +33,8 @@ extension HostCore {
                 let purpose: CommandPurpose =
                     if let link, !lifecycle.isRejected { .link(link.id, .disconnect) } else { .rejectLink(handle) }
                 submit(HCIDisconnect(handle: handle, reason: reason), for: purpose)
-            case .controllerFailed: controllerFailed(.unresponsive(HCIDisconnect.opcode))
+            case .controllerFailed:
+                controllerFailed(input == .disconnected ? .unknownLink(handle) : .unresponsive(HCIDisconnect.opcode))
             case .open, .deliver: break
             }
         }

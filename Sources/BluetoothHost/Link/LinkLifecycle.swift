@@ -120,7 +120,9 @@ package struct LinkLifecycle: Equatable, Sendable {
         case (.rejected, .disconnected):
             state = .absent
             return []
-        case (.absent, .disconnected): return [.fault]
+        // Its Connection Complete is lost. Whoever connected has ended the advertising, or the initiating, that this side believes
+        // to be going on: left alone, a lock would be on the air no more.
+        case (.absent, .disconnected): return [.fault, .controllerFailed]
         case (.absent, .notDisconnected), (.open, .notDisconnected), (.disconnecting, .notDisconnected),
             (.rejected, .notDisconnected):
             return [.fault]

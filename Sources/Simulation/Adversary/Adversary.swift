@@ -16,6 +16,11 @@ final class Adversary {
     private var dice = Dice(seed: 0)
     private var isJamming = false
 
+    /// Whether he has done what there was to do.
+    var isDone: Bool { if case .done = stage { true } else { false } }
+    /// What he has said to the lock.
+    private(set) var sent: [[UInt8]] = []
+
     private enum Stage {
         /// Not connected to the lock yet.
         case knocking
@@ -42,6 +47,7 @@ final class Adversary {
         self.attack = attack
         self.intruder = intruder
         dice = Dice(seed: attack.chance)
+        sent = []
         intruder.onChange = { [unowned self] in react() }
         if attack.kind == .pretend {
             lure(notification(challenge: (0..<6).map { _ in octet() } + [50, 1]), as: lock)
@@ -83,14 +89,14 @@ final class Adversary {
         let commands = heard.commands[attack.key] ?? []
         stage = .done
         switch attack.kind {
-        case .replay: for command in commands { intruder.send(command, .central) }
-        case .reverse: for command in commands.reversed() { intruder.send(command, .central) }
+        case .replay: for command in commands { say(command, intruder) }
+        case .reverse: for command in commands.reversed() { say(command, intruder) }
         case .flip:
             guard var command = commands.last else { break }
             // Not the opcode: then it is no command any more.
             let bit = 8 + dice.below(8 * (command.count - 1))
             command[bit / 8] ^= 1 << UInt8(bit % 8)
-            intruder.send(command, .central)
+            say(command, intruder)
         case .flood: flood(intruder)
         case .forge, .plain, .hold:
             stage = .asking
@@ -121,10 +127,10 @@ final class Adversary {
         case .forge:
             let counter = Self.counter(of: last) &+ 1 &+ UInt32(dice.below(1_000))
             let octets = (0..<4).map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
-            intruder.send([0xD2] + handle + command + octets + last.suffix(8), .central)
+            say([0xD2] + handle + command + octets + last.suffix(8), intruder)
             stage = .done
         case .plain:
-            for opcode: UInt8 in [0x52, 0x12] { intruder.send([opcode] + handle + command, .central) }
+            for opcode: UInt8 in [0x52, 0x12] { say([opcode] + handle + command, intruder) }
             stage = .done
         default:
             guard let lock = heard.lockAddress else { return }
@@ -142,7 +148,14 @@ final class Adversary {
         intruder.disconnect(.peripheral)
         intruder.stopAdvertising()
         setJamming(false)
-        after(attack.holdMilliseconds) { [weak intruder] in intruder?.send(signed, .central) }
+        after(attack.holdMilliseconds) { [weak self, weak intruder] in
+            if let intruder { self?.say(signed, intruder) }
+        }
+    }
+
+    private func say(_ pdu: [UInt8], _ intruder: Intruder) {
+        sent.append(pdu)
+        intruder.send(pdu, .central)
     }
 
     private func pretend(_ intruder: Intruder) {

@@ -27,6 +27,13 @@ package struct Attack: Sendable {
     /// Where its own chance begins.
     package let chance: UInt64
 
+    init(_ kind: Kind, key: Int, holdMilliseconds: UInt64, chance: UInt64) {
+        self.kind = kind
+        self.key = key
+        self.holdMilliseconds = holdMilliseconds
+        self.chance = chance
+    }
+
     init(_ dice: inout Dice, keys: Int) {
         kind = dice.choice(Kind.allCases)
         key = dice.below(keys)

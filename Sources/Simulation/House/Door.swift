@@ -15,6 +15,8 @@ package final class Door {
     private unowned let world: World
     private let settings: LockSettings
     private var dice: Dice
+    /// What its clock on the wall says; nil where nobody has set it.
+    package var wallClockSeconds: Int64? = 1_800_000_000
     private var seal: LockSeal?
 
     init(_ world: World, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
@@ -44,7 +46,7 @@ package final class Door {
                 host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state.database, seal: seal),
                 actuator: SimulatedBolt(journal: metal),
                 surroundings: LockDaemon.Surroundings(
-                    random: { [unowned self] in dice.next() }, wallClockSeconds: { 1_800_000_000 },
+                    random: { [unowned self] in dice.next() }, wallClockSeconds: { [unowned self] in wallClockSeconds },
                     bootTime: { [unowned world] in world.now }, observe: { _ in },
                     fail: { [unowned self] in node.onFailure($0) }))
             self.seal = seal

@@ -22,14 +22,18 @@ extension House {
             if let cut {
                 losePower(of: machine, pocket, after: cut.afterMilliseconds, medium: cut.medium, losesMovement: false)
             }
+        case .clockStep(let delay, let seconds):
+            agenda.after(delay) { [unowned self] in door.wallClockSeconds = seconds }
         case .slowDisk(let machine, let milliseconds):
             parts(machine, pocket).node.commitMilliseconds = milliseconds
-            if machine == .lock { absences.begin(.slow, at: world.now) }
+            // Nobody else goes on while one waits for its disk: there is one thread for all.
+            absences.begin(.slow, at: world.now)
         case .suspension(let machine, let delay, let milliseconds, let withController):
             suspend(machine, pocket, after: delay, for: milliseconds, withController: withController)
         case .controllerReset(let machine, let delay):
             let node = parts(machine, pocket).node
             agenda.after(delay) { if !node.isSuspended { node.loseController() } }
+        case .packets(let machine, let fault): _ = PacketMishap(fault, parts(machine, pocket).node.wire, world, agenda)
         case .secondProcess(let machine, let delay):
             agenda.after(delay) { [unowned self] in beginSecond(machine, pocket) }
         case .attack(let attack, let delay): agenda.after(delay) { [unowned self] in adversary.begin(attack) }
@@ -59,6 +63,7 @@ extension House {
         for (node, disk) in [parts(.lock, pocket), parts(.key, pocket)] {
             (node.killBeforeCommit, node.killAfterActs) = (nil, nil)
             node.commitMilliseconds = 0
+            node.wire.mend()
             if !disk.hasDied || node.host != nil { disk.mend() }
         }
         absences.end(.slow, at: world.now)
@@ -80,19 +85,22 @@ extension House {
     ) {
         let node = parts(machine, pocket).node
         agenda.after(delay) { [unowned self] in
-            guard node.host != nil else { return }
+            // Nobody is suspended twice.
+            guard node.host != nil, !node.isSuspended else { return }
             node.isSuspended = true
             if withController { node.wire.replug() }
             if machine == .lock { absences.begin(.suspended, at: world.now) }
+            agenda.after(milliseconds) { [unowned self] in resume(machine, node, withController: withController) }
         }
-        agenda.after(delay + milliseconds) { [unowned self] in
-            // It may have been killed meanwhile: then another one lives, or will.
-            guard node.isSuspended else { return }
-            node.isSuspended = false
-            if withController { node.loseController() }
-            if machine == .lock { absences.end(.suspended, at: world.now) }
-            world.settle()
-        }
+    }
+
+    private func resume(_ machine: Machine, _ node: Node, withController: Bool) {
+        // It may have been killed meanwhile: then another one lives, or will.
+        guard node.isSuspended else { return }
+        node.isSuspended = false
+        if withController { node.loseController() }
+        if machine == .lock { absences.end(.suspended, at: world.now) }
+        world.settle()
     }
 
     private func beginSecond(_ machine: Machine, _ pocket: Pocket) {

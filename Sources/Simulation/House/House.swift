@@ -15,6 +15,8 @@ package final class House {
     /// What a key waits for at the most when nothing is wrong.
     private static let calmMilliseconds: UInt64 = 30_000
 
+    /// Its disks go with it.
+    private let scratch: ScratchSpace
     package let world: World
     package let ledger = Ledger()
     package let door: Door
@@ -36,6 +38,7 @@ package final class House {
     ///
     /// - Throws: ``SimulationFailure`` when it cannot be furnished.
     package init(seed: UInt64, keys: Int, scratch: ScratchSpace) throws {
+        self.scratch = scratch
         world = World(SharedAir(AirConfiguration(pacing: .paced, seed: seed), recorder: nil))
         door = Door(
             world, disk: SimulatedDisk(try scratch.makeDirectory("door"), .lock), settings: Self.settings, seed: seed)
@@ -70,29 +73,16 @@ package final class House {
         try door.launch()
         for pocket in pockets { try pocket.launch() }
         world.run(forMilliseconds: 500)
-        for (number, pocket) in pockets.enumerated() {
-            var code: SetupCode?
-            var isEnrolled = false
-            door.node.call { [unowned self] _ in
-                try? door.lock?.openEnrolment(
-                    EnrolmentRequest(
-                        credential: pocket.name, role: Self.role(of: number), method: .outOfBand, seconds: 120)
-                ) { if case .opened(let opened) = $0 { code = opened } }
-            }
-            world.run(forMilliseconds: 100) { code != nil }
-            guard let code else { throw SimulationFailure.notFurnished("no window opens for \(pocket.name)") }
-            pocket.enroll(code) { isEnrolled = true }
-            guard world.run(forMilliseconds: 60_000, until: { isEnrolled }) else {
-                throw SimulationFailure.notFurnished("\(pocket.name) cannot be enrolled")
+        for number in pockets.indices {
+            let enrolment = beginEnrolment(of: number)
+            guard world.run(forMilliseconds: 60_000, until: { enrolment.isAnnounced }) else {
+                throw SimulationFailure.notFurnished("\(pockets[number].name) cannot be enrolled")
             }
             world.run(forMilliseconds: 1_000)
         }
         door.idle()
         guard complaints.isEmpty else { throw SimulationFailure.notFurnished(complaints.joined(separator: "; ")) }
     }
-
-    /// The first one's is the owner, and all others are guests.
-    private static func role(of key: Int) -> Role { key == 0 ? .owner : .guest }
 
     private var unlatching: Set<Int> {
         Set(pockets.indices.filter { Self.role(of: $0).rights.isSuperset(of: .unlatch) })
@@ -110,16 +100,13 @@ package final class House {
         downMilliseconds = schedule.downMilliseconds
         endsOfSchedule = 0
         keyHasEnded = false
-        adversary.heard.sawLock(door.node.host?.addressOnAir)
-        for (number, pocket) in pockets.enumerated() {
-            adversary.heard.sawKey(number, pocket.node.host?.addressOnAir)
-        }
+        watchAir()
         for fault in schedule.faults { arm(fault, pockets[schedule.key]) }
         let begin = world.now
         let eventsBefore = events
-        pockets[schedule.key].ask(schedule.operation, waitMilliseconds: schedule.waitMilliseconds)
+        let isOver = beginDeed(of: schedule)
         agenda.run(milliseconds: schedule.waitMilliseconds + Self.longestFaultMilliseconds) { [unowned self] in
-            agenda.isEmpty && !(ledger.requests.last?.ends.isEmpty ?? true)
+            agenda.isEmpty && isOver()
         }
         disarm(pockets[schedule.key])
         // A point that the schedule did not come to: then where it has come to.
@@ -138,6 +125,24 @@ package final class House {
         broken += ledger.unasked.map { "a command for \($0) left a key that nobody had asked" }
         if let vandalism = schedule.vandalism { broken += self.broken(by: vandalism) }
         return broken
+    }
+
+    /// Whoever is near the door sees who is there.
+    func watchAir() {
+        adversary.heard.sawLock(door.node.host?.addressOnAir)
+        for (number, pocket) in pockets.enumerated() {
+            adversary.heard.sawKey(number, pocket.node.host?.addressOnAir)
+        }
+    }
+
+    /// What somebody does in it; says whether that is over.
+    private func beginDeed(of schedule: Schedule) -> () -> Bool {
+        guard !schedule.isEnrolment else {
+            let enrolment = beginEnrolment(of: schedule.key)
+            return { enrolment.isOver }
+        }
+        pockets[schedule.key].ask(schedule.operation, waitMilliseconds: schedule.waitMilliseconds)
+        return { [unowned self] in !(ledger.requests.last?.ends.isEmpty ?? true) }
     }
 
     /// Iterations and acts of every process so far.

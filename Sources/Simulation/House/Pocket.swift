@@ -63,9 +63,9 @@ package final class Pocket {
     }
 
     /// Pairs with the lock whose window is open.
-    package func enroll(_ code: SetupCode, done: @escaping () -> Void) {
-        node.call { [unowned self] _ in
-            key?.enroll(code, waitMilliseconds: 120_000) { if case .enrolled = $0 { done() } }
-        }
+    package func enroll(
+        _ code: SetupCode, waitMilliseconds: UInt64, report: @escaping (KeyEnrolmentProgress) -> Void
+    ) {
+        node.call { [unowned self] _ in key?.enroll(code, waitMilliseconds: waitMilliseconds, report: report) }
     }
 }

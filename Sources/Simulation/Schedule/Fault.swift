@@ -18,6 +18,9 @@ package enum Fault: Sendable {
     case suspension(Machine, afterMilliseconds: UInt64, milliseconds: UInt64, withController: Bool)
     /// The controller is unplugged, and plugged in again.
     case controllerReset(Machine, afterMilliseconds: UInt64)
+    /// The lock's clock on the wall is set to this, or is not set any more.
+    case clockStep(afterMilliseconds: UInt64, seconds: Int64?)
+    case packets(Machine, PacketFault)
     /// Somebody starts a second process on the machine's database.
     case secondProcess(Machine, afterMilliseconds: UInt64)
     /// Somebody near the door who keeps to no rules.
@@ -29,7 +32,7 @@ package enum Fault: Sendable {
     }
 
     init(_ dice: inout Dice, keys: Int) {
-        switch dice.below(16) {
+        switch dice.below(19) {
         case 0:
             self = .silence(afterMilliseconds: UInt64(dice.below(600)), milliseconds: UInt64(100 + dice.below(3_000)))
         case 1, 2: self = .killInRestore(Machine(&dice), KillPoint(&dice))
@@ -46,6 +49,11 @@ package enum Fault: Sendable {
                 milliseconds: dice.choice([100, 1_500, 6_000, 30_000]), withController: dice.oneIn(2))
         case 11: self = .controllerReset(Machine(&dice), afterMilliseconds: UInt64(dice.below(1_500)))
         case 12: self = .secondProcess(Machine(&dice), afterMilliseconds: UInt64(dice.below(1_500)))
+        case 16:
+            self = .clockStep(
+                afterMilliseconds: UInt64(dice.below(1_500)),
+                seconds: dice.choice([nil, 0, 1_700_000_000, 1_900_000_000]))
+        case 14, 15: self = .packets(Machine(&dice), PacketFault(&dice))
         case 13: self = .killBoth(afterMilliseconds: UInt64(dice.below(1_500)))
         default: self = .kill(Machine(&dice), KillPoint(&dice))
         }
@@ -74,6 +82,8 @@ package enum Fault: Sendable {
         case .slowDisk: "slow disk"
         case .suspension(_, _, _, let withController): withController ? "suspended machine" : "suspended process"
         case .controllerReset: "controller reset"
+        case .packets(_, let fault): "packets, \(fault.kind)"
+        case .clockStep: "clock step"
         case .secondProcess: "second process"
         case .attack(let attack, _): "attack, \(attack.kind)"
         }
@@ -83,7 +93,10 @@ package enum Fault: Sendable {
     var isKill: Bool {
         switch self {
         case .kill, .killBoth, .powerCut: true
-        case .killInRestore, .silence, .disk, .slowDisk, .suspension, .controllerReset, .secondProcess, .attack: false
+        case .killInRestore, .silence, .disk, .slowDisk, .suspension, .controllerReset, .packets, .clockStep,
+            .secondProcess,
+            .attack:
+            false
         }
     }
 }
@@ -105,6 +118,9 @@ extension Fault: CustomStringConvertible {
         case .suspension(let machine, let delay, let milliseconds, let withController):
             "the \(machine) is suspended after \(delay) ms, for \(milliseconds) ms"
                 + (withController ? ", its controller too" : "")
+        case .clockStep(let delay, let seconds):
+            "the lock's clock is set to \(seconds.map { "\($0) s" } ?? "nothing") after \(delay) ms"
+        case .packets(let machine, let fault): "at the \(machine), \(fault)"
         case .controllerReset(let machine, let delay): "the \(machine)'s controller is unplugged after \(delay) ms"
         case .secondProcess(let machine, let delay):
             "a second process begins on the \(machine)'s database after \(delay) ms"

@@ -5,6 +5,8 @@ package struct Schedule: Sendable, CustomStringConvertible {
     package let place: Int
     package let key: Int
     package let operation: LockOperation
+    /// The key is enrolled once more instead, under the name that it has.
+    package let isEnrolment: Bool
     package let waitMilliseconds: UInt64
     /// How long a machine stays without a process.
     package let downMilliseconds: UInt64
@@ -17,6 +19,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
         self.place = place
         key = dice.below(keys)
         operation = dice.choice([.unlock, .unlock, .unlock, .lock, .unlatch, .lockAndGo])
+        isEnrolment = dice.oneIn(20)
         waitMilliseconds = dice.choice([3_000, 8_000, 20_000])
         downMilliseconds = dice.choice([0, 50, 700, 2_500, 6_000])
         faults = [Fault(&dice, keys: keys)]
@@ -35,7 +38,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
     package var description: String {
         let wrongs = faults.isEmpty ? "killed at its end" : faults.map(\.description).joined(separator: "; ")
         return
-            "\(place): \(operation.name) by key \(key) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
+            "\(place): \(isEnrolment ? "enrolment of" : "\(operation.name) by") key \(key) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
             + (vandalism.map { "; and then \($0)" } ?? "")
     }
 }

@@ -11,6 +11,8 @@ package final class Wire {
     package var withholds: ([UInt8]) -> Bool = { _ in false }
     /// A controller's packets that the host gets as soon as this says so no more.
     package var delays: ([UInt8]) -> Bool = { _ in false }
+    /// A controller's packets that the host gets twice.
+    package var doubles: ([UInt8]) -> Bool = { _ in false }
     /// What a controller's packets are when they reach the host.
     package var rewrites: ([UInt8]) -> [UInt8] = { $0 }
 
@@ -39,6 +41,16 @@ package final class Wire {
         return true
     }
 
+    /// Nothing is wrong with it any more.
+    package func mend() {
+        loses = { _ in false }
+        outgoing = { $0 }
+        withholds = { _ in false }
+        delays = { _ in false }
+        doubles = { _ in false }
+        rewrites = { $0 }
+    }
+
     /// What the host gets now.
     package func receive() -> [[UInt8]] { receiveTimed().map(\.octets) }
 
@@ -47,8 +59,12 @@ package final class Wire {
         let heard =
             delayed.map { (instant: air.radio.now, octets: $0) }
             + air.radio.drainTimed(controller).filter { !withholds($0.octets) }
-        delayed = heard.map(\.octets).filter(delays)
-        let received = heard.filter { !delays($0.octets) }.map { (instant: $0.instant, octets: rewrites($0.octets)) }
+        let isLate = heard.map { delays($0.octets) }
+        delayed = zip(heard, isLate).filter(\.1).map(\.0.octets)
+        let received = zip(heard, isLate).filter { !$0.1 }.map(\.0).flatMap { packet in
+            let rewritten = (instant: packet.instant, octets: rewrites(packet.octets))
+            return doubles(packet.octets) ? [rewritten, rewritten] : [rewritten]
+        }
         for packet in received { recording?.record(packet.octets, isFromHost: false, atNanoseconds: packet.instant) }
         return received
     }
