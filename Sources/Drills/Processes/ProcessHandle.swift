@@ -11,10 +11,12 @@ final class ProcessHandle {
     let process: pid_t
     let startedAt: UInt64
     private let descriptor: Int32
+    private let isTraced: Bool
     private(set) var end: End?
 
-    /// Standard error is appended to the file `log`; standard output goes to `output`, or there too.
-    init(_ arguments: [String], log: String, input: [UInt8]? = nil) throws {
+    /// Standard output and standard error are appended to the file `log`. With `trace` the direct child is the tracer, which
+    /// ends as the program ends.
+    init(_ arguments: [String], log: String, input: [UInt8]? = nil, trace: CallTrace? = nil) throws {
         let error = latch_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         guard error >= 0 else { throw DrillError.system("cannot write \(log)") }
         defer { close(error) }
@@ -24,7 +26,8 @@ final class ProcessHandle {
         pointers.append(nil)
         defer { pointers.forEach { free($0) } }
         startedAt = Clock.now
-        process = latch_spawn(&pointers, source, error, error)
+        isTraced = trace != nil
+        process = trace?.spawn(&pointers, source, error) ?? latch_spawn(&pointers, source, error, error)
         guard process > 0 else { throw DrillError.system("cannot start \(arguments.first ?? "")") }
         descriptor = latch_pidfd_open(process)
     }
@@ -66,7 +69,8 @@ final class ProcessHandle {
     /// SIGKILL, and its end. Only ever this process, and only while its id is still its own.
     func kill() {
         guard !hasEnded else { return }
-        Glibc.kill(process, SIGKILL)
+        // A tracer kills its program first, so that both have ended when it has.
+        Glibc.kill(process, isTraced ? SIGUSR1 : SIGKILL)
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0 && errno == EINTR {}
         record(status)
