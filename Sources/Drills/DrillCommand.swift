@@ -7,40 +7,54 @@ package enum DrillCommand {
 
     /// Returns the exit status.
     package static func run(_ arguments: [String]) -> Int32 {
-        guard arguments.first == "processes" else {
-            let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
-            return fail("\(named): the drills are processes and simulate (see `latch-lab drill processes --help`)")
-        }
+        let rest = Array(arguments.dropFirst())
         do throws(DrillOptions.UsageError) {
-            switch try DrillOptions.parse(Array(arguments.dropFirst())) {
-            case .help:
-                write(DrillOptions.help, to: STDOUT_FILENO)
-                return 0
-            case .run(let options): return run(options)
+            switch arguments.first {
+            case "processes":
+                guard case .run(let options) = try DrillOptions.parse(rest) else { return help(DrillOptions.help) }
+                return run(options.plant) { ProcessDrill(options: options, output: write).run() }
+            case "syscalls":
+                guard case .run(let options) = try SystemCallOptions.parse(rest) else {
+                    return help(SystemCallOptions.help)
+                }
+                return run(options.plant) { SystemCallDrill(options: options, output: write).run() }
+            default:
+                let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
+                return fail(
+                    "\(named): the drills are processes, syscalls and simulate (see `latch-lab drill processes --help`)"
+                )
             }
         } catch {
-            return fail("\(error.message) (see `latch-lab drill processes --help`)")
+            return fail("\(error.message) (see `latch-lab drill \(arguments.first ?? "") --help`)")
         }
     }
 
-    private static func run(_ options: DrillOptions) -> Int32 {
-        #if !LATCH_PLANTS
-        if options.plant != nil {
+    private static func help(_ text: String) -> Int32 {
+        write(text)
+        return 0
+    }
+
+    /// Every process that the drill starts has the fault.
+    private static func run(_ plant: DrillOptions.Plant?, _ drill: () -> Int32) -> Int32 {
+        #if LATCH_PLANTS
+        if let plant { setenv("LATCH_PLANT", plant.rawValue, 1) }
+        #else
+        if plant != nil {
             return fail(
                 "this build cannot break itself on purpose: make one that can with `swift build -Xswiftc "
                     + "-DLATCH_PLANTS --scratch-path .build/plants`")
         }
         #endif
-        return ProcessDrill(options: options) { write($0, to: STDOUT_FILENO) }.run()
+        return drill()
     }
 
     private static func fail(_ message: String) -> Int32 {
-        write("latch-lab: \(message)\n", to: STDERR_FILENO)
+        Progress().say("latch-lab: \(message)")
         return usage
     }
 
-    private static func write(_ text: String, to descriptor: Int32) {
+    @Sendable private static func write(_ text: String) {
         let octets = Array(text.utf8)
-        _ = Glibc.write(descriptor, octets, octets.count)
+        _ = Glibc.write(STDOUT_FILENO, octets, octets.count)
     }
 }

@@ -55,8 +55,7 @@ struct ProcessDrill {
         _ progress: Progress
     ) throws -> Run {
         let household = try Household(
-            directory, programs: programs, strace: strace, seed: options.seed, plant: options.plant,
-            waiter: waiter)
+            directory, programs: programs, strace: strace, seed: options.seed, waiter: waiter)
         defer { household.endAll() }
         let scenario = Scenario(household, schedule, progress: progress)
         defer { scenario.endEnrolmentAttempt() }

@@ -118,6 +118,7 @@ final class AirObserver {
             stations[index].asked[handle] = nil
             if let span = stations[index].spans.removeValue(forKey: handle) { spans[span].ended = at }
         case .encrypted(let handle): if stations[index].links[handle] != nil { stations[index].links[handle] = true }
+        case .pairing: break
         case .attribute(let handle, let isFromHost, let pdu):
             if stations[index].owner == .role(.key) { attribute(index, handle, isFromHost, pdu, at) }
         }

@@ -19,6 +19,8 @@ enum CaptureEvent: Equatable, Sendable {
     case encrypted(handle: UInt16)
     /// A whole PDU of the attribute protocol.
     case attribute(handle: UInt16, isFromHost: Bool, pdu: [UInt8])
+    /// Core 5.4, Vol 3, Part H, 3.5.1 (Pairing Request), 3.5.2 (Pairing Response): a new bond is being made.
+    case pairing(handle: UInt16, isFromHost: Bool)
 }
 
 /// From HCI packets to links and PDUs of the attribute protocol: the drill's own reading, which shares no code with the
@@ -33,6 +35,7 @@ struct CaptureReader {
 
     /// Core 5.4, Vol 3, Part A, 2.1 (Channel identifiers)
     private static let attributeChannel: UInt16 = 4
+    private static let securityChannel: UInt16 = 6
 
     mutating func read(_ packet: CapturePacket) -> CaptureEvent? {
         var reader = OctetReader(packet.octets)
@@ -103,7 +106,12 @@ struct CaptureReader {
             partial[channel] = frame
             return nil
         }
-        guard basic.remaining == Int(expected), identifier == Self.attributeChannel else { return nil }
+        guard basic.remaining == Int(expected) else { return nil }
+        if identifier == Self.securityChannel, let code = basic.integer(1, as: UInt8.self), [0x01, 0x02].contains(code)
+        {
+            return .pairing(handle: channel.handle, isFromHost: isFromHost)
+        }
+        guard identifier == Self.attributeChannel else { return nil }
         return .attribute(handle: channel.handle, isFromHost: isFromHost, pdu: Array(frame.dropFirst(4)))
     }
 }

@@ -28,48 +28,21 @@ struct DrillOptions: Equatable, Sendable {
 
     static func parse(_ words: [String]) throws(UsageError) -> Parsed {
         var options = DrillOptions()
-        var seen: Set<String> = []
-        var rest = words[...]
-        while let word = rest.popFirst() {
-            let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-            let name = parts.first ?? word
-            guard seen.insert(name).inserted else { throw UsageError(message: "option `\(name)` is given twice") }
-            func value() throws(UsageError) -> String {
-                guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
-                    throw UsageError(message: "option `\(name)` needs a value")
-                }
-                return value
-            }
+        var reader = OptionReader(words, command: "processes")
+        while let name = try reader.next() {
             switch name {
             case "--help", "-h": return .help
-            case "--json", "--separate":
-                guard parts.count == 1 else { throw UsageError(message: "option `\(name)` takes no value") }
-                if name == "--json" { options.isJSON = true } else { options.isSeparate = true }
-            case "--kills": options.kills = try number(value(), name, in: 1...maximumKills)
-            case "--seed": options.seed = try number(value(), name, in: 0...UInt64.max)
-            case "--report": options.report = try value()
-            case "--latch": options.latch = try value()
-            case "--plant":
-                let text = try value()
-                guard let plant = Plant(rawValue: text) else {
-                    let known = Plant.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw UsageError(message: "option `--plant` must be one of \(known), not `\(text)`")
-                }
-                options.plant = plant
-            default: throw UsageError(message: "unknown option `\(name)` for `latch-lab drill processes`")
+            case "--json": try reader.flag { options.isJSON = true }
+            case "--separate": try reader.flag { options.isSeparate = true }
+            case "--kills": options.kills = try reader.number(in: 1...maximumKills)
+            case "--seed": options.seed = try reader.number(in: 0...UInt64.max)
+            case "--report": options.report = try reader.value()
+            case "--latch": options.latch = try reader.value()
+            case "--plant": options.plant = try reader.choice(Plant.self)
+            default: throw reader.unknown
             }
         }
         return .run(options)
-    }
-
-    private static func number<Number: FixedWidthInteger>(
-        _ text: String, _ name: String, in range: ClosedRange<Number>
-    ) throws(UsageError) -> Number {
-        guard let number = Number(text), range.contains(number) else {
-            throw UsageError(
-                message: "option `\(name)` must be a number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
     }
 
     static let help = """

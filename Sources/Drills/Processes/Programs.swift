@@ -1,7 +1,7 @@
 import Glibc
 
 /// The programs that a drill starts.
-struct Programs {
+struct Programs: Sendable {
     /// This one, which is the radio as well.
     let lab: String
     /// The lock and the key.

@@ -3,7 +3,7 @@ import Glibc
 
 /// How far a drill has got: one line that changes on a terminal, plain lines otherwise.
 final class Progress {
-    private let isTerminal = isatty(STDERR_FILENO) == 1
+    let isTerminal = isatty(STDERR_FILENO) == 1
     private let planned: Int
     private var shown = ""
     /// Of the households that are done.
@@ -24,6 +24,10 @@ final class Progress {
         if let kill = history.kills.last {
             line += "; last: the \(kill.role.rawValue) \(kill.phase.title), by \(kill.means)"
         }
+        show(line)
+    }
+
+    func show(_ line: String) {
         guard line != shown else { return }
         shown = line
         write(isTerminal ? "\r\u{1B}[K" + String(line.prefix(110)) : line + "\n")

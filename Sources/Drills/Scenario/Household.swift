@@ -3,7 +3,7 @@ import DaemonControl
 import Glibc
 
 /// Where a drill's files are.
-struct DrillDirectory {
+struct DrillDirectory: Sendable {
     let path: String
     let isSeparate: Bool
 
@@ -89,8 +89,7 @@ final class Household {
     let waiter: Waiter
     let observer: AirObserver
     private let programs: Programs
-    private let strace: String
-    private let plant: DrillOptions.Plant?
+    private let strace: String?
     private var radioProcess: ProcessHandle?
     private var daemons: [Role: ProcessHandle] = [:]
     private(set) var radio: RadioControlClient?
@@ -103,17 +102,17 @@ final class Household {
     private static let far = 100_000
 
     init(
-        _ directory: DrillDirectory, programs: Programs, strace: String, seed: UInt64, plant: DrillOptions.Plant?,
-        waiter: Waiter
+        _ directory: DrillDirectory, programs: Programs, strace: String? = nil, seed: UInt64, waiter: Waiter,
+        relockSeconds: Int = 30, travelMilliseconds: Int = 100
     ) throws {
         self.directory = directory
         self.waiter = waiter
         self.programs = programs
         self.strace = strace
-        self.plant = plant
         observer = AirObserver(directory: directory.captures)
         try directory.write(
-            "[lock]\nrelock_seconds = 30\nchallenge_life_ms = 1000\n[bolt]\ntravel_ms = 100\n",
+            "[lock]\nrelock_seconds = \(relockSeconds)\nchallenge_life_ms = 1000\n[bolt]\ntravel_ms = "
+                + "\(travelMilliseconds)\n",
             to: directory.configuration(.lock))
         try directory.write("[proximity]\nunlock = false\n", to: directory.configuration(.key))
         try startRadio(seed)
@@ -129,9 +128,11 @@ final class Household {
         radioProcess = process
         try waiter.until("the radio listens", seconds: Self.patienceSeconds) {
             guard !process.hasEnded else { throw DrillError(.environment, "the radio ended at once") }
-            return access(directory.air, F_OK) == 0 && access(directory.airControl, F_OK) == 0
+            guard access(directory.air, F_OK) == 0, access(directory.airControl, F_OK) == 0 else { return false }
+            // A socket has its name before anybody listens.
+            radio = try? RadioControlClient(path: directory.airControl, waiter: waiter)
+            return radio != nil
         }
-        radio = try RadioControlClient(path: directory.airControl, waiter: waiter)
     }
 
     // MARK: Daemons
@@ -141,24 +142,25 @@ final class Household {
     /// Starts a daemon, under strace when its end is to come at a system call or its calls are to be counted. The direct
     /// child is the daemon either way: strace is told to run beside it.
     @discardableResult
-    func start(_ role: Role, aim: Aim? = nil, countingTo trace: String? = nil) throws -> ProcessHandle {
+    func start(
+        _ role: Role, aim: Aim? = nil, countingTo trace: String? = nil, under tracer: CallTrace? = nil
+    ) throws -> ProcessHandle {
         var arguments: [String] = []
-        if let aim {
+        if let aim, let strace {
             traceCount += 1
             arguments = [
                 strace, "-D", "-f", "-y", "-o", "\(directory.traces)/\(traceCount)-\(role.rawValue)", "-e",
                 "trace=\(aim.name)", "-e", "inject=\(aim.name):signal=SIGKILL:when=\(aim.number)",
             ]
             if let path = aim.path { arguments += ["-P", path] }
-        } else if let trace {
+        } else if let trace, let strace {
             arguments = [strace, "-D", "-f", "-y", "-o", trace, "-e", "trace=" + Calls.all.joined(separator: ",")]
         }
         arguments += [
             programs.latch, role.command, "run", "--config", directory.configuration(role), "--transport",
             "unix:\(role.adapter.socket(of: directory.air))", "--state", directory.state(role),
         ]
-        if let plant { setenv("LATCH_PLANT", plant.rawValue, 1) }
-        let process = try ProcessHandle(arguments, log: directory.log(role.rawValue))
+        let process = try ProcessHandle(arguments, log: directory.log(role.rawValue), trace: tracer)
         daemons[role] = process
         return process
     }

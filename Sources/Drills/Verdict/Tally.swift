@@ -6,6 +6,22 @@ struct Tally: Equatable, Sendable {
         var p50: UInt64 = 0
         var p99: UInt64 = 0
         var max: UInt64 = 0
+
+        init(p50: UInt64 = 0, p99: UInt64 = 0, max: UInt64 = 0) {
+            self.p50 = p50
+            self.p99 = p99
+            self.max = max
+        }
+
+        init(_ milliseconds: [UInt64]) {
+            let sorted = milliseconds.sorted()
+            func percentile(_ share: Int) -> UInt64 {
+                sorted.isEmpty ? 0 : sorted[Swift.min(sorted.count * share / 100, sorted.count - 1)]
+            }
+            self.init(p50: percentile(50), p99: percentile(99), max: sorted.last ?? 0)
+        }
+
+        var json: JSONValue { ["p50": JSONValue(p50), "p99": JSONValue(p99), "max": JSONValue(max)] }
     }
 
     var seed: UInt64
@@ -51,7 +67,7 @@ struct Tally: Equatable, Sendable {
             isWhole = isWhole && next.isWhole
             violations += next.violations
         }
-        restore = Self.restore(histories.flatMap { Self.restoreMilliseconds($0) })
+        restore = Restore(histories.flatMap { Self.restoreMilliseconds($0) })
     }
 
     init(_ history: History) {
@@ -74,18 +90,11 @@ struct Tally: Equatable, Sendable {
         pendingConnectionsLost = invariants.pendingConnectionsLost
         bondsLost = invariants.bondsLost
         isWhole = history.damage.isEmpty && history.auditBreak == nil
-        restore = Self.restore(Self.restoreMilliseconds(history))
+        restore = Restore(Self.restoreMilliseconds(history))
     }
 
     private static func restoreMilliseconds(_ history: History) -> [UInt64] {
         history.restarts.filter(\.followsKill).compactMap(\.restoreNanoseconds).map { ($0 + 999_999) / 1_000_000 }
-    }
-
-    private static func restore(_ milliseconds: [UInt64]) -> Restore {
-        let sorted = milliseconds.sorted()
-        guard let last = sorted.last else { return Restore() }
-        func percentile(_ share: Int) -> UInt64 { sorted[min(sorted.count * share / 100, sorted.count - 1)] }
-        return Restore(p50: percentile(50), p99: percentile(99), max: last)
     }
 
     var json: JSONObject {
@@ -100,9 +109,7 @@ struct Tally: Equatable, Sendable {
             "subscriptions_lost": JSONValue(subscriptionsLost),
             "pending_connections_lost": JSONValue(pendingConnectionsLost), "bonds_lost": JSONValue(bondsLost),
             "integrity": .string(isWhole ? "ok" : "damaged"),
-            "restore_ms": [
-                "p50": JSONValue(restore.p50), "p99": JSONValue(restore.p99), "max": JSONValue(restore.max),
-            ],
+            "restore_ms": restore.json,
             "violations": .array(violations.map { .string("\($0.invariant.rawValue): \($0.text)") }),
         ]
     }

@@ -1,0 +1,142 @@
+import DaemonControl
+import Foundation
+import Testing
+
+@testable import Drills
+
+@Suite("Kills at system calls") struct SystemCallDrillTests {
+    private static func options(_ words: String...) throws -> SystemCallOptions {
+        guard case .run(let options) = try SystemCallOptions.parse(words) else { throw CancellationError() }
+        return options
+    }
+
+    // MARK: Options
+
+    @Test("Options are read, and what is wrong is named")
+    func options() throws {
+        let options = try Self.options(
+            "--role", "key", "--from=5", "--to", "90", "--part", "3/10", "--at", "exit", "--down", "7", "--jobs", "2",
+            "--resume", "l", "--seed", "9")
+        #expect(options.roles == [.key])
+        #expect(options.points([:]).map(\.number) == [7, 17, 27, 37, 47, 57, 67, 77, 87])
+        #expect(options.points([:]).allSatisfy { $0.side == .exit && $0.downMilliseconds == 7 })
+        for (words, wrong) in [
+            (["--part", "0/10"], "--part"), (["--part", "11/10"], "--part"), (["--part", "3"], "--part"),
+            (["--from", "9", "--to", "8"], "--to"), (["--role", "door"], "--role"), (["--at", "once"], "--at"),
+            (["--jobs", "0"], "--jobs"), (["--bogus"], "--bogus"), (["--seed"], "--seed"), (["--json=1"], "--json"),
+        ] {
+            let error = #expect(throws: DrillOptions.UsageError.self) { try SystemCallOptions.parse(words) }
+            #expect(error?.message.contains(wrong) == true, "\(words)")
+        }
+    }
+
+    @Test("The parts of a drill have every call once")
+    func parts() throws {
+        let counts: [Role: Int] = [.lock: 101, .key: 57]
+        var points: [CallPoint] = []
+        for index in 1...10 { points += try Self.options("--part", "\(index)/10").points(counts) }
+        #expect(points.count == 158)
+        #expect(Set(points) == Set(try Self.options().points(counts)))
+    }
+
+    @Test("A point's command line comes back to that point alone")
+    func replay() throws {
+        let point = CallPoint(role: .lock, side: .exit, number: 812, downMilliseconds: 3_500)
+        let words = point.replay(seed: 7, plant: .late).split(separator: " ").map(String.init)
+        #expect(words.prefix(3) == ["latch-lab", "drill", "syscalls"])
+        guard case .run(let options) = try SystemCallOptions.parse(Array(words.dropFirst(3))) else {
+            Issue.record("no options")
+            return
+        }
+        #expect(options.points([.lock: 5_000, .key: 5_000]) == [point])
+        #expect(options.seed == 7)
+        #expect(options.plant == .late)
+    }
+
+    // MARK: The ledger
+
+    static let results = [
+        CaseResult(
+            point: CallPoint(role: .lock, side: .entry, number: 3), verdict: .ok, call: "pread64",
+            restoreMicroseconds: 21_000, milliseconds: 1_300),
+        CaseResult(
+            point: CallPoint(role: .key, side: .entry, number: 900), verdict: .beyond, milliseconds: 1_200),
+        CaseResult(
+            point: CallPoint(role: .lock, side: .exit, number: 4, downMilliseconds: 3_500), verdict: .violated,
+            call: "write", milliseconds: 9, violations: ["one: a", "two: b"]),
+    ]
+
+    private static func withLedger(_ body: (String) throws -> Void) throws {
+        let folder = NSTemporaryDirectory() + "latch-ledger-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try body(folder + "/ledger")
+    }
+
+    @Test("A ledger gives back what was added, without a line that was not written to its end")
+    func ledger() throws {
+        try Self.withLedger { file in
+            for result in Self.results {
+                let ledger = try CallLedger(file, seed: 5, plant: nil)
+                try ledger.add(result)
+                ledger.close()
+            }
+            let octets = try Data(contentsOf: URL(fileURLWithPath: file))
+            try (octets + Data("lock\tentry\t5\t0\tok\tre".utf8)).write(to: URL(fileURLWithPath: file))
+            #expect(CallLedger.seed(of: file) == 5)
+            let ledger = try CallLedger(file, seed: 5, plant: nil)
+            #expect(ledger.results == Self.results)
+            try ledger.add(Self.results[0])
+            ledger.close()
+            #expect(try CallLedger(file, seed: 5, plant: nil).results == Self.results + [Self.results[0]])
+        }
+    }
+
+    @Test("A ledger of another drill, and one that cannot be read, are named with what to do")
+    func foreignLedger() throws {
+        try Self.withLedger { file in
+            try CallLedger(file, seed: 5, plant: nil).close()
+            let other = #expect(throws: DrillError.self) { try CallLedger(file, seed: 6, plant: nil) }
+            #expect(other?.description.contains("Name another file") == true)
+            #expect(throws: DrillError.self) { try CallLedger(file, seed: 5, plant: .late) }
+            try Data((CallLedger.header(seed: 5, plant: nil) + "\nnonsense\n").utf8).write(
+                to: URL(fileURLWithPath: file))
+            let damaged = #expect(throws: DrillError.self) { try CallLedger(file, seed: 5, plant: nil) }
+            #expect(damaged?.description.contains("line 2 of") == true)
+        }
+    }
+
+    // MARK: The queue
+
+    @Test("What is done is left out, and the points go on until nobody lives long enough")
+    func queue() throws {
+        let options = try Self.options("--role", "lock")
+        let done = [1, 3].map { CaseResult(point: options.point(.lock, $0), verdict: .ok, milliseconds: 1) }
+        let queue = CallQueue([.lock: 4], results: done, options: options, seed: 1, ledger: nil)
+        var numbers: [Int] = []
+        while let point = queue.next() {
+            numbers.append(point.number)
+            // The longest life makes six calls.
+            queue.add(
+                CaseResult(point: point, verdict: point.number > 6 ? .beyond : .ok, milliseconds: 1), followedBy: nil,
+                keptIn: nil)
+        }
+        #expect(numbers == [2] + Array(4...14))
+    }
+
+    @Test("Where a last call is given the points end there")
+    func bounded() throws {
+        let options = try Self.options("--role", "key", "--from", "2", "--to", "3")
+        let queue = CallQueue([:], results: [], options: options, seed: 1, ledger: nil)
+        #expect([queue.next(), queue.next(), queue.next()].map { $0?.number } == [2, 3, nil])
+    }
+
+    @Test("A failure ends the queue")
+    func failure() throws {
+        let queue = CallQueue([.lock: 9, .key: 9], results: [], options: try Self.options(), seed: 1, ledger: nil)
+        #expect(queue.next() != nil)
+        queue.fail(DrillError(.interrupted, "interrupted"))
+        #expect(queue.next() == nil)
+        #expect(queue.outcome.failure?.kind == .interrupted)
+    }
+}
