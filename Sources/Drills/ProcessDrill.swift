@@ -4,8 +4,15 @@ import Glibc
 /// `latch-lab drill processes`, from its options to its exit status.
 struct ProcessDrill {
     let options: DrillOptions
+    private let seed: UInt64
     /// Where the summary or the JSON goes.
     let output: (String) -> Void
+
+    init(options: DrillOptions, output: @escaping (String) -> Void) {
+        self.options = options
+        self.output = output
+        seed = options.seed ?? SeededRandom.freshSeed
+    }
 
     func run() -> Int32 {
         do {
@@ -23,8 +30,9 @@ struct ProcessDrill {
         }
         let programs = try Programs(latch: options.latch)
         let waiter = try Waiter()
-        let schedule = Schedule(seed: options.seed, killsPerRole: options.kills)
+        let schedule = Schedule(seed: seed, killsPerRole: options.kills)
         let progress = Progress(planned: schedule.plans.count)
+        progress.say("drill processes: seed \(seed)")
         var runs: [Run] = []
         for part in schedule.households {
             let directory = try DrillDirectory(isSeparate: options.isSeparate)
@@ -55,7 +63,7 @@ struct ProcessDrill {
         _ progress: Progress
     ) throws -> Run {
         let household = try Household(
-            directory, programs: programs, strace: strace, seed: options.seed, waiter: waiter)
+            directory, programs: programs, strace: strace, seed: seed, waiter: waiter)
         defer { household.endAll() }
         let scenario = Scenario(household, schedule, progress: progress)
         defer { scenario.endEnrolmentAttempt() }
@@ -67,8 +75,12 @@ struct ProcessDrill {
         let tally = Tally(runs.map(\.history))
         output(options.isJSON ? json(tally) : tally.summary)
         if let report = options.report {
-            try Report(history: History(drawing: runs.map(\.history)), tally: tally, packets: Self.packets(of: runs))
-                .write(to: report, json: json(tally))
+            let history = History(drawing: runs.map(\.history))
+            try Report(
+                page: HTMLReport(history: history, tally: tally).text, json: json(tally),
+                junit: tally.junit(milliseconds: (history.ended &- history.began) / 1_000_000),
+                packets: Self.packets(of: runs)
+            ).write(to: report)
             progress.say("report: \(report)/index.html")
         }
         for run in runs where !Tally(run.history).isOK { showLogs(of: run.directory, progress) }

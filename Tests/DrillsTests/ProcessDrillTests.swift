@@ -44,7 +44,7 @@ import Testing
         #expect(result["integrity"] == "ok")
         #expect(result["commands_accepted"]?.number ?? 0 >= 2)
         #expect(result["replays_sent"]?.number ?? 0 > 0)
-        for file in ["index.html", "result.json", "air.btsnoop"] {
+        for file in ["index.html", "result.json", "junit.xml", "air.btsnoop"] {
             #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"))
         }
     }
@@ -69,11 +69,38 @@ import Testing
         #expect(bare.errors.contains("swift build --product latch") && bare.errors.contains("--latch PATH"))
     }
 
+    @Test("A kill of the key at some of its system calls, and one beyond its last: counted, judged and written down")
+    func systemCalls() throws {
+        let folder = NSTemporaryDirectory() + "latch-report-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let ledger = folder + "-ledger"
+        defer { try? FileManager.default.removeItem(atPath: ledger) }
+        let words = ["syscalls", "--role", "key", "--to", "30001", "--part", "401/10000", "--seed", "1", "--json"]
+        let (status, output, errors) = try Self.run(words + ["--report", folder, "--resume", ledger])
+        #expect(status == 0, "\(output)\n\(errors)")
+        let result = try #require(try JSONValue(line: Array(output.utf8)).object)
+        #expect(result["cases"] == 3)
+        #expect(result["kills"] == 1)
+        #expect(result["beyond"] == 2)
+        #expect(result["violated"] == 0)
+        #expect(errors.contains("drill syscalls: seed 1"))
+        for file in ["index.html", "result.json", "junit.xml"] {
+            #expect(FileManager.default.fileExists(atPath: "\(folder)/\(file)"))
+        }
+        // What the ledger has is not done again.
+        let again = try Self.run(words + ["--resume", ledger])
+        #expect(try JSONValue(line: Array(again.output.utf8)).object?["cases"] == 3)
+        #expect(!again.errors.contains("3/3"))
+    }
+
     @Test("A line that is wrong is refused with the status of usage")
     func usage() throws {
-        for words in [[], ["machine"], ["processes", "--kills", "0"], ["processes", "--bogus"]] {
+        for words in [
+            [], ["machine"], ["processes", "--kills", "0"], ["processes", "--bogus"], ["syscalls", "--part", "2"],
+        ] {
             #expect(try Self.run(words).status == 2)
         }
         #expect(try Self.run(["processes", "--help"]).status == 0)
+        #expect(try Self.run(["syscalls", "--help"]).status == 0)
     }
 }

@@ -15,7 +15,10 @@ import Testing
     }
 
     private func parse(_ history: History) throws -> [String: Int] {
-        let text = HTMLReport(history: history, tally: Tally(history)).text
+        try parse(HTMLReport(history: history, tally: Tally(history)).text)
+    }
+
+    private func parse(_ text: String) throws -> [String: Int] {
         let parser = XMLParser(data: Data(text.utf8))
         let errors = Errors()
         parser.delegate = errors
@@ -53,4 +56,43 @@ import Testing
 
     @Test("An empty history is drawn too")
     func empty() throws { _ = try parse(History(seed: 1, began: 5)) }
+
+    // MARK: A drill at every system call
+
+    private static func tally(_ text: String) -> CallTally {
+        var results = SystemCallDrillTests.results
+        results[2].violations = [text, "\(CasePromise.told.text): too early"]
+        return CallTally(seed: 7, plant: nil, counts: [.lock: 1_200, .key: 700], results: results)
+    }
+
+    @Test("The page of every call is well-formed, counts what broke, and has what comes back to it")
+    func everyCall() throws {
+        let text = CallReport(tally: Self.tally("<script>&\u{1}")).text
+        let names = try parse(text)
+        #expect(names["script"] == nil)
+        #expect(names["svg"] == 2)
+        #expect(text.contains("broken 1 times"))
+        #expect(text.contains("--role lock --from 4 --to 4"))
+        _ = try parse(CallReport(tally: CallTally(seed: 1, plant: nil, counts: [:], results: [])).text)
+    }
+
+    @Test("JUnit's file is well-formed and counts its cases and failures")
+    func junit() throws {
+        let calls = Self.tally("<b>&\u{1}").junit
+        let names = try parse(calls.text)
+        #expect(names["testcase"] == 3)
+        #expect(names["failure"] == 1)
+        #expect(names["b"] == nil)
+        #expect(calls.text.contains("tests=\"3\" failures=\"1\""))
+        #expect(calls.text.contains("time=\"1.300\""))
+        #expect(calls.text.contains("again with: latch-lab drill syscalls --role lock --from 4"))
+
+        var bad = Sample.good()
+        bad.obstacle = "no answer"
+        let processes = Tally(bad).junit(milliseconds: 61_005)
+        #expect(try parse(processes.text)["testcase"] == Invariant.allCases.count)
+        #expect(processes.text.contains("failures=\"1\""))
+        #expect(processes.text.contains("time=\"61.005\""))
+        #expect(processes.text.contains("name=\"seed\" value=\"3\""))
+    }
 }

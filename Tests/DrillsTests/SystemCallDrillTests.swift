@@ -116,12 +116,24 @@ import Testing
         var numbers: [Int] = []
         while let point = queue.next() {
             numbers.append(point.number)
-            // The longest life makes six calls.
+            // The longest life makes five calls.
             queue.add(
-                CaseResult(point: point, verdict: point.number > 6 ? .beyond : .ok, milliseconds: 1), followedBy: nil,
+                CaseResult(point: point, verdict: point.number > 5 ? .beyond : .ok, milliseconds: 1), followedBy: nil,
                 keptIn: nil)
         }
-        #expect(numbers == [2] + Array(4...14))
+        #expect(numbers == [2] + Array(4...13))
+    }
+
+    @Test("Lives that grow without end do not make a drill without end")
+    func unending() throws {
+        let options = try Self.options("--role", "lock")
+        let queue = CallQueue([.lock: 100], results: [], options: options, seed: 1, ledger: nil)
+        var last = 0
+        while let point = queue.next(), last < 1_000 {
+            last = point.number
+            queue.add(CaseResult(point: point, verdict: .ok, milliseconds: 1), followedBy: nil, keptIn: nil)
+        }
+        #expect(last == 133)
     }
 
     @Test("Where a last call is given the points end there")
@@ -138,5 +150,46 @@ import Testing
         queue.fail(DrillError(.interrupted, "interrupted"))
         #expect(queue.next() == nil)
         #expect(queue.outcome.failure?.kind == .interrupted)
+    }
+
+    // MARK: The machine
+
+    @Test("A machine that stood still is seen in the cases that it touched, and in no other")
+    func witness() {
+        let witness = MachineWitness(directory: "/nonexistent")
+        let began = Clock.now
+        func at(_ milliseconds: UInt64) -> UInt64 { began + milliseconds * 1_000_000 }
+        for milliseconds: UInt64 in [0, 100, 300, 4_300, 4_400, 4_500] { witness.turn(at: at(milliseconds)) }
+        #expect(witness.stall(from: at(0), to: at(200)) == nil)
+        #expect(witness.stall(from: at(0), to: at(301)) == 4_000_000_000)
+        #expect(witness.stall(from: at(1_000), to: at(2_000)) == 4_000_000_000)
+        #expect(witness.stall(from: at(4_301), to: at(4_600)) == nil)
+        // A flush that is not over yet.
+        #expect(witness.stall(from: at(4_400), to: at(5_200)) == 700_000_000)
+    }
+
+    @Test("A disk that takes nothing ends the drill")
+    func brokenWitness() {
+        let witness = MachineWitness(directory: "/nonexistent")
+        witness.watch()
+        #expect(witness.failure?.kind == .environment)
+    }
+
+    // MARK: The report
+
+    private static let tally = CallTally(
+        seed: 7, plant: nil, counts: [.lock: 1_200, .key: 700], results: results)
+
+    @Test("The figures count kills, not lives that ended first")
+    func figures() {
+        let tally = Self.tally
+        #expect(!tally.isOK)
+        #expect(tally.killed.count == 2)
+        #expect(tally.beyond == 1)
+        #expect(tally.killsByCall(.lock).map(\.name) == ["pread64", "write"])
+        #expect(tally.json["kills"] == 2)
+        #expect(tally.jsonText.contains("--from 4 --to 4 --at exit --down 3500 --seed 7"))
+        #expect(tally.summary.contains("VIOLATION"))
+        #expect(CallTally(seed: 7, plant: nil, counts: [:], results: [Self.results[0]]).isOK)
     }
 }

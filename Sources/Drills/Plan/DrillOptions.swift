@@ -8,7 +8,8 @@ struct DrillOptions: Equatable, Sendable {
 
     /// Of each role.
     var kills = defaultKills
-    var seed: UInt64 = 1
+    /// nil: a fresh one.
+    var seed: UInt64?
     var isJSON = false
     var report: String?
     /// The program under test, if not the one beside this.
@@ -54,9 +55,9 @@ struct DrillOptions: Equatable, Sendable {
 
         Options:
           --kills N       Kills of each role; \(defaultKills) by default. From 3 on every phase gets its share.
-          --seed S        Which schedule; 1 by default. The same seed makes the same decisions.
+          --seed S        Which schedule; a fresh one by default, which is printed. The same seed makes the same decisions.
           --json          One JSON object on standard output, for programs.
-          --report DIR    Write a page of HTML, result.json and the capture of the air there.
+          --report DIR    Write a page of HTML, result.json, junit.xml and the capture of the air there.
           --latch PATH    The `latch` to drill; the one beside this program by default.
           --separate      A database for each role, instead of one for both.
           --plant FAULT   Break the product on purpose, which must be found: \(

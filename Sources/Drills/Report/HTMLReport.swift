@@ -21,17 +21,7 @@ struct HTMLReport {
 
     var text: String {
         let verdict = tally.isOK ? "Every promise held" : "\(tally.violations.count) violations"
-        return """
-            <!DOCTYPE html>
-            <html lang="en">
-            <head>
-            <meta charset="utf-8"/>
-            <meta name="viewport" content="width=device-width, initial-scale=1"/>
-            <title>Latch drill, seed \(tally.seed): \(verdict)</title>
-            <style>\(Self.style)</style>
-            </head>
-            <body>
-            <main>
+        let body = """
             <h1>Latch drill <span class="\(tally.isOK ? "ok" : "bad")">\(verdict)</span></h1>
             <p>A lock and a key as processes, killed with SIGKILL \(tally.kills) times and started again, while an attacker
             replayed what he had heard. Seed \(tally.seed), \(Self.seconds(history.ended &- history.began)) s.</p>
@@ -42,11 +32,42 @@ struct HTMLReport {
             \(invariants)
             <h2>Kills</h2>
             \(kills)
-            </main>
-            </body>
-            </html>
-
             """
+        return Self.page(title: "Latch drill, seed \(tally.seed): \(verdict)", body: body)
+    }
+
+    /// A page of either drill, complete with its style.
+    static func page(title: String, body: String) -> String {
+        """
+        <!DOCTYPE html>
+        <html lang="en">
+        <head>
+        <meta charset="utf-8"/>
+        <meta name="viewport" content="width=device-width, initial-scale=1"/>
+        <title>\(escape(title))</title>
+        <style>\(style)</style>
+        </head>
+        <body>
+        <main>
+        \(body)
+        </main>
+        </body>
+        </html>
+
+        """
+    }
+
+    static func figures(_ cells: [(String, String)]) -> String {
+        "<dl>"
+            + cells.map { "<div><dt>\(escape($0.0))</dt><dd>\(escape($0.1))</dd></div>" }.joined(separator: "\n")
+            + "</dl>"
+    }
+
+    static func table(_ heads: [String], _ rows: [[String]]) -> String {
+        let head = heads.map { "<th>\(escape($0))</th>" }.joined()
+        let body = rows.map { row in "<tr>" + row.map { "<td>\(escape($0))</td>" }.joined() + "</tr>" }
+        return "<div class=\"wide\"><table><thead><tr>\(head)</tr></thead><tbody>" + body.joined(separator: "\n")
+            + "</tbody></table></div>"
     }
 
     static func seconds(_ nanoseconds: UInt64) -> String {
@@ -65,10 +86,7 @@ struct HTMLReport {
             ("bonds lost", "\(tally.bondsLost)"), ("subscriptions lost", "\(tally.subscriptionsLost)"),
             ("pending connections lost", "\(tally.pendingConnectionsLost)"),
         ]
-        return "<dl>"
-            + cells.map { "<div><dt>\(Self.escape($0.0))</dt><dd>\(Self.escape($0.1))</dd></div>" }.joined(
-                separator: "\n")
-            + "</dl>"
+        return Self.figures(cells)
     }
 
     private var invariants: String {
@@ -84,16 +102,13 @@ struct HTMLReport {
 
     private var kills: String {
         let rows = history.kills.enumerated().map { index, kill in
-            let cells = [
+            [
                 "\(index + 1)", Self.seconds(kill.at &- history.began), kill.role.rawValue, kill.phase.title,
                 kill.means,
                 kill.evidence,
             ]
-            return "<tr>" + cells.map { "<td>\(Self.escape($0))</td>" }.joined() + "</tr>"
         }
-        let heads = ["no.", "at, s", "who", "when", "by", "evidence"].map { "<th>\($0)</th>" }.joined()
-        return "<div class=\"wide\"><table><thead><tr>\(heads)</tr></thead><tbody>" + rows.joined(separator: "\n")
-            + "</tbody></table></div>"
+        return Self.table(["no.", "at, s", "who", "when", "by", "evidence"], rows)
     }
 
     private static let style = """

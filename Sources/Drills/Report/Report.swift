@@ -1,16 +1,20 @@
 import CLinux
 import Glibc
 
-/// A drill as files: a page for people, the figures for programs, and the capture for whoever wants to see for himself.
+/// A drill as files: a page for people, the figures for programs, the verdicts for continuous integration, and the capture for
+/// whoever wants to see for himself.
 struct Report {
-    let history: History
-    let tally: Tally
-    let packets: [(controller: Int, packet: CapturePacket)]
+    let page: String
+    let json: String
+    let junit: JUnit
+    var packets: [(controller: Int, packet: CapturePacket)] = []
 
-    func write(to directory: String, json: String) throws {
+    func write(to directory: String) throws {
         if mkdir(directory, 0o755) != 0, errno != EEXIST { throw DrillError.system("cannot make \(directory)") }
-        try Self.write(Array(HTMLReport(history: history, tally: tally).text.utf8), to: directory + "/index.html")
+        try Self.write(Array(page.utf8), to: directory + "/index.html")
         try Self.write(Array(json.utf8), to: directory + "/result.json")
+        try Self.write(Array(junit.text.utf8), to: directory + "/junit.xml")
+        guard !packets.isEmpty else { return }
         let ordered = packets.enumerated().sorted {
             ($0.element.packet.unixMicroseconds, $0.offset) < ($1.element.packet.unixMicroseconds, $1.offset)
         }

@@ -58,7 +58,7 @@ struct DrillDirectory: Sendable {
     /// Removes it with everything in it.
     func remove() { Self.remove(path) }
 
-    private static func remove(_ path: String) {
+    static func remove(_ path: String) {
         if let directory = opendir(path) {
             defer { closedir(directory) }
             while let entry = readdir(directory) {

@@ -1,4 +1,3 @@
-import Glibc
 import Synchronization
 
 /// The points that are still to be done and the results so far, shared by the threads that do them.
@@ -18,6 +17,8 @@ final class CallQueue: Sendable {
     /// A life on a busy machine makes more calls than the one that was counted. So the points go on until nobody lives long enough.
     private struct Extension {
         var next: Int
+        /// A machine that is very busy makes very long lives: where they are nothing but waiting, it ends.
+        let limit: Int
         /// How many points in a row nobody came to.
         var missed = 0
     }
@@ -42,7 +43,8 @@ final class CallQueue: Sendable {
             for role in options.roles {
                 let last = options.points(counts).last { $0.role == role }?.number
                 let first = last.map { $0 + options.part.of } ?? options.from + options.part.index - 1
-                state.extensions[role] = Extension(next: first)
+                let count = max(counts[role] ?? 0, options.from)
+                state.extensions[role] = Extension(next: first, limit: count + count / 4 + Self.missedMaximum)
             }
         }
         self.state = Mutex(state)
@@ -62,7 +64,7 @@ final class CallQueue: Sendable {
     private func extend(_ state: inout State) -> CallPoint? {
         for role in options.roles {
             while let tail = state.extensions[role], tail.missed < Self.missedMaximum,
-                tail.next <= SystemCallOptions.maximumNumber
+                tail.next <= tail.limit
             {
                 state.extensions[role]?.next += options.part.of
                 let point = options.point(role, tail.next)
@@ -122,33 +124,4 @@ final class CallQueue: Sendable {
 
     /// What came of it all, once the threads have ended.
     var outcome: (results: [CaseResult], failure: DrillError?) { state.withLock { ($0.results, $0.failure) } }
-}
-
-/// A few threads that do the same.
-enum Threads {
-    private final class Job: Sendable {
-        let body: @Sendable () -> Void
-        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-    }
-
-    /// Returns when all have ended.
-    static func run(_ count: Int, _ body: @escaping @Sendable () -> Void) throws(DrillError) {
-        var threads: [pthread_t] = []
-        var status: Int32 = 0
-        for _ in 0..<count where status == 0 {
-            var thread = pthread_t()
-            let context = Unmanaged.passRetained(Job(body))
-            status = pthread_create(
-                &thread, nil,
-                { context in
-                    if let context { Unmanaged<Job>.fromOpaque(context).takeRetainedValue().body() }
-                    return nil
-                }, context.toOpaque())
-            if status == 0 { threads.append(thread) } else { context.release() }
-        }
-        for thread in threads { pthread_join(thread, nil) }
-        if threads.isEmpty {
-            throw DrillError(.environment, "cannot start a thread: \(String(cString: strerror(status)))")
-        }
-    }
 }

@@ -9,11 +9,12 @@ struct SystemCallDrill: Sendable {
     let output: @Sendable (String) -> Void
 
     private static let jobsPerCore = 4
+    private static let repetitionsMaximum = 5
 
     init(options: SystemCallOptions, output: @escaping @Sendable (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.seed ?? options.ledger.flatMap(CallLedger.seed) ?? UInt64.random(in: 0...UInt64(UInt32.max))
+        seed = options.seed ?? options.ledger.flatMap(CallLedger.seed) ?? SeededRandom.freshSeed
     }
 
     func run() -> Int32 {
@@ -34,34 +35,63 @@ struct SystemCallDrill: Sendable {
         defer { ledger?.close() }
         let template = try HouseTemplate(programs: programs, seed: seed, waiter: waiter)
         defer { template.remove() }
-        let whole = try options.roles.map { try wholeLife($0, programs, template, waiter) }
+        let witness = MachineWitness(directory: template.directory.path)
+        let watch = try Threads([{ witness.watch() }])
+        defer {
+            witness.end()
+            watch.join()
+        }
+        let house = House(programs: programs, template: template, witness: witness)
+        let whole = try options.roles.map { try wholeLife($0, house, waiter) }
         let counts = Dictionary(uniqueKeysWithValues: zip(options.roles, whole.map(\.names.count)))
         if options.isCounting { return conclude(counting: zip(options.roles, whole.map(\.names))) }
         let results = (ledger?.results ?? []) + whole.map(\.result).filter { $0.verdict == .violated }
         let queue = CallQueue(counts, results: results, options: options, seed: seed, ledger: ledger)
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        try Threads.run(options.jobs ?? cores * Self.jobsPerCore) {
-            work(queue, programs, template)
-        }
+        let jobs = options.jobs ?? cores * Self.jobsPerCore
+        try Threads((0..<jobs).map { _ in { work(queue, house) } }).join()
         let (all, failure) = queue.outcome
         let tally = CallTally(seed: seed, plant: options.plant, counts: counts, results: all)
         output(options.isJSON ? tally.jsonText + "\n" : tally.summary)
-        if let failure { throw failure }
+        if let report = options.report {
+            try Report(page: CallReport(tally: tally).text, json: tally.jsonText + "\n", junit: tally.junit)
+                .write(to: report)
+            Progress().say("report: \(report)/index.html")
+        }
+        if let failure = failure ?? witness.failure { throw failure }
         return tally.isOK ? 0 : 1
     }
 
+    /// What every case needs, and no case changes.
+    private struct House: Sendable {
+        let programs: Programs
+        let template: HouseTemplate
+        let witness: MachineWitness
+    }
+
+    /// What one case leaves behind.
+    private struct Played {
+        let result: CaseResult
+        let history: CaseHistory
+        let callNames: [String]
+        /// Of a case that failed.
+        let directory: String?
+    }
+
     /// One thread's share: each has a waiter of its own, and its children end with it.
-    private func work(_ queue: CallQueue, _ programs: Programs, _ template: HouseTemplate) {
+    private func work(_ queue: CallQueue, _ house: House) {
         do {
             let waiter = try Waiter()
             while let point = queue.next() {
-                let (result, run, directory) = try play(point, programs, template, waiter)
+                let played = try play(point, house, waiter)
                 var next: CallPoint?
-                if options.downMilliseconds == nil, point.downMilliseconds == 0, run.hasOpeningBetweenCommitAndAct {
+                if options.downMilliseconds == nil, point.downMilliseconds == 0,
+                    played.history.hasOpeningBetweenCommitAndAct
+                {
                     next = point
                     next?.downMilliseconds = CallPoint.pastDeadlineMilliseconds
                 }
-                queue.add(result, followedBy: next, keptIn: directory)
+                queue.add(played.result, followedBy: next, keptIn: played.directory)
             }
         } catch {
             queue.fail(error as? DrillError ?? DrillError(.environment, "\(error)"))
@@ -69,29 +99,39 @@ struct SystemCallDrill: Sendable {
     }
 
     /// A life that nobody cuts short, for the number of its calls; it has to keep every promise too.
-    private func wholeLife(_ role: Role, _ programs: Programs, _ template: HouseTemplate, _ waiter: Waiter) throws -> (
+    private func wholeLife(_ role: Role, _ house: House, _ waiter: Waiter) throws -> (
         names: [String], result: CaseResult
     ) {
-        let point = CallPoint(role: role, side: options.side, number: 0)
-        var names: [String] = []
-        let (result, _, directory) = try play(point, programs, template, waiter) { names = $0.callNames }
-        if let directory {
-            Progress().say("a \(role.rawValue) that nobody killed: \(result.violations.joined(separator: "; "))")
+        let played = try play(CallPoint(role: role, side: options.side, number: 0), house, waiter)
+        if let directory = played.directory {
+            Progress().say("a \(role.rawValue) that nobody killed: \(played.result.violations.joined(separator: "; "))")
             Progress().say("  everything is kept in \(directory)")
         }
-        return (names, result)
+        return (played.callNames, played.result)
     }
 
-    private func play(
-        _ point: CallPoint, _ programs: Programs, _ template: HouseTemplate, _ waiter: Waiter,
-        _ look: (CallCase) -> Void = { _ in }
-    ) throws -> (CaseResult, CaseHistory, String?) {
+    /// Plays a point, and again while the machine stood still in a case that failed.
+    private func play(_ point: CallPoint, _ house: House, _ waiter: Waiter) throws -> Played {
+        for _ in 0..<Self.repetitionsMaximum {
+            let played = try playOnce(point, house, waiter)
+            guard let directory = played.directory,
+                let stall = house.witness.stall(from: played.history.began, to: played.history.ended)
+            else { return played }
+            Progress().say(
+                "the machine stood still for \(stall / 1_000_000) ms: the \(point.role.rawValue) at call \(point.number) is "
+                    + "killed again")
+            DrillDirectory.remove(directory)
+        }
+        throw DrillError(
+            .environment, "the machine stands still again and again: use an idle one, or name a quick disk in TMPDIR")
+    }
+
+    private func playOnce(_ point: CallPoint, _ house: House, _ waiter: Waiter) throws -> Played {
         let directory = try DrillDirectory(isSeparate: false)
-        try template.furnish(directory)
-        let household = try CaseHousehold.make(directory, programs: programs, seed: seed, waiter: waiter)
-        let run = try CallCase(point, household, template, waiter: waiter)
+        try house.template.furnish(directory)
+        let household = try CaseHousehold.make(directory, programs: house.programs, seed: seed, waiter: waiter)
+        let run = try CallCase(point, household, house.template, waiter: waiter)
         try run.run()
-        look(run)
         let history = run.history
         let violations = CaseJudge.violations(of: history).map(\.description)
         let restart = history.restart
@@ -102,7 +142,9 @@ struct SystemCallDrill: Sendable {
             restoreMicroseconds: restart.flatMap { restart in restart.restoredAt.map { ($0 - restart.at) / 1000 } },
             milliseconds: (history.ended - history.began) / 1_000_000, violations: violations)
         if violations.isEmpty { directory.remove() }
-        return (result, history, violations.isEmpty ? nil : directory.path)
+        return Played(
+            result: result, history: history, callNames: run.callNames,
+            directory: violations.isEmpty ? nil : directory.path)
     }
 
     private func conclude(counting lives: some Sequence<(Role, [String])>) -> Int32 {

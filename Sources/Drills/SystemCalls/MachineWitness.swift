@@ -1,0 +1,64 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// Sees whether the machine itself stood still: it flushes one octet, again and again, beside the households. A promise with a time in
+/// it says nothing of a daemon whose disk did not answer, so a case that such a time has touched is played again.
+final class MachineWitness: Sendable {
+    private struct State {
+        /// When the flush that is under way began, or the pause before it.
+        var since: UInt64
+        var stalls: [ClosedRange<UInt64>] = []
+        var isOver = false
+        var failure: DrillError?
+    }
+
+    /// Half of the slack that the judge gives.
+    static let stallNanoseconds = CaseJudge.slackNanoseconds / 2
+    private static let pauseMilliseconds: UInt64 = 100
+
+    private let state = Mutex(State(since: Clock.now))
+    private let file: String
+
+    init(directory: String) { file = directory + "/witness" }
+
+    /// Watches until it is told to end.
+    func watch() {
+        let descriptor = latch_open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        defer { if descriptor >= 0 { close(descriptor) } }
+        while !state.withLock({ $0.isOver }) {
+            var octet: UInt8 = 0
+            guard pwrite(descriptor, &octet, 1, 0) == 1, fdatasync(descriptor) == 0 else {
+                let failure = DrillError.system("cannot flush \(file)")
+                return state.withLock { $0.failure = failure }
+            }
+            poll(nil, 0, Int32(Self.pauseMilliseconds))
+            turn(at: Clock.now)
+        }
+    }
+
+    /// One flush and the pause behind it are over.
+    func turn(at now: UInt64) {
+        state.withLock { state in
+            let limit = Self.stallNanoseconds + Clock.milliseconds(Self.pauseMilliseconds)
+            if now > state.since + limit { state.stalls.append(state.since...now) }
+            state.since = now
+        }
+    }
+
+    func end() { state.withLock { $0.isOver = true } }
+
+    var failure: DrillError? { state.withLock { $0.failure } }
+
+    /// The longest that the machine stood still in this time; nil when it did not.
+    func stall(from: UInt64, to: UInt64) -> UInt64? {
+        state.withLock { state in
+            var stalls = state.stalls
+            if to > state.since + Self.stallNanoseconds + Clock.milliseconds(Self.pauseMilliseconds) {
+                stalls.append(state.since...to)
+            }
+            return stalls.filter { $0.upperBound >= from && $0.lowerBound <= to }
+                .map { $0.upperBound - $0.lowerBound }.max()
+        }
+    }
+}
