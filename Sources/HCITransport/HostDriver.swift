@@ -8,6 +8,16 @@ import HCI
 /// host's acts go to the controller and to the apps. ``run()`` ends when it is told to, when a commit fails, or when
 /// the way to the controller is gone for good.
 package final class HostDriver {
+    /// What a slice of idle work leaves.
+    package enum IdleSlice: Equatable, Sendable {
+        /// Nothing more.
+        case over
+        /// Another slice.
+        case more
+        /// The same slice: somebody else holds what it needs, and it would find that at once again.
+        case held
+    }
+
     package let host: Host
     package let loop: EventLoop
     /// How managers on other threads reach the host.
@@ -24,7 +34,7 @@ package final class HostDriver {
     private struct Chores {
         var onIdle: () throws -> Void = {}
         var housekeeping: Housekeeping?
-        var idleWork: (() throws -> Bool)?
+        var idleWork: (() throws -> IdleSlice)?
     }
 
     private var chores = Chores()
@@ -39,8 +49,8 @@ package final class HostDriver {
         get { chores.housekeeping }
         set { chores.housekeeping = newValue }
     }
-    /// One slice of what can wait until the radio is quiet; false once there is no more of it. nil for nothing.
-    package var idleWork: (() throws -> Bool)? {
+    /// One slice of what can wait until the radio is quiet. nil for nothing.
+    package var idleWork: (() throws -> IdleSlice)? {
         get { chores.idleWork }
         set { chores.idleWork = newValue }
     }
@@ -50,7 +60,7 @@ package final class HostDriver {
     private var hasHeardPacket = false
     /// Nothing has come from the controller for so long: whoever is on the air is not kept waiting.
     package static let quietMilliseconds: UInt64 = 10
-    /// However much comes from it, slices go on at this pace.
+    /// However much comes from it, slices go on at this pace; and one that is held is tried again at it.
     package static let sliceIntervalMaximumMilliseconds: UInt64 = 100
 
     /// The way to the controller broke, or is there again.
@@ -133,8 +143,11 @@ package final class HostDriver {
             lastSlice = host.now
             if isHousekeepingDue {
                 try housekeeping?.perform()
-            } else if try idleWork?() == false {
-                idleWork = nil
+            } else if let slice = try idleWork?() {
+                if slice == .over { idleWork = nil }
+                if slice == .held {
+                    sliceDue = lastSlice.advanced(byMilliseconds: Self.sliceIntervalMaximumMilliseconds)
+                }
             }
             if host.hasWork { try settle() }
             if idleWork == nil { return sliceDue = nil }

@@ -14,7 +14,7 @@ package final class HostRuntime {
     package let loop: EventLoop
     package let driver: HostDriver
     /// Slices of the app's own that can wait until the radio is quiet: each says whether there are more.
-    package var idleWork: () -> Bool = { false }
+    package var idleWork: () -> HostDriver.IdleSlice = { .over }
 
     /// Nothing has been sent when it returns. `launched` is what opening `controller` for the first time gave; `misuse`
     /// hears of calls that are ignored because an app broke a rule of the API.
@@ -57,7 +57,7 @@ package final class HostRuntime {
                 isCheckDue = false
                 try checkWhole(database)
             }
-            return host.readOn() || idleWork()
+            return host.readOn() ? .more : idleWork()
         }
     }
 

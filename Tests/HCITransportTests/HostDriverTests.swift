@@ -231,13 +231,34 @@ struct HostDriverTests {
             #expect(!diary.hasPending)
             diary.write()
             if slices == 3 { driver.stop() }
-            return slices < 3
+            return slices < 3 ? .more : .over
         }
         driver.onIdle = { far.serve() }
         _ = try loop.register(far.descriptor, .readable) { _ in far.serve() }
         try driver.run()
         #expect(!diary.hasPending)
         #expect(log.entries == ["on", "slice 1", "slice 2", "slice 3"])
+        #expect(driver.idleWork == nil)
+    }
+
+    @Test("A slice that somebody else keeps from its work is tried again at its pace, not at once")
+    func heldWork() throws {
+        let rig = try Rig(HostConfiguration(deviceName: "held"))
+        let (host, loop, far, driver) = (rig.host, rig.loop, rig.far, rig.driver)
+        var begun: [Instant] = []
+        driver.idleWork = {
+            begun.append(host.now)
+            if begun.count == 4 { driver.stop() }
+            return begun.count < 4 ? .held : .over
+        }
+        driver.onIdle = { far.serve() }
+        _ = try loop.register(far.descriptor, .readable) { _ in far.serve() }
+        try driver.run()
+        #expect(begun.count == 4)
+        // A packet of the controller's may bring the second forward; behind it the radio is quiet.
+        for (earlier, later) in zip(begun, begun.dropFirst()).dropFirst() {
+            #expect(later.milliseconds(since: earlier) >= HostDriver.sliceIntervalMaximumMilliseconds)
+        }
         #expect(driver.idleWork == nil)
     }
 
@@ -249,7 +270,7 @@ struct HostDriverTests {
         driver.idleWork = {
             begun.append(host.now)
             if begun.count == 3 { driver.stop() }
-            return true
+            return .more
         }
         driver.onIdle = {
             far.serve()

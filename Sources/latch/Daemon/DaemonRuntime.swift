@@ -83,7 +83,7 @@ final class DaemonRuntime {
     }
 
     /// Slices of a daemon's own that can wait until the radio is quiet.
-    var idleWork: () -> Bool {
+    var idleWork: () -> HostDriver.IdleSlice {
         get { runtime.idleWork }
         set { runtime.idleWork = newValue }
     }

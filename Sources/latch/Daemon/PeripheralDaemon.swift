@@ -58,9 +58,10 @@ final class PeripheralDaemon {
         self.runtime = runtime
         self.seal = seal
         runtime.idleWork = { [unowned lock] in
-            if seal.checkSlice() { return true }
+            if seal.checkSlice() { return .more }
             let isMade = seal.makeGenerationOfLaunch()
-            return lock.readOn() || !isMade
+            if lock.readOn() { return .more }
+            return isMade ? .over : .held
         }
     }
 
