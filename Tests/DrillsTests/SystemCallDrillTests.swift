@@ -53,6 +53,20 @@ import Testing
         #expect(options.plant == .late)
     }
 
+    @Test("An opening that waits for a dead lock is tried at once and past its deadline, each at every other call")
+    func choices() {
+        for number in 1...4 {
+            let point = CallPoint(role: .lock, side: .entry, number: number)
+            #expect(point.down(withOpening: false) == 0)
+            #expect(point.otherChoice(withOpening: false) == nil)
+            let past = CallPoint.pastDeadlineMilliseconds
+            #expect(point.down(withOpening: true) == (number % 2 == 1 ? past : 0))
+            let other = point.otherChoice(withOpening: true)
+            #expect(other?.down(withOpening: true) == (number % 2 == 1 ? 0 : past))
+            #expect(other?.otherChoice(withOpening: true) == nil)
+        }
+    }
+
     // MARK: The ledger
 
     static let results = [

@@ -69,7 +69,7 @@ extension CallTally {
     var junit: JUnit {
         let cases = results.map { result in
             let point = result.point
-            let down = point.downMilliseconds > 0 ? ", down for \(point.downMilliseconds) ms" : ""
+            let down = point.downMilliseconds.map { ", down for \($0) ms" } ?? ""
             let call = result.call ?? "beyond the end"
             let replay = result.violations.isEmpty ? [] : ["again with: " + point.replay(seed: seed, plant: plant)]
             return JUnit.Case(

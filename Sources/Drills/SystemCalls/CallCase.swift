@@ -232,7 +232,9 @@ final class CallCase {
     }
 
     private func comeBack() throws {
-        if point.downMilliseconds > 0 { try waiter.sleep(milliseconds: point.downMilliseconds) }
+        try gather()
+        let down = point.down(withOpening: history.hasOpeningBetweenCommitAndAct)
+        if down > 0 { try waiter.sleep(milliseconds: down) }
         try household.setKeyNear(true)
         let at = Clock.now
         history.restart = CaseHistory.Restart(at: at)
@@ -262,15 +264,19 @@ final class CallCase {
         }
     }
 
-    private func collect() throws {
+    private func gather() throws {
         observer.poll()
-        history.ended = Clock.now
         history.facts = AirStory.facts(observer.packets)
-        history.damage += observer.damage
+        history.movements = try movements()
+    }
+
+    private func collect() throws {
+        history.ended = Clock.now
         do {
-            history.movements = try movements()
+            try gather()
         } catch let error as DrillError where error.kind == .stuck {
             history.damage.append(error.description)
         }
+        history.damage += observer.damage
     }
 }

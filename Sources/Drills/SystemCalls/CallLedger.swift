@@ -19,11 +19,15 @@ struct CallLedger {
         let point = result.point
         let violations = result.violations.map(clean).joined(separator: " | ")
         return [
-            point.role.rawValue, point.side.rawValue, "\(point.number)", "\(point.downMilliseconds)",
-            result.verdict.rawValue, result.call ?? "-", result.restoreMicroseconds.map { "\($0)" } ?? "-",
+            point.role.rawValue, point.side.rawValue, "\(point.number)", number(point.downMilliseconds),
+            result.verdict.rawValue, result.call ?? "-", number(result.restoreMicroseconds),
             "\(result.milliseconds)", violations.isEmpty ? "-" : violations,
         ].joined(separator: "\t")
     }
+
+    private static func number(_ value: UInt64?) -> String { value.map { "\($0)" } ?? "-" }
+
+    private static func isNumber(_ field: String) -> Bool { field == "-" || UInt64(field) != nil }
 
     private static func clean(_ text: String) -> String {
         String(text.map { $0 == "\t" || $0 == "\n" || $0 == "|" ? " " : $0 })
@@ -32,12 +36,13 @@ struct CallLedger {
     static func result(_ line: Substring) -> CaseResult? {
         let fields = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         guard fields.count == 9, let role = Role(rawValue: fields[0]), let side = CallTrace.Side(rawValue: fields[1]),
-            let number = Int(fields[2]), let down = UInt64(fields[3]),
+            let number = Int(fields[2]), isNumber(fields[3]),
             let verdict = CaseResult.Verdict(rawValue: fields[4]), let milliseconds = UInt64(fields[7]),
-            fields[6] == "-" || UInt64(fields[6]) != nil
+            isNumber(fields[6])
         else { return nil }
         return CaseResult(
-            point: CallPoint(role: role, side: side, number: number, downMilliseconds: down), verdict: verdict,
+            point: CallPoint(role: role, side: side, number: number, downMilliseconds: UInt64(fields[3])),
+            verdict: verdict,
             call: fields[5] == "-" ? nil : fields[5], restoreMicroseconds: UInt64(fields[6]),
             milliseconds: milliseconds,
             violations: fields[8] == "-" ? [] : fields[8].split(separator: " | ").map(String.init))

@@ -4,11 +4,25 @@ struct CallPoint: Hashable, Sendable {
     var side: CallTrace.Side
     /// 0: nowhere.
     var number: Int
-    /// How long the victim stays dead.
-    var downMilliseconds: UInt64 = 0
+    /// How long the victim stays dead; nil: as its number says.
+    var downMilliseconds: UInt64?
 
-    /// A lock that was killed between an opening's commit and its act has to come back past the opening's deadline once.
+    /// Longer than an opening lives, and than the judge's slack.
     static let pastDeadlineMilliseconds: UInt64 = 3_500
+
+    /// How long the victim stays dead, once it is known whether an opening waits for it. Lives differ by a few calls, so the choice is
+    /// made in the life itself: past the deadline at every other call.
+    func down(withOpening isOpening: Bool) -> UInt64 {
+        downMilliseconds ?? (isOpening && number % 2 == 1 ? Self.pastDeadlineMilliseconds : 0)
+    }
+
+    /// The same call, with the other choice; nil where there is none.
+    func otherChoice(withOpening isOpening: Bool) -> CallPoint? {
+        guard isOpening, downMilliseconds == nil else { return nil }
+        var other = self
+        other.downMilliseconds = down(withOpening: true) == 0 ? Self.pastDeadlineMilliseconds : 0
+        return other
+    }
 
     /// The command line that comes back to this point alone.
     func replay(seed: UInt64, plant: DrillOptions.Plant?) -> String {
@@ -16,7 +30,7 @@ struct CallPoint: Hashable, Sendable {
             "latch-lab", "drill", "syscalls", "--role", role.rawValue, "--from", "\(number)", "--to", "\(number)",
         ]
         if side == .exit { words += ["--at", side.rawValue] }
-        if downMilliseconds > 0 { words += ["--down", "\(downMilliseconds)"] }
+        if let downMilliseconds { words += ["--down", "\(downMilliseconds)"] }
         if let plant { words += ["--plant", plant.rawValue] }
         return (words + ["--seed", "\(seed)"]).joined(separator: " ")
     }

@@ -84,13 +84,7 @@ struct SystemCallDrill: Sendable {
             let waiter = try Waiter()
             while let point = queue.next() {
                 let played = try play(point, house, waiter)
-                var next: CallPoint?
-                if options.downMilliseconds == nil, point.downMilliseconds == 0,
-                    played.history.hasOpeningBetweenCommitAndAct
-                {
-                    next = point
-                    next?.downMilliseconds = CallPoint.pastDeadlineMilliseconds
-                }
+                let next = point.otherChoice(withOpening: played.history.hasOpeningBetweenCommitAndAct)
                 queue.add(played.result, followedBy: next, keptIn: played.directory)
             }
         } catch {

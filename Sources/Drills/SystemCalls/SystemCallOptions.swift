@@ -26,7 +26,7 @@ struct SystemCallOptions: Equatable, Sendable {
     var ledger: String?
     /// nil: as many as suit the machine.
     var jobs: Int?
-    /// nil: at once, and once more past the deadline where that differs.
+    /// nil: as the point says.
     var downMilliseconds: UInt64?
 
     enum Parsed: Equatable {
@@ -82,7 +82,7 @@ struct SystemCallOptions: Equatable, Sendable {
     }
 
     func point(_ role: Role, _ number: Int) -> CallPoint {
-        CallPoint(role: role, side: side, number: number, downMilliseconds: downMilliseconds ?? 0)
+        CallPoint(role: role, side: side, number: number, downMilliseconds: downMilliseconds)
     }
 
     static let help = """
@@ -99,8 +99,8 @@ struct SystemCallOptions: Equatable, Sendable {
           --to M          The last call; by default the last that a whole life makes.
           --part K/OF     Every OFth call, beginning with the Kth: 3/10 is a tenth of them.
           --at SIDE       Before the call is carried out or behind it: \(names(CallTrace.Side.self)). Entry by default.
-          --down MS       How long the killed one stays dead. By default not at all, and \(CallPoint.pastDeadlineMilliseconds) once
-                          more where an opening was committed and not yet made.
+          --down MS       How long the killed one stays dead. By default not at all; where an opening was on the air and not yet
+                          made, in one life not at all and in another \(CallPoint.pastDeadlineMilliseconds) ms.
           --count         Only count the calls, by their names.
           --seed S        Of the radio; a fresh one by default, which is printed.
           --jobs J        Households at the same time; four for each core by default, since a case mostly waits.
