@@ -182,6 +182,17 @@ import Testing
         #expect(witness.stall(from: at(4_400), to: at(5_200)) == 700_000_000)
     }
 
+    @Test("Several slow flushes in one life are as much as one that is very slow")
+    func slowWitness() {
+        let witness = MachineWitness(directory: "/nonexistent")
+        let began = Clock.now
+        func at(_ milliseconds: UInt64) -> UInt64 { began + milliseconds * 1_000_000 }
+        for milliseconds: UInt64 in [0, 300, 600, 900, 1_000, 1_100] { witness.turn(at: at(milliseconds)) }
+        #expect(witness.stall(from: at(0), to: at(299)) == nil)
+        #expect(witness.stall(from: at(0), to: at(1_100)) == 900_000_000)
+        #expect(witness.stall(from: at(950), to: at(1_100)) == nil)
+    }
+
     @Test("A disk that takes nothing ends the drill")
     func brokenWitness() {
         let witness = MachineWitness(directory: "/nonexistent")

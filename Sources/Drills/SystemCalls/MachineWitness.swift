@@ -8,13 +8,16 @@ final class MachineWitness: Sendable {
     private struct State {
         /// When the flush that is under way began, or the pause before it.
         var since: UInt64
-        var stalls: [ClosedRange<UInt64>] = []
+        var slow: [ClosedRange<UInt64>] = []
         var isOver = false
         var failure: DrillError?
     }
 
-    /// Half of the slack that the judge gives.
+    /// Half of the slack that the judge gives: so much of one life is too much, in one piece or in several, since a daemon
+    /// flushes more than once before it moves.
     static let stallNanoseconds = CaseJudge.slackNanoseconds / 2
+    /// A flush that is no slower than this is a flush.
+    static let flushMilliseconds: UInt64 = 150
     private static let pauseMilliseconds: UInt64 = 100
 
     private let state = Mutex(State(since: Clock.now))
@@ -40,25 +43,26 @@ final class MachineWitness: Sendable {
     /// One flush and the pause behind it are over.
     func turn(at now: UInt64) {
         state.withLock { state in
-            let limit = Self.stallNanoseconds + Clock.milliseconds(Self.pauseMilliseconds)
-            if now > state.since + limit { state.stalls.append(state.since...now) }
+            if Self.isSlow(from: state.since, to: now) { state.slow.append(state.since...now) }
             state.since = now
         }
+    }
+
+    private static func isSlow(from: UInt64, to: UInt64) -> Bool {
+        to > from + Clock.milliseconds(pauseMilliseconds + flushMilliseconds)
     }
 
     func end() { state.withLock { $0.isOver = true } }
 
     var failure: DrillError? { state.withLock { $0.failure } }
 
-    /// The longest that the machine stood still in this time; nil when it did not.
+    /// For how long the machine stood still around this time; nil when that is not worth a word.
     func stall(from: UInt64, to: UInt64) -> UInt64? {
-        state.withLock { state in
-            var stalls = state.stalls
-            if to > state.since + Self.stallNanoseconds + Clock.milliseconds(Self.pauseMilliseconds) {
-                stalls.append(state.since...to)
-            }
-            return stalls.filter { $0.upperBound >= from && $0.lowerBound <= to }
-                .map { $0.upperBound - $0.lowerBound }.max()
+        let total = state.withLock { state in
+            let unended = Self.isSlow(from: state.since, to: to) ? [state.since...to] : []
+            return (state.slow + unended).filter { $0.upperBound >= from && $0.lowerBound <= to }
+                .reduce(0) { $0 + $1.upperBound - $1.lowerBound }
         }
+        return total > Self.stallNanoseconds ? total : nil
     }
 }
