@@ -14,6 +14,8 @@ package final class House {
     private static let longestFaultMilliseconds: UInt64 = 40_000
     /// What a key waits for at the most when nothing is wrong.
     private static let calmMilliseconds: UInt64 = 30_000
+    /// The same where a controller may still owe the end of a link, which its host gives up by then: LinkLifecycle.
+    private static let owedMilliseconds = LinkLifecycle.disconnectTimeoutMilliseconds + calmMilliseconds
 
     /// Its disks go with it.
     private let scratch: ScratchSpace
@@ -113,7 +115,9 @@ package final class House {
         if endsOfSchedule == 0 { (schedule.killsKey ? pockets[schedule.key].node : door.node).kill() }
         agenda.run(milliseconds: Self.settlingMilliseconds + 2 * downMilliseconds)
         door.idle()
-        expectObedience(of: pockets[schedule.key])
+        expectObedience(
+            of: pockets[schedule.key],
+            within: schedule.faults.contains(where: \.losesPackets) ? Self.owedMilliseconds : Self.calmMilliseconds)
         tally.events += events - eventsBefore
         tally.schedules += 1
         tally.virtualMilliseconds += world.now.milliseconds(since: begin)
@@ -151,10 +155,10 @@ package final class House {
     }
 
     /// Whatever happened, the lock obeys its keys afterwards, and says so.
-    private func expectObedience(of pocket: Pocket) {
+    private func expectObedience(of pocket: Pocket, within milliseconds: UInt64) {
         let count = ledger.requests.count
-        pocket.ask(.lock, waitMilliseconds: Self.calmMilliseconds)
-        agenda.run(milliseconds: Self.calmMilliseconds + 1_000) { [unowned self] in
+        pocket.ask(.lock, waitMilliseconds: milliseconds)
+        agenda.run(milliseconds: milliseconds + 1_000) { [unowned self] in
             ledger.requests.count > count && !(ledger.requests.last?.ends.isEmpty ?? true)
         }
         guard ledger.requests.count == count + 1, let end = ledger.requests.last?.ends.first else {

@@ -69,6 +69,9 @@ package enum Fault: Sendable {
         return .disk(machine, kind, call: call, calls: calls, powerCut: cut)
     }
 
+    /// Whether a host may wait for something that its controller believes to have said.
+    var losesPackets: Bool { if case .packets = self { true } else { false } }
+
     /// Its kind, as reports name it.
     package var kind: String {
         switch self {
