@@ -225,6 +225,25 @@ enum SampleCase {
         #expect(CaseJudge.violations(of: history) == [])
     }
 
+    @Test("A machine that stands still excuses what has a time, and nothing else")
+    func times() {
+        func excused(_ change: (inout CaseHistory) -> Void) -> Bool {
+            var history = SampleCase.good(.lock)
+            change(&history)
+            let violations = CaseJudge.violations(of: history)
+            return !violations.isEmpty && violations.allSatisfy(\.isOfTime)
+        }
+        #expect(excused { $0.movements[1].at += 10 * SampleCase.second })
+        #expect(excused { $0.restart?.restoredAt = nil })
+        #expect(!excused { $0.movements.append($0.movements[0]) })
+        // Both at once: the one that has no time counts.
+        #expect(
+            !excused {
+                $0.restart?.restoredAt = nil
+                $0.movements.append($0.movements[0])
+            })
+    }
+
     @Test("A lock that is gone for longer than an opening lives may give up what it had accepted")
     func excused() {
         var history = SampleCase.good(.lock)

@@ -103,11 +103,29 @@ enum CasePromise: String, CaseIterable, Sendable {
         case .thorough: Invariant.thorough.rawValue
         }
     }
+
+    /// Whether it says by when something has to have happened.
+    var hasTime: Bool {
+        switch self {
+        case .restored, .neverLate, .relocks, .obeys, .ends, .thorough: true
+        case .advertisements, .pendingConnections, .bonds, .subscriptions, .oneMovement, .commandedMovement, .counters,
+            .told, .integrity:
+            false
+        }
+    }
 }
 
 struct CaseViolation: Hashable, Sendable, CustomStringConvertible {
     var promise: CasePromise
     var text: String
+    /// Whether a machine that stands still can break it, whatever the products do.
+    var isOfTime: Bool
+
+    init(promise: CasePromise, text: String, isOfTime: Bool? = nil) {
+        self.promise = promise
+        self.text = text
+        self.isOfTime = isOfTime ?? promise.hasTime
+    }
 
     var description: String { "\(promise.text): \(text)" }
 }

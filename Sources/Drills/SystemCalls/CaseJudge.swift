@@ -211,8 +211,10 @@ extension CaseJudge {
             // Accepted is a promise: the lock has committed to the movement, and makes it while the opening lives.
             let by = asked.isDone ? ended : ended + Invariants.openingLifeNanoseconds
             if movement(for: asked, by: by) != nil || (!asked.isDone && isExcused(by)) { return nil }
-            return broken(
-                .told, "the key told \(asked.verdict ?? "") at \(time(ended)), and the journal has no such movement")
+            return CaseViolation(
+                promise: .told,
+                text: "the key told \(asked.verdict ?? "") at \(time(ended)), and the journal has no such movement",
+                isOfTime: !asked.isDone)
         }
     }
 

@@ -76,6 +76,8 @@ struct SystemCallDrill: Sendable {
         let callNames: [String]
         /// Of a case that failed.
         let directory: String?
+        /// Whether nothing was broken but what has to happen by a time.
+        let isOfTime: Bool
     }
 
     /// One thread's share: each has a waiter of its own, and its children end with it.
@@ -104,11 +106,11 @@ struct SystemCallDrill: Sendable {
         return (played.callNames, played.result)
     }
 
-    /// Plays a point, and again while the machine stood still in a case that failed.
+    /// Plays a point, and again while the machine stood still in a case that failed by its time, and by nothing else.
     private func play(_ point: CallPoint, _ house: House, _ waiter: Waiter) throws -> Played {
         for _ in 0..<Self.repetitionsMaximum {
             let played = try playOnce(point, house, waiter)
-            guard let directory = played.directory,
+            guard let directory = played.directory, played.isOfTime,
                 let stall = house.witness.stall(from: played.history.began, to: played.history.ended)
             else { return played }
             Progress().say(
@@ -127,7 +129,8 @@ struct SystemCallDrill: Sendable {
         let run = try CallCase(point, household, house.template, waiter: waiter)
         try run.run()
         let history = run.history
-        let violations = CaseJudge.violations(of: history).map(\.description)
+        let found = CaseJudge.violations(of: history)
+        let violations = found.map(\.description)
         let restart = history.restart
         let result = CaseResult(
             point: point,
@@ -138,7 +141,7 @@ struct SystemCallDrill: Sendable {
         if violations.isEmpty { directory.remove() }
         return Played(
             result: result, history: history, callNames: run.callNames,
-            directory: violations.isEmpty ? nil : directory.path)
+            directory: violations.isEmpty ? nil : directory.path, isOfTime: found.allSatisfy(\.isOfTime))
     }
 
     private func conclude(counting lives: some Sequence<(Role, [String])>) -> Int32 {
