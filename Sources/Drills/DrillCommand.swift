@@ -12,12 +12,12 @@ package enum DrillCommand {
             switch arguments.first {
             case "processes":
                 guard case .run(let options) = try DrillOptions.parse(rest) else { return help(DrillOptions.help) }
-                return run(options.plant) { ProcessDrill(options: options, output: write).run() }
+                return run(options.plant) { try ProcessDrill(options: options, output: write).run() }
             case "syscalls":
                 guard case .run(let options) = try SystemCallOptions.parse(rest) else {
                     return help(SystemCallOptions.help)
                 }
-                return run(options.plant) { SystemCallDrill(options: options, output: write).run() }
+                return run(options.plant) { try SystemCallDrill(options: options, output: write).run() }
             default:
                 let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
                 return fail(
@@ -35,7 +35,7 @@ package enum DrillCommand {
     }
 
     /// Every process that the drill starts has the fault.
-    private static func run(_ plant: DrillOptions.Plant?, _ drill: () -> Int32) -> Int32 {
+    private static func run(_ plant: DrillOptions.Plant?, _ drill: () throws -> Int32) -> Int32 {
         #if LATCH_PLANTS
         if let plant { setenv("LATCH_PLANT", plant.rawValue, 1) }
         #else
@@ -45,7 +45,12 @@ package enum DrillCommand {
                     + "-DLATCH_PLANTS --scratch-path .build/plants`")
         }
         #endif
-        return drill()
+        do {
+            return try drill()
+        } catch {
+            Progress().say("latch-lab drill: \(error)")
+            return (error as? DrillError)?.kind == .interrupted ? 1 : 4
+        }
     }
 
     private static func fail(_ message: String) -> Int32 {

@@ -14,16 +14,7 @@ struct ProcessDrill {
         seed = options.seed ?? SeededRandom.freshSeed
     }
 
-    func run() -> Int32 {
-        do {
-            return try runOrThrow()
-        } catch {
-            Progress().say("latch-lab drill: \(error)")
-            return (error as? DrillError)?.kind == .interrupted ? 1 : 4
-        }
-    }
-
-    private func runOrThrow() throws -> Int32 {
+    func run() throws -> Int32 {
         guard let strace = Self.find("strace") else {
             throw DrillError(
                 .environment, "strace is not installed, and half of the kills are made by it: `apt install strace`")

@@ -120,8 +120,8 @@ package struct LinkLifecycle: Equatable, Sendable {
         case (.rejected, .disconnected):
             state = .absent
             return []
-        // Its Connection Complete is lost. Whoever connected has ended the advertising, or the initiating, that this side believes
-        // to be going on: left alone, a lock would be on the air no more.
+        // Its Connection Complete is lost. When that link was made the controller stopped advertising, or initiating, and this side
+        // believes that it goes on: left alone, a lock would be on the air no more.
         case (.absent, .disconnected): return [.fault, .controllerFailed]
         case (.absent, .notDisconnected), (.open, .notDisconnected), (.disconnecting, .notDisconnected),
             (.rejected, .notDisconnected):

@@ -51,5 +51,19 @@ final class DaemonExchange {
         return nil
     }
 
+    /// What a daemon answers with success; nil when it refuses, is not there, or goes away before its answer is complete, as
+    /// one does whose kill comes at that very moment.
+    static func result(of request: some ControlRequest, from socket: String, _ waiter: Waiter, until deadline: UInt64)
+        throws -> JSONObject?
+    {
+        do {
+            let answer = try DaemonExchange(request, socket: socket, waiter: waiter).finish(until: deadline)
+            if case .success(let result) = answer { return result }
+            return nil
+        } catch is ControlClientError {
+            return nil
+        }
+    }
+
     private static func instant(_ nanoseconds: UInt64) -> Instant { Instant(nanoseconds: nanoseconds) }
 }

@@ -3,7 +3,7 @@ struct JUnit: Equatable, Sendable {
     struct Case: Equatable, Sendable {
         var name: String
         var milliseconds: UInt64 = 0
-        /// What was broken; empty: nothing.
+        /// A text for each broken promise; empty where every promise held.
         var failures: [String] = []
     }
 

@@ -194,6 +194,13 @@ final class Household {
         try? DaemonExchange(request, socket: directory.socket(role), waiter: waiter)
     }
 
+    /// What a daemon says of itself; nil when it says nothing.
+    func status(of role: Role) throws -> JSONObject? {
+        try DaemonExchange.result(
+            of: PeripheralRequest.status, from: directory.socket(role), waiter,
+            until: Clock.now + Clock.milliseconds(1_000))
+    }
+
     /// `latch central enroll -`, with the code on its standard input, where no other user sees it.
     func enrolmentCommand(code: String) throws -> ProcessHandle {
         try ProcessHandle(

@@ -98,9 +98,7 @@ extension Scenario {
         guard !isEnrolled else { return }
         try household.setKeyNear(true)
         try waiter.until("an interrupted enrolment ends", seconds: 40) {
-            let answer = try household.ask(.key, CentralRequest.status)?
-                .finish(until: Clock.now + Clock.milliseconds(1000))
-            guard case .success(let status) = answer else { return false }
+            guard let status = try household.status(of: .key) else { return false }
             isEnrolled = status["locks"]?.array?.isEmpty == false
             let waiting = status["unconfirmed_locks"]?.array ?? []
             return isEnrolled

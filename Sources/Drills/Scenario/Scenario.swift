@@ -136,7 +136,7 @@ final class Scenario {
     func awaitLife(_ role: Role) throws -> AirObserver.Station {
         var found: AirObserver.Station?
         try waiter.until("the \(role.rawValue) comes up", seconds: Household.patienceSeconds) {
-            guard household.isAlive(role) else { throw DrillError(.stuck, "the \(role.rawValue) ended at its launch") }
+            try checkIsAlive(role)
             observer.poll()
             guard let station = presentStation(role) else { return false }
             guard role == .lock ? station.advertisedAt != nil : station.broughtUpAt != nil else { return false }
@@ -144,13 +144,15 @@ final class Scenario {
             return true
         }
         try waiter.until("the \(role.rawValue) answers", seconds: Household.patienceSeconds) {
-            let answer = try household.ask(role, PeripheralRequest.status)?
-                .finish(until: Clock.now + Clock.milliseconds(1000))
-            if case .success = answer { return true }
-            return false
+            try checkIsAlive(role)
+            return try household.status(of: role) != nil
         }
         guard let found else { throw DrillError(.stuck, "the \(role.rawValue) was not seen") }
         return found
+    }
+
+    private func checkIsAlive(_ role: Role) throws {
+        guard household.isAlive(role) else { throw DrillError(.stuck, "the \(role.rawValue) ended at its launch") }
     }
 
     /// Until nobody has a link.

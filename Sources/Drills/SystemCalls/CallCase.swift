@@ -34,7 +34,9 @@ final class CallCase {
     var call: String? { trace.killedAt }
     var callNames: [String] { trace.names }
 
-    /// Runs to its end. What was stuck is in the history; only what kept it from beginning is thrown.
+    /// Runs the case to its end. A process that got stuck is a line of the history, for the judge.
+    ///
+    /// - Throws: Why the case could not be played.
     func run() throws {
         history.began = Clock.now
         defer { household.endAll() }
@@ -97,10 +99,7 @@ final class CallCase {
         try wait(for: "the \(role.rawValue) comes up", milliseconds: Household.patienceSeconds * 1000) {
             guard let station = observer.latest(role), station.ordinal > launched[role] ?? 0 else { return false }
             guard role == .lock ? station.advertisedAt != nil : station.broughtUpAt != nil else { return false }
-            let answer = try? household.ask(role, PeripheralRequest.status)?
-                .finish(until: Clock.now + Clock.milliseconds(1_000))
-            if case .success = answer { return true }
-            return false
+            return try household.status(of: role) != nil
         }
     }
 
@@ -110,7 +109,7 @@ final class CallCase {
         }
     }
 
-    /// What is open is locked again; no failure when it is not, since that is for the judge.
+    /// Waits until an open bolt is locked again. One that stays open is no error here: the judge speaks of it.
     private func awaitRelock() throws -> Bool {
         guard let opening = try movements().last, opening.opens else { return true }
         let due = max(opening.at, history.restart?.restoredAt ?? 0) + history.settings.relockNanoseconds

@@ -62,7 +62,7 @@ struct CallLedger {
 
     private let file: String
     private let descriptor: Int32
-    /// What it had when it was opened.
+    /// The results that the file had when this opened it.
     let results: [CaseResult]
 
     init(_ file: String, seed: UInt64, plant: DrillOptions.Plant?) throws {
@@ -82,7 +82,7 @@ struct CallLedger {
         }
         descriptor = latch_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw DrillError.system("cannot write \(file)") }
-        // What was not written to its end is cut off, so that the next line begins at its beginning.
+        // Half a line, of a drill that was killed, is cut off: the next result begins a line of its own.
         let whole = text.lastIndex(of: "\n").map { text[...$0].utf8.count } ?? 0
         guard ftruncate(descriptor, off_t(whole)) == 0 else { throw DrillError.system("cannot write \(file)") }
         if whole == 0 { try write(header) }

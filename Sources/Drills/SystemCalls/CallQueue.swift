@@ -5,7 +5,6 @@ final class CallQueue: Sendable {
     private struct State {
         var points: ArraySlice<CallPoint>
         var results: [CaseResult]
-        var directories: [String] = []
         var failure: DrillError?
         /// Where each role's points go on behind the last that was planned.
         var extensions: [Role: Extension] = [:]
@@ -90,7 +89,6 @@ final class CallQueue: Sendable {
                 state.points.append(next)
                 state.planned += 1
             }
-            if let directory { state.directories.append(directory) }
             do { try ledger?.add(result) } catch { state.failure = error as? DrillError }
             if result.verdict == .violated { tell(result, directory) }
             tellProgress(&state)

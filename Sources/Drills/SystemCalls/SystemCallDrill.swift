@@ -17,16 +17,7 @@ struct SystemCallDrill: Sendable {
         seed = options.seed ?? options.ledger.flatMap(CallLedger.seed) ?? SeededRandom.freshSeed
     }
 
-    func run() -> Int32 {
-        do {
-            return try runOrThrow()
-        } catch {
-            Progress().say("latch-lab drill: \(error)")
-            return (error as? DrillError)?.kind == .interrupted ? 1 : 4
-        }
-    }
-
-    private func runOrThrow() throws -> Int32 {
+    func run() throws -> Int32 {
         let programs = try Programs(latch: options.latch)
         // Signals are taken in this thread first, so that those it starts leave them alone.
         let waiter = try Waiter()
@@ -74,7 +65,7 @@ struct SystemCallDrill: Sendable {
         let result: CaseResult
         let history: CaseHistory
         let callNames: [String]
-        /// Of a case that failed.
+        /// Where a case that failed keeps its files; nil for one that held.
         let directory: String?
         /// Whether nothing was broken but what has to happen by a time.
         let isOfTime: Bool

@@ -7,8 +7,7 @@ final class Adversary {
     private unowned let world: World
     private let door: Door
     private let pockets: [Pocket]
-    /// Has something done later.
-    private let after: (UInt64, @escaping () -> Void) -> Void
+    private let agenda: Agenda
 
     private var attack: Attack?
     private var intruder: Intruder?
@@ -33,11 +32,11 @@ final class Adversary {
         case done
     }
 
-    init(_ world: World, _ door: Door, _ pockets: [Pocket], after: @escaping (UInt64, @escaping () -> Void) -> Void) {
+    init(_ world: World, _ door: Door, _ pockets: [Pocket], _ agenda: Agenda) {
         self.world = world
         self.door = door
         self.pockets = pockets
-        self.after = after
+        self.agenda = agenda
     }
 
     func begin(_ attack: Attack) {
@@ -47,7 +46,7 @@ final class Adversary {
         self.attack = attack
         self.intruder = intruder
         dice = Dice(seed: attack.chance)
-        sent = []
+        (sent, answered) = ([], 0)
         intruder.onChange = { [unowned self] in react() }
         if attack.kind == .pretend {
             lure(notification(challenge: (0..<6).map { _ in octet() } + [50, 1]), as: lock)
@@ -100,7 +99,7 @@ final class Adversary {
         case .flood: flood(intruder)
         case .forge, .plain, .hold:
             stage = .asking
-            intruder.send([0x08, 1, 0, 0xFF, 0xFF] + Self.octets(LockUUID.challenge), .central)
+            intruder.send([0x08, 1, 0, 0xFF, 0xFF] + RawController.little(LockUUID.challenge.bits), .central)
         case .pretend: break
         }
     }
@@ -126,8 +125,7 @@ final class Adversary {
         switch attack.kind {
         case .forge:
             let counter = Self.counter(of: last) &+ 1 &+ UInt32(dice.below(1_000))
-            let octets = (0..<4).map { UInt8(truncatingIfNeeded: counter >> UInt32(8 * $0)) }
-            say([0xD2] + handle + command + octets + last.suffix(8), intruder)
+            say([0xD2] + handle + command + RawController.little(counter) + last.suffix(8), intruder)
             stage = .done
         case .plain:
             for opcode: UInt8 in [0x52, 0x12] { say([opcode] + handle + command, intruder) }
@@ -148,7 +146,7 @@ final class Adversary {
         intruder.disconnect(.peripheral)
         intruder.stopAdvertising()
         setJamming(false)
-        after(attack.holdMilliseconds) { [weak self, weak intruder] in
+        agenda.after(attack.holdMilliseconds) { [weak self, weak intruder] in
             if let intruder { self?.say(signed, intruder) }
         }
     }
@@ -201,10 +199,6 @@ final class Adversary {
 
     private static func counter(of signed: [UInt8]) -> UInt32 {
         (0..<4).reduce(0) { $0 | UInt32(signed[11 + $1]) << UInt32(8 * $1) }
-    }
-
-    private static func octets(_ uuid: BluetoothUUID) -> [UInt8] {
-        (0..<16).map { UInt8(truncatingIfNeeded: uuid.bits >> UInt128(8 * $0)) }
     }
 
     private func notification(challenge: [UInt8]) -> [UInt8] {

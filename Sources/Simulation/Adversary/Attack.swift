@@ -20,7 +20,7 @@ package struct Attack: Sendable {
     }
 
     package let kind: Kind
-    /// Whose address it takes, or whom it lets connect.
+    /// The key whose address the stranger takes, or that he lets connect to him.
     package let key: Int
     /// How long a command is held back.
     package let holdMilliseconds: UInt64

@@ -16,21 +16,15 @@ struct Eavesdropper {
     private static let receiptOctets = 19
     private static let challengeOctets = 8
 
-    /// The PDU of a packet between a host and its controller, if it is the attribute protocol's.
-    private static func attributePDU(_ packet: [UInt8]) -> [UInt8]? {
-        guard packet.count > 9, packet[0] == 2, packet[7] == 4, packet[8] == 0 else { return nil }
-        return Array(packet[9...])
-    }
-
     /// Core 5.4, Vol 3, Part F, 3.4.5.4 (ATT_SIGNED_WRITE_CMD)
     mutating func heardKey(_ key: Int, _ packet: [UInt8]) {
-        guard let pdu = Self.attributePDU(packet), pdu[0] == 0xD2 else { return }
+        guard let pdu = RawController.attributePDU(packet), pdu[0] == 0xD2 else { return }
         commands[key] = Array((commands[key, default: []] + [pdu]).suffix(Self.most))
     }
 
     /// Core 5.4, Vol 3, Part F, 3.4.7.1 (ATT_HANDLE_VALUE_NTF)
     mutating func heardLock(_ packet: [UInt8]) {
-        guard let pdu = Self.attributePDU(packet), pdu[0] == 0x1B else { return }
+        guard let pdu = RawController.attributePDU(packet), pdu[0] == 0x1B else { return }
         switch pdu.count - 3 {
         case Self.receiptOctets: receipts = Array((receipts + [pdu]).suffix(Self.most))
         case Self.challengeOctets: challengeHandle = UInt16(pdu[1]) | UInt16(pdu[2]) << 8

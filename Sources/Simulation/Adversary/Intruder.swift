@@ -6,8 +6,6 @@ import VirtualRadio
 package final class Intruder: Stranger {
     package enum Side: UInt8 { case central = 0, peripheral = 1 }
 
-    private static let attributeProtocol: [UInt8] = [4, 0]
-
     private unowned let world: World
     private let radio: RawController
     private var handles: [Side: UInt16] = [:]
@@ -76,13 +74,12 @@ package final class Intruder: Stranger {
     }
 
     private func read(_ packet: [UInt8]) {
-        switch packet.first {
-        case 2 where packet.count > 9 && Array(packet[7...8]) == Self.attributeProtocol:
+        if let pdu = RawController.attributePDU(packet) {
             let handle = UInt16(packet[1]) | UInt16(packet[2] & 0x0F) << 8
-            guard let side = handles.first(where: { $0.value == handle })?.key else { break }
-            received[side, default: []].append(Array(packet[9...]))
-        case 4: event(packet)
-        default: break
+            guard let side = handles.first(where: { $0.value == handle })?.key else { return }
+            received[side, default: []].append(pdu)
+        } else if packet.first == 4 {
+            event(packet)
         }
     }
 

@@ -52,7 +52,7 @@ package final class House {
         }
         let agenda = Agenda(world)
         self.agenda = agenda
-        let adversary = Adversary(world, door, pockets) { agenda.after($0, $1) }
+        let adversary = Adversary(world, door, pockets, agenda)
         self.adversary = adversary
         world.onStandstill = { [unowned self] in complaints.append("\($0) turns at one instant") }
         for (number, pocket) in pockets.enumerated() {
@@ -175,11 +175,11 @@ package final class House {
     ///
     /// Core 5.4, Vol 3, Part F, 3.4.5 (Writing attributes)
     private static func command(in packet: [UInt8]) -> ChallengeID? {
-        guard packet.count >= 20, packet[0] == 2, packet[7] == 4, packet[8] == 0 else { return nil }
+        guard let pdu = RawController.attributePDU(packet), pdu.count > 3 else { return nil }
         let value: ArraySlice<UInt8>
-        switch packet[9] {
-        case 0x12, 0x52: value = packet[12...]
-        case 0xD2: value = packet[12...].dropLast(12)
+        switch pdu[0] {
+        case 0x12, 0x52: value = pdu[3...]
+        case 0xD2: value = pdu[3...].dropLast(12)
         default: return nil
         }
         return (try? LockCommand(exactly: Array(value)))?.challenge

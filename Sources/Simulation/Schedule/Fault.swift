@@ -49,12 +49,12 @@ package enum Fault: Sendable {
                 milliseconds: dice.choice([100, 1_500, 6_000, 30_000]), withController: dice.oneIn(2))
         case 11: self = .controllerReset(Machine(&dice), afterMilliseconds: UInt64(dice.below(1_500)))
         case 12: self = .secondProcess(Machine(&dice), afterMilliseconds: UInt64(dice.below(1_500)))
+        case 13: self = .killBoth(afterMilliseconds: UInt64(dice.below(1_500)))
+        case 14, 15: self = .packets(Machine(&dice), PacketFault(&dice))
         case 16:
             self = .clockStep(
                 afterMilliseconds: UInt64(dice.below(1_500)),
                 seconds: dice.choice([nil, 0, 1_700_000_000, 1_900_000_000]))
-        case 14, 15: self = .packets(Machine(&dice), PacketFault(&dice))
-        case 13: self = .killBoth(afterMilliseconds: UInt64(dice.below(1_500)))
         default: self = .kill(Machine(&dice), KillPoint(&dice))
         }
     }
@@ -97,8 +97,7 @@ package enum Fault: Sendable {
         switch self {
         case .kill, .killBoth, .powerCut: true
         case .killInRestore, .silence, .disk, .slowDisk, .suspension, .controllerReset, .packets, .clockStep,
-            .secondProcess,
-            .attack:
+            .secondProcess, .attack:
             false
         }
     }

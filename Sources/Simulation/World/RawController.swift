@@ -39,7 +39,15 @@ package struct RawController {
         (0..<6).map { UInt8(truncatingIfNeeded: address.bits >> (8 * UInt64($0))) }
     }
 
-    package static func little(_ value: UInt16) -> [UInt8] {
-        [UInt8(truncatingIfNeeded: value), UInt8(truncatingIfNeeded: value >> 8)]
+    package static func little(_ value: some FixedWidthInteger) -> [UInt8] {
+        withUnsafeBytes(of: value.littleEndian) { Array($0) }
+    }
+
+    /// The PDU of the attribute protocol that a packet between a host and its controller begins, if it does.
+    ///
+    /// Core 5.4, Vol 3, Part A, 3.1 (Connection-oriented channels in Basic L2CAP mode)
+    static func attributePDU(_ packet: [UInt8]) -> [UInt8]? {
+        guard packet.count > 9, packet[0] == 2, packet[7] == 4, packet[8] == 0 else { return nil }
+        return Array(packet[9...])
     }
 }
