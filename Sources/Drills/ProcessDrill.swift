@@ -67,11 +67,11 @@ struct ProcessDrill {
         output(options.isJSON ? json(tally) : tally.summary)
         if let report = options.report {
             let history = History(drawing: runs.map(\.history))
-            try Report(
+            var files = Report(
                 page: HTMLReport(history: history, tally: tally).text, json: json(tally),
-                junit: tally.junit(milliseconds: (history.ended &- history.began) / 1_000_000),
-                packets: Self.packets(of: runs)
-            ).write(to: report)
+                junit: tally.junit(milliseconds: (history.ended &- history.began) / 1_000_000))
+            files.packets = Self.packets(of: runs)
+            try files.write(to: report)
             progress.say("report: \(report)/index.html")
         }
         for run in runs where !Tally(run.history).isOK { showLogs(of: run.directory, progress) }

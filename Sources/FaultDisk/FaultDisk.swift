@@ -44,8 +44,14 @@ package final class FaultDisk {
     package func note(_ value: Int) { fault_disk_note(disk, Int64(value)) }
 
     /// Everything that has changed a file so far, and every note, in order.
-    package var changes: [Medium.Change] {
-        (0..<fault_disk_record_count(disk)).compactMap { place in
+    package var changes: [Medium.Change] { changes(from: 0) }
+
+    /// How many there are.
+    package var changeCount: Int { fault_disk_record_count(disk) }
+
+    /// The same without the first ones.
+    package func changes(from first: Int) -> [Medium.Change] {
+        (first..<max(first, changeCount)).compactMap { place in
             let record = fault_disk_record_at(disk, place)
             let file = String(cString: record.file)
             return switch record.change {

@@ -63,24 +63,32 @@ package struct Medium {
 
     /// What it may have when the power fails now: nothing of what was not flushed; all of it; the last of it torn; and of the
     /// newest changes each alone, and all but each.
-    package var afterPowerCut: [Files] {
-        var states = [files(with: [])]
-        guard let last = unflushed.last else { return states }
-        states.append(files(with: unflushed))
+    package var afterPowerCut: [Files] { survivors.map(files) }
+
+    /// One of those, whichever number is given.
+    package func afterPowerCut(choice: Int) -> Files {
+        let survivors = survivors
+        return files(with: survivors[choice % survivors.count])
+    }
+
+    /// Which of the changes that were not flushed may be there.
+    private var survivors: [[Change]] {
+        guard let last = unflushed.last else { return [[]] }
+        var sets = [[], unflushed]
         let before = Array(unflushed.dropLast())
         if case .written(let file, let offset, let octets) = last {
             let half = max(Self.sectorOctets, octets.count / 2 / Self.sectorOctets * Self.sectorOctets)
             if half < octets.count {
                 let head = Change.written(file, at: offset, Array(octets[..<half]))
                 let tail = Change.written(file, at: offset + half, Array(octets[half...]))
-                states += [files(with: before + [head]), files(with: before + [tail])]
+                sets += [before + [head], before + [tail]]
             }
         }
         for place in unflushed.indices.suffix(Self.singledOut) where unflushed.count > 1 {
-            states.append(files(with: [unflushed[place]]))
-            states.append(files(with: unflushed.enumerated().filter { $0.offset != place }.map(\.element)))
+            sets.append([unflushed[place]])
+            sets.append(unflushed.enumerated().filter { $0.offset != place }.map(\.element))
         }
-        return states
+        return sets
     }
 
     private func files(with changes: [Change]) -> Files {
@@ -89,18 +97,30 @@ package struct Medium {
         return files
     }
 
+    /// In place: a whole file is a thousand times as large as what is written to it.
     private static func apply(_ change: Change, to files: inout Files) {
         switch change {
         case .written(let file, let offset, let octets):
-            var contents = files[file] ?? []
-            let end = offset + octets.count
-            if contents.count < end { contents += [UInt8](repeating: 0, count: end - contents.count) }
-            contents.replaceSubrange(offset..<end, with: octets)
-            files[file] = contents
-        case .truncated(let file, let length):
-            let contents = files[file] ?? []
-            files[file] = Array(contents.prefix(length)) + [UInt8](repeating: 0, count: max(0, length - contents.count))
+            files[file, default: []].write(octets, at: offset)
+        case .truncated(let file, let length): files[file, default: []].cut(to: length)
         case .deleted, .renamed, .synced, .lost, .noted: break
+        }
+    }
+}
+
+extension [UInt8] {
+    /// What lies between its end and `offset` is zero.
+    fileprivate mutating func write(_ octets: [UInt8], at offset: Int) {
+        let end = offset + octets.count
+        if count < end { cut(to: end) }
+        replaceSubrange(offset..<end, with: octets)
+    }
+
+    fileprivate mutating func cut(to length: Int) {
+        if length < count {
+            removeSubrange(length...)
+        } else {
+            append(contentsOf: repeatElement(0, count: length - count))
         }
     }
 }

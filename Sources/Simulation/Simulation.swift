@@ -15,6 +15,9 @@ package struct Simulation: Sendable {
             let least = try Shrinker.least(of: schedules) { try play(seed: seed, $0).0?.schedules }
             return try play(seed: seed, least).0 ?? self
         }
+
+        /// How the last of the schedules went.
+        package func chronicle() throws -> Chronicle { try Simulation.chronicle(seed: seed, schedules) }
     }
 
     package private(set) var tally = Tally()
@@ -27,6 +30,17 @@ package struct Simulation: Sendable {
         let (violation, tally) = try Self.play(seed: seed, schedules)
         self.tally.add(tally)
         return violation
+    }
+
+    /// How the first schedule of a house went.
+    package static func sample(seed: UInt64) throws -> Chronicle {
+        try chronicle(seed: seed, [Schedule(seed: seed, place: 0, keys: keys)])
+    }
+
+    private static func chronicle(seed: UInt64, _ schedules: [Schedule]) throws -> Chronicle {
+        let house = try House(seed: seed, keys: keys, scratch: try ScratchSpace())
+        for schedule in schedules.dropLast() { _ = house.play(schedule) }
+        return schedules.last.map(house.chronicle) ?? Chronicle(keys: keys, begin: house.world.now)
     }
 
     /// A house in which these are played, and no others.

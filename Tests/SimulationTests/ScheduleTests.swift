@@ -46,6 +46,35 @@ struct ScheduleTests {
         #expect(access(path, F_OK) != 0)
     }
 
+    @Test(
+        "What happened in a schedule is told in its order: the command, the end of a process, the next one, the command behind it"
+    )
+    func chronicle() throws {
+        let generator = SeededGenerator(announcedBy: "ScheduleTests.chronicle")
+        let chronicle = try Simulation.sample(seed: generator.seed)
+        let entries = chronicle.entries
+        #expect(entries.map(\.milliseconds) == entries.map(\.milliseconds).sorted())
+        #expect(entries.allSatisfy { $0.milliseconds <= chronicle.milliseconds && !$0.text.isEmpty })
+        let end = try #require(entries.first { $0.mark == .ended })
+        #expect([.lock, .key(0), .key(1)].contains(end.lane))
+        #expect(entries.contains { $0.mark == .begun && $0.lane == end.lane && $0.milliseconds >= end.milliseconds })
+        #expect(entries.last { $0.mark == .asked }?.text.hasSuffix("lock is asked for") == true)
+        #expect(entries.last { $0.mark == .told }?.text.contains("told") == true)
+        #expect(entries.contains { $0.lane == .faults })
+        #expect(!entries.contains { $0.text.hasPrefix("broken") })
+    }
+
+    @Test("How long restores took: half of them, all but a hundredth, the last")
+    func restores() {
+        var tally = Tally()
+        #expect(tally.restore == (0, 0, 0))
+        for milliseconds in 1...200 { tally.restored(within: UInt64(milliseconds)) }
+        var other = Tally()
+        other.restored(within: 9_000)
+        tally.add(other)
+        #expect(tally.restore == (101, 199, 9_000))
+    }
+
     @Test("What a failure does not need is taken away, schedules and faults")
     func shrinking() {
         let schedules = (0..<64).map { Schedule(seed: 5, place: $0, keys: 2) }

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 
 /// What keeps a drill from going on.
-struct DrillError: Error, Equatable, CustomStringConvertible {
-    enum Kind: Sendable {
+package struct DrillError: Error, Equatable, CustomStringConvertible {
+    package enum Kind: Sendable {
         /// SIGINT or SIGTERM.
         case interrupted
         /// Something that it needs is not there.
@@ -12,8 +12,8 @@ struct DrillError: Error, Equatable, CustomStringConvertible {
         case stuck
     }
 
-    var kind: Kind
-    let description: String
+    package var kind: Kind
+    package let description: String
 
     init(_ kind: Kind, _ description: String) {
         self.kind = kind
@@ -35,11 +35,11 @@ enum Clock {
 }
 
 /// Waits, and wakes up when the drill is to end.
-final class Waiter {
+package final class Waiter {
     private let signals: Int32
 
     /// Takes SIGINT and SIGTERM for itself in this thread.
-    init() throws {
+    package init() throws {
         signals = latch_signalfd(1 << UInt64(SIGINT) | 1 << UInt64(SIGTERM))
         guard signals >= 0 else { throw DrillError.system("cannot take signals") }
     }
@@ -63,7 +63,7 @@ final class Waiter {
         }
     }
 
-    func sleep(milliseconds: UInt64) throws { try wait(until: Clock.now + Clock.milliseconds(milliseconds)) }
+    package func sleep(milliseconds: UInt64) throws { try wait(until: Clock.now + Clock.milliseconds(milliseconds)) }
     func sleep(microseconds: UInt64) throws { try wait(until: Clock.now + microseconds * 1000) }
 
     /// Looks again and again at what has no descriptor to wait on, until it is so.

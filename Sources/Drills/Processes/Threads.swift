@@ -1,7 +1,7 @@
 import Glibc
 
 /// Threads of this program that work until they have done.
-final class Threads {
+package final class Threads {
     private final class Job: Sendable {
         let body: @Sendable () -> Void
         init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -10,7 +10,7 @@ final class Threads {
     private var threads: [pthread_t] = []
 
     /// Starts one for each body. Some may do where the machine has no room for all.
-    init(_ bodies: [@Sendable () -> Void]) throws(DrillError) {
+    package init(_ bodies: [@Sendable () -> Void]) throws(DrillError) {
         var status: Int32 = 0
         for body in bodies where status == 0 {
             var thread = pthread_t()
@@ -28,7 +28,7 @@ final class Threads {
     }
 
     /// Returns when all have ended.
-    func join() {
+    package func join() {
         for thread in threads { pthread_join(thread, nil) }
         threads = []
     }

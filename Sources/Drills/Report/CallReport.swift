@@ -3,7 +3,6 @@
 struct CallReport {
     let tally: CallTally
 
-    private static let barWidth = 640
     private static let binMilliseconds: UInt64 = 10
     private static let maximumBins = 40
 
@@ -78,23 +77,11 @@ struct CallReport {
             while bins.count <= bin { bins.append(0) }
             bins[bin] += 1
         }
-        let most = max(bins.max() ?? 1, 1)
         let bars = bins.enumerated().map { index, count in
-            let (y, width) = (index * 18, count * Self.barWidth / most)
             let isRest = index == Self.maximumBins - 1
             let label = "\(isRest ? "from" : "under") \(Self.binMilliseconds * UInt64(isRest ? index : index + 1)) ms"
-            return "<text x=\"0\" y=\"\(y + 13)\">\(label)</text>"
-                + "<rect class=\"restore\" x=\"110\" y=\"\(y + 2)\" width=\"\(width)\" height=\"14\">"
-                + "<title>\(count) \(label)</title></rect>"
-                + "<text class=\"faint\" x=\"\(116 + width)\" y=\"\(y + 13)\">\(count)</text>"
+            return BarChart.Bar(label: label, count: count)
         }
-        return """
-            <div class="wide">
-            <svg xmlns="http://www.w3.org/2000/svg" role="img" width="\(Self.barWidth + 180)" height="\(bins.count * 18 + 4)" \
-            aria-label="Restores by their length">
-            \(bars.joined(separator: "\n"))
-            </svg>
-            </div>
-            """
+        return BarChart(title: "Restores by their length", bars: bars).text
     }
 }

@@ -1,9 +1,9 @@
 /// One page that needs nothing else: figures, invariants, and the drill on a line of time. Well-formed as XML too.
-struct HTMLReport {
+package struct HTMLReport {
     let history: History
     let tally: Tally
 
-    static func escape(_ text: String) -> String {
+    package static func escape(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
             switch scalar {
@@ -36,8 +36,8 @@ struct HTMLReport {
         return Self.page(title: "Latch drill, seed \(tally.seed): \(verdict)", body: body)
     }
 
-    /// A page of either drill, complete with its style.
-    static func page(title: String, body: String) -> String {
+    /// A page of any drill, complete with its style.
+    package static func page(title: String, body: String) -> String {
         """
         <!DOCTYPE html>
         <html lang="en">
@@ -57,13 +57,13 @@ struct HTMLReport {
         """
     }
 
-    static func figures(_ cells: [(String, String)]) -> String {
+    package static func figures(_ cells: [(String, String)]) -> String {
         "<dl>"
             + cells.map { "<div><dt>\(escape($0.0))</dt><dd>\(escape($0.1))</dd></div>" }.joined(separator: "\n")
             + "</dl>"
     }
 
-    static func table(_ heads: [String], _ rows: [[String]]) -> String {
+    package static func table(_ heads: [String], _ rows: [[String]]) -> String {
         let head = heads.map { "<th>\(escape($0))</th>" }.joined()
         let body = rows.map { row in "<tr>" + row.map { "<td>\(escape($0))</td>" }.joined() + "</tr>" }
         return "<div class=\"wide\"><table><thead><tr>\(head)</tr></thead><tbody>" + body.joined(separator: "\n")

@@ -1,10 +1,16 @@
 /// What a drill found in the form that continuous integration shows: a suite with its cases, as JUnit's XML.
-struct JUnit: Equatable, Sendable {
-    struct Case: Equatable, Sendable {
+package struct JUnit: Equatable, Sendable {
+    package struct Case: Equatable, Sendable {
         var name: String
         var milliseconds: UInt64 = 0
         /// A text for each broken promise; empty where every promise held.
         var failures: [String] = []
+
+        package init(name: String, milliseconds: UInt64 = 0, failures: [String] = []) {
+            self.name = name
+            self.milliseconds = milliseconds
+            self.failures = failures
+        }
     }
 
     var suite: String
@@ -12,7 +18,13 @@ struct JUnit: Equatable, Sendable {
     var properties: [(name: String, value: String)] = []
     var cases: [Case]
 
-    static func == (one: Self, other: Self) -> Bool { one.text == other.text }
+    package init(suite: String, properties: [(name: String, value: String)] = [], cases: [Case]) {
+        self.suite = suite
+        self.properties = properties
+        self.cases = cases
+    }
+
+    package static func == (one: Self, other: Self) -> Bool { one.text == other.text }
 
     var text: String {
         let failed = cases.count { !$0.failures.isEmpty }

@@ -2,14 +2,14 @@ import CLinux
 import Glibc
 
 /// How far a drill has got: one line that changes on a terminal, plain lines otherwise.
-final class Progress {
-    let isTerminal = isatty(STDERR_FILENO) == 1
+package final class Progress {
+    package let isTerminal = isatty(STDERR_FILENO) == 1
     private let planned: Int
     private var shown = ""
     /// Of the households that are done.
     private var done = (kills: 0, accepted: 0, replays: 0)
 
-    init(planned: Int = 0) { self.planned = planned }
+    package init(planned: Int = 0) { self.planned = planned }
 
     func finished(_ history: History) {
         done.kills += history.kills.count
@@ -27,15 +27,15 @@ final class Progress {
         show(line)
     }
 
-    func show(_ line: String) {
+    package func show(_ line: String) {
         guard line != shown else { return }
         shown = line
         write(isTerminal ? "\r\u{1B}[K" + String(line.prefix(110)) : line + "\n")
     }
 
-    func finish() { if isTerminal, !shown.isEmpty { write("\r\u{1B}[K") } }
+    package func finish() { if isTerminal, !shown.isEmpty { write("\r\u{1B}[K") } }
 
-    func say(_ line: String) { write(line + "\n") }
+    package func say(_ line: String) { write(line + "\n") }
 
     private func write(_ text: String) {
         let octets = Array(text.utf8)

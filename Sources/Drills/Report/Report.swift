@@ -3,13 +3,19 @@ import Glibc
 
 /// A drill as files: a page for people, the figures for programs, the verdicts for continuous integration, and the capture for
 /// whoever wants to see for himself.
-struct Report {
+package struct Report {
     let page: String
     let json: String
     let junit: JUnit
     var packets: [(controller: Int, packet: CapturePacket)] = []
 
-    func write(to directory: String) throws {
+    package init(page: String, json: String, junit: JUnit) {
+        self.page = page
+        self.json = json
+        self.junit = junit
+    }
+
+    package func write(to directory: String) throws {
         if mkdir(directory, 0o755) != 0, errno != EEXIST { throw DrillError.system("cannot make \(directory)") }
         try Self.write(Array(page.utf8), to: directory + "/index.html")
         try Self.write(Array(json.utf8), to: directory + "/result.json")

@@ -6,6 +6,7 @@ extension House {
         node.onEnd = { [unowned self, unowned node] in
             drop()
             tally.ends[machine, default: 0] += 1
+            note(lane(of: node), .ended, "a process ends")
             if let point = armed.removeValue(forKey: machine) {
                 tally.points.insert(Tally.Point(machine: machine, point: point))
             }
@@ -22,6 +23,10 @@ extension House {
         }
     }
 
+    private func lane(of node: Node) -> Chronicle.Lane {
+        pockets.firstIndex { $0.node === node }.map { .key($0) } ?? .lock
+    }
+
     private func revive(_ node: Node, _ disk: SimulatedDisk, _ machine: Machine) {
         guard node.host == nil else { return }
         disk.mend()
@@ -32,6 +37,7 @@ extension House {
         }
         do {
             if machine == .lock {
+                lockBegan = world.now
                 try door.launch()
             } else {
                 try pockets.first { $0.node === node }?.launch()
@@ -39,6 +45,7 @@ extension House {
             // It may have been killed again already.
             guard node.host != nil else { return }
             tally.restores += 1
+            note(lane(of: node), .begun, "a process begins")
             if machine == .lock { absences.end(.dead, at: world.now) }
         } catch {
             if !disk.hasDied { complaints.append("\(machine): the next process cannot begin: \(error)") }

@@ -35,6 +35,10 @@ package final class House {
     var endsOfSchedule = 0
     /// A key that is killed may have told an end to nobody.
     var keyHasEnded = false
+    /// Of the schedule that is played, where somebody wants to see it.
+    private(set) var chronicle: Chronicle?
+    /// When the lock's present process began, until it is on the air.
+    var lockBegan: Instant?
 
     /// Makes the machines, and enrols the keys.
     ///
@@ -66,7 +70,13 @@ package final class House {
         door.node.onReceived = { [unowned world] packet in
             if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: world.now) }
         }
-        door.node.onSent = { [unowned adversary] in adversary.heard.heardLock($0) }
+        door.node.onSent = { [unowned self, unowned world, unowned adversary] in
+            adversary.heard.heardLock($0)
+            if let began = lockBegan, RawController.startsAdvertising($0) {
+                tally.restored(within: world.now.milliseconds(since: began))
+                lockBegan = nil
+            }
+        }
         watch(door.node, door.disk, .lock)
         try furnish()
     }
@@ -91,6 +101,34 @@ package final class House {
     }
 
     // MARK: One schedule
+
+    /// Plays it, writes down what happens, and says that.
+    func chronicle(of schedule: Schedule) -> Chronicle {
+        let begin = world.now
+        var chronicle = Chronicle(keys: pockets.count, begin: begin)
+        for fault in schedule.faults {
+            chronicle.note(
+                .faults, .wrong, "\(fault)", at: begin.advanced(byMilliseconds: fault.afterMilliseconds ?? 0))
+        }
+        self.chronicle = chronicle
+        ledger.onNews = { [unowned self] in note(.commands, $1, "key \($0): \($2)") }
+        let broken = play(schedule)
+        ledger.onNews = nil
+        for (line, _) in door.metal.movements {
+            note(.bolt, line.movement == .lock ? .locked : .opened, "\(line.movement)", at: line.at)
+        }
+        for promise in broken { note(.faults, .wrong, "broken: \(promise)") }
+        chronicle = self.chronicle ?? chronicle
+        self.chronicle = nil
+        chronicle.milliseconds = world.now.milliseconds(since: begin)
+        return chronicle
+    }
+
+    func note(
+        _ lane: Chronicle.Lane, _ mark: Chronicle.Mark, _ text: @autoclosure () -> String, at instant: Instant? = nil
+    ) {
+        if chronicle != nil { chronicle?.note(lane, mark, text(), at: instant ?? world.now) }
+    }
 
     /// Plays it, lets everything that is owed be done, has the same key lock the door, and says what was broken.
     package func play(_ schedule: Schedule) -> [String] {

@@ -40,7 +40,9 @@ package final class SimulatedDisk: NodeDisk {
     }
 
     /// Whether a second process would be turned away.
-    package var isClaimed: Bool { (try? RestoreClaim(identity: identity, beside: path)) == nil }
+    package var isClaimed: Bool {
+        (try? RestoreClaim(identity: identity, beside: path, patienceMilliseconds: 0)) == nil
+    }
 
     private var path: String { directory + "/" + Self.database }
     private var identity: String { role == .lock ? "lock" : "key" }
@@ -66,14 +68,12 @@ package final class SimulatedDisk: NodeDisk {
     /// What SQLite has not flushed may be lost or torn; other files are flushed by whoever writes them.
     package func losePower(choice: Int) {
         takeChanges()
-        let states = medium.afterPowerCut
-        replace(with: states[choice % states.count])
+        replace(with: medium.afterPowerCut(choice: choice))
     }
 
     private func takeChanges() {
-        let changes = faults.changes
-        for change in changes[taken...] { medium.take(change) }
-        taken = changes.count
+        for change in faults.changes(from: taken) { medium.take(change) }
+        taken = faults.changeCount
     }
 
     // MARK: Vandals

@@ -28,20 +28,26 @@ package final class Ledger {
     /// Commands that left a key which had nothing to ask.
     package private(set) var unasked: [ChallengeID] = []
 
+    /// Hears what operators said and were told, by which key.
+    var onNews: ((Int, Chronicle.Mark, String) -> Void)?
+
     package init() {}
 
     func asked(_ key: Int, _ operation: LockOperation, until instant: Instant) {
         requests.append(Request(key: key, id: nil, operation: operation, until: instant))
+        onNews?(key, .asked, "\(operation.name) is asked for")
     }
 
     func took(_ key: Int, _ id: KeyRequestID) { change(key, id) { _ in } }
 
     func ended(_ key: Int, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         change(key, id) { $0.ends.append(verdict) }
+        onNews?(key, .told, "told: \(verdict)")
     }
 
     func outcome(_ key: Int, _ id: KeyRequestID, _ result: LockResult) {
         change(key, id) { $0.outcomes.append(result) }
+        onNews?(key, .told, "told of the bolt: \(result)")
     }
 
     /// A command was seen to leave a key.

@@ -20,6 +20,8 @@ package struct Dice: RandomNumberGenerator, Sendable {
 
     package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
+    package mutating func one(of range: ClosedRange<Int>) -> Int { range.lowerBound + below(range.count) }
+
     package mutating func oneIn(_ count: Int) -> Bool { below(count) == 0 }
 
     package mutating func choice<T>(_ all: [T]) -> T { all[below(all.count)] }

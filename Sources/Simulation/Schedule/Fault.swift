@@ -69,6 +69,19 @@ package enum Fault: Sendable {
         return .disk(machine, kind, call: call, calls: calls, powerCut: cut)
     }
 
+    /// When it comes, in milliseconds from the schedule's beginning; nil where something else decides that.
+    var afterMilliseconds: UInt64? {
+        switch self {
+        case .kill(_, .after(let delay)): delay
+        case .killBoth(let delay), .powerCut(_, let delay, _, _), .silence(let delay, _),
+            .suspension(_, let delay, _, _),
+            .controllerReset(_, let delay), .clockStep(let delay, _), .secondProcess(_, let delay),
+            .attack(_, let delay):
+            delay
+        case .kill, .killInRestore, .disk, .slowDisk, .packets: nil
+        }
+    }
+
     /// Whether a host may wait for something that its controller believes to have said.
     var losesPackets: Bool { if case .packets = self { true } else { false } }
 

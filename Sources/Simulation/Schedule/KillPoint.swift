@@ -15,13 +15,18 @@ package enum KillPoint: Sendable, Hashable {
     case atCall(Int)
     case after(milliseconds: UInt64)
 
+    package static let commits = 1...60
+    package static let acts = 0...59
+    package static let calls = 1...120
+    package static let milliseconds = 0...1_999
+
     init(_ dice: inout Dice) {
         self =
             switch dice.below(4) {
-            case 0: .beforeCommit(1 + dice.below(60))
-            case 1: .afterActs(dice.below(60))
-            case 2: .atCall(1 + dice.below(120))
-            default: .after(milliseconds: UInt64(dice.below(2_000)))
+            case 0: .beforeCommit(dice.one(of: Self.commits))
+            case 1: .afterActs(dice.one(of: Self.acts))
+            case 2: .atCall(dice.one(of: Self.calls))
+            default: .after(milliseconds: UInt64(dice.one(of: Self.milliseconds)))
             }
     }
 }

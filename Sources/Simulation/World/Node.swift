@@ -89,7 +89,6 @@ package final class Node: OnAir {
         commitAndAct()
     }
 
-    /// Hears why a process ended by itself: a commit failed.
     /// As ``begin(_:)``, for one who knows that the disk has nothing to say, or hears it from ``onFailure``.
     package func launch(_ prepare: (Host) -> Void) {
         do { try begin(prepare) } catch { onFailure(error) }
@@ -97,6 +96,7 @@ package final class Node: OnAir {
 
     /// Hears that a process has ended, in whichever way, before anything else happens: what it had goes with it.
     package var onEnd: () -> Void = {}
+    /// Hears why a process ended by itself: a commit failed.
     package var onFailure: (any Error) -> Void = { _ in }
 
     /// SIGKILL: nothing of the running iteration is kept, and the controller's connection closes.

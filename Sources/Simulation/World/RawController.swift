@@ -43,6 +43,14 @@ package struct RawController {
         withUnsafeBytes(of: value.littleEndian) { Array($0) }
     }
 
+    /// Whether a packet from a host begins advertising.
+    ///
+    /// Core 5.4, Vol 4, Part E, 7.8.9 and 7.8.56 (LE Set Advertising Enable, LE Set Extended Advertising Enable)
+    static func startsAdvertising(_ packet: [UInt8]) -> Bool {
+        guard packet.count > 4, packet[0] == 1, packet[2] == 0x20 else { return false }
+        return (packet[1] == 0x0A || packet[1] == 0x39) && packet[4] == 1
+    }
+
     /// The PDU of the attribute protocol that a packet between a host and its controller begins, if it does.
     ///
     /// Core 5.4, Vol 3, Part A, 3.1 (Connection-oriented channels in Basic L2CAP mode)

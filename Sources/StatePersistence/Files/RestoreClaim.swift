@@ -20,8 +20,11 @@ package final class RestoreClaim {
     /// else why the file cannot be made.
     ///
     /// `components` is what this process knows of a database's schema; without it the process counts as one of an older version,
-    /// beside which nothing is migrated.
-    package init(identity: String, beside database: String, components: [SchemaComponent]? = nil) throws(StoreError) {
+    /// beside which nothing is migrated. `patienceMilliseconds`: how long somebody else may have it.
+    package init(
+        identity: String, beside database: String, components: [SchemaComponent]? = nil,
+        patienceMilliseconds: Int = RestoreClaim.lookMilliseconds
+    ) throws(StoreError) {
         try StateFile.prepareDirectory(StateFile.directory(of: database))
         // Never removed: the next one to open it must meet those who have it open.
         let path = "\(database).claim-\(identity)"
@@ -36,7 +39,7 @@ package final class RestoreClaim {
             #endif
             // A launch of another identity may be looking whether anybody has it (`RunningSteps`).
             attempts += 1
-            if attempts <= Self.lookMilliseconds {
+            if attempts <= patienceMilliseconds {
                 usleep(1_000)
                 continue
             }
@@ -65,7 +68,7 @@ package final class RestoreClaim {
     }
 
     /// A look at a claim takes microseconds.
-    private static let lookMilliseconds = 20
+    package static let lookMilliseconds = 20
 
     // Closing is not enough: a process that was forked just now has the file open still.
     deinit { flock(file.fd, LOCK_UN) }
