@@ -130,7 +130,8 @@ let package = Package(
                 "StatePersistence", "VirtualRadio",
             ]),
 
-        room("Drills", ["BluetoothCore", "CLinux", "CSQLite", "DaemonControl"]),
+        .target(name: "CCutDisk", linkerSettings: [.linkedLibrary("fuse3")]),
+        room("Drills", ["BluetoothCore", "CCutDisk", "CLinux", "CSQLite", "DaemonControl"]),
 
         // The programs: what a door or a laptop installs, and what an engineer needs besides.
         room("CommandInterface", ["DaemonControl"]),

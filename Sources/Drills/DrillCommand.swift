@@ -18,10 +18,13 @@ package enum DrillCommand {
                     return help(SystemCallOptions.help)
                 }
                 return run(options.plant) { try SystemCallDrill(options: options, output: write).run() }
+            case "machine":
+                guard case .run(let options) = try MachineOptions.parse(rest) else { return help(MachineOptions.help) }
+                return run(options.plant) { try MachineDrill(options: options, output: write).run() }
             default:
                 let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
                 return fail(
-                    "\(named): the drills are processes, syscalls and simulate (see `latch-lab drill processes --help`)"
+                    "\(named): the drills are processes, syscalls, machine and simulate (see `latch-lab drill processes --help`)"
                 )
             }
         } catch {

@@ -124,7 +124,9 @@ enum SourceTree {
         .appendingPathComponent("Sources")
 
     /// C, and no room of ours.
-    static let systemModules: Set<String> = ["CBlueZ", "CFaultDisk", "CLinux", "COpenSSL", "CRadioCrypto", "CSQLite"]
+    static let systemModules: Set<String> = [
+        "CBlueZ", "CCutDisk", "CFaultDisk", "CLinux", "COpenSSL", "CRadioCrypto", "CSQLite",
+    ]
 
     private typealias Declaration = Regex<(Substring, name: Substring, rest: Substring)>.Match
 

@@ -96,7 +96,8 @@ import Testing
     @Test("A line that is wrong is refused with the status of usage")
     func usage() throws {
         for words in [
-            [], ["machine"], ["processes", "--kills", "0"], ["processes", "--bogus"], ["syscalls", "--part", "2"],
+            [], ["machines"], ["machine", "--cuts", "none"], ["processes", "--kills", "0"], ["processes", "--bogus"],
+            ["syscalls", "--part", "2"],
         ] {
             #expect(try Self.run(words).status == 2)
         }

@@ -76,6 +76,29 @@ import Testing
         _ = try parse(CallReport(tally: CallTally(seed: 1, plant: nil, counts: [:], results: [])).text)
     }
 
+    @Test("The page of cuts is well-formed, counts what broke, and has what comes back to it")
+    func cuts() throws {
+        let good = CutResult(
+            point: CutPoint(role: .key, number: 2, choice: 0), operation: .flush, unflushedWrites: 2,
+            unflushedOctets: 8_192, restoreMicroseconds: 12_345, milliseconds: 900)
+        var bad = good
+        bad.point = CutPoint(role: .lock, number: 4, choice: 3)
+        bad.operation = .write
+        bad.violations = [CaseViolation(promise: .counters, text: "<b>&\u{1}").description]
+        var beyond = good
+        (beyond.point.number, beyond.operation, beyond.unflushedOctets) = (9, nil, 0)
+        let tally = CutTally(
+            seed: 5, options: MachineOptions(), counts: [.lock: 7, .key: 4], results: [good, bad, beyond])
+        #expect(!tally.isOK && tally.cuts.count == 2 && tally.beyond == 1 && tally.losing == 2)
+        let text = CutReport(tally: tally).text
+        let names = try parse(text)
+        #expect(names["b"] == nil && names["svg"] == 2)
+        #expect(text.contains("broken 1 times") && text.contains("--role lock --from 4 --to 4 --choice 3"))
+        #expect(tally.summary.contains("2 cuts, 2 of which lost something, 1 beyond the end, 1 violated"))
+        let junit = try parse(tally.junit.text)
+        #expect(junit["testcase"] == 3 && junit["failure"] == 1)
+    }
+
     @Test("JUnit's file is well-formed and counts its cases and failures")
     func junit() throws {
         let calls = Self.tally("<b>&\u{1}").junit

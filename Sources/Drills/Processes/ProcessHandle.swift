@@ -10,7 +10,8 @@ final class ProcessHandle {
 
     let process: pid_t
     let startedAt: UInt64
-    private let descriptor: Int32
+    /// Of the process, for as long as this lives; -1 where the system has none.
+    let descriptor: Int32
     private let isTraced: Bool
     private(set) var end: End?
 

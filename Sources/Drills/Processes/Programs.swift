@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The programs that a drill starts.

@@ -29,7 +29,8 @@ struct DrillDirectory: Sendable {
     func socket(_ role: Role) -> String { "\(state(role))/\(role.command).sock" }
     func log(_ name: String) -> String { "\(path)/\(name).log" }
     func configuration(_ role: Role) -> String { "\(path)/\(role.command).conf" }
-    var boltJournal: String { "\(state(.lock))/bolt.journal" }
+    /// The metal is on no machine's disk, where each machine has one.
+    var boltJournal: String { isSeparate ? "\(path)/bolt.journal" : "\(state(.lock))/bolt.journal" }
 
     func write(_ text: String, to file: String) throws {
         let descriptor = latch_open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
@@ -111,8 +112,8 @@ final class Household {
         self.strace = strace
         observer = AirObserver(directory: directory.captures)
         try directory.write(
-            "[lock]\nrelock_seconds = \(relockSeconds)\nchallenge_life_ms = 1000\n[bolt]\ntravel_ms = "
-                + "\(travelMilliseconds)\n",
+            "[lock]\nrelock_seconds = \(relockSeconds)\nchallenge_life_ms = 1000\nbolt_journal = \""
+                + "\(directory.boltJournal)\"\n[bolt]\ntravel_ms = \(travelMilliseconds)\n",
             to: directory.configuration(.lock))
         try directory.write("[proximity]\nunlock = false\n", to: directory.configuration(.key))
         try startRadio(seed)

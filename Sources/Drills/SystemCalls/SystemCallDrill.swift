@@ -117,7 +117,9 @@ struct SystemCallDrill: Sendable {
         let directory = try DrillDirectory(isSeparate: false)
         try house.template.furnish(directory)
         let household = try CaseHousehold.make(directory, programs: house.programs, seed: seed, waiter: waiter)
-        let run = try CallCase(point, household, house.template, waiter: waiter)
+        let trace = try CallTrace(point.side, killAt: UInt64(point.number))
+        let run = CaseRun(
+            point.role, trace, down: point.down(withOpening:), household, house.template, waiter: waiter)
         try run.run()
         let history = run.history
         let found = CaseJudge.violations(of: history)
@@ -125,13 +127,13 @@ struct SystemCallDrill: Sendable {
         let restart = history.restart
         let result = CaseResult(
             point: point,
-            verdict: !violations.isEmpty ? .violated : run.call == nil && point.number > 0 ? .beyond : .ok,
-            call: run.call,
+            verdict: !violations.isEmpty ? .violated : trace.killedAt == nil && point.number > 0 ? .beyond : .ok,
+            call: trace.killedAt,
             restoreMicroseconds: restart.flatMap { restart in restart.restoredAt.map { ($0 - restart.at) / 1000 } },
             milliseconds: (history.ended - history.began) / 1_000_000, violations: violations)
         if violations.isEmpty { directory.remove() }
         return Played(
-            result: result, history: history, callNames: run.callNames,
+            result: result, history: history, callNames: trace.names,
             directory: violations.isEmpty ? nil : directory.path, isOfTime: found.allSatisfy(\.isOfTime))
     }
 

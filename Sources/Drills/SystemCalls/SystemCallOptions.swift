@@ -63,7 +63,7 @@ struct SystemCallOptions: Equatable, Sendable {
         return .run(options)
     }
 
-    private static func part(_ text: String) throws(DrillOptions.UsageError) -> Part {
+    static func part(_ text: String) throws(DrillOptions.UsageError) -> Part {
         let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
         guard numbers.count == 2, let index = numbers[0], let of = numbers[1], of >= 1, (1...of).contains(index) else {
             throw DrillOptions.UsageError(

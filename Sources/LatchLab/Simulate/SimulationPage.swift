@@ -7,7 +7,7 @@ struct SimulationPage {
     let chronicle: Chronicle
 
     private static let binMilliseconds: UInt64 = 5
-    private static let binsMaximum = 24
+    private static let mostBins = 24
 
     var text: String {
         let verdict = result.violation == nil ? "Every promise held" : "A promise was broken"
@@ -64,12 +64,12 @@ struct SimulationPage {
     private var restores: [BarChart.Bar] {
         var bins: [Int] = []
         for (milliseconds, count) in result.tally.restoreMilliseconds {
-            let bin = min(Int(milliseconds / Self.binMilliseconds), Self.binsMaximum - 1)
+            let bin = min(Int(milliseconds / Self.binMilliseconds), Self.mostBins - 1)
             while bins.count <= bin { bins.append(0) }
             bins[bin] += count
         }
         return bins.enumerated().map { index, count in
-            let isRest = index == Self.binsMaximum - 1
+            let isRest = index == Self.mostBins - 1
             let bound = Self.binMilliseconds * UInt64(isRest ? index : index + 1)
             return BarChart.Bar(label: "\(isRest ? "from" : "under") \(bound) ms", count: count)
         }

@@ -10,8 +10,8 @@ final class HouseTemplate: Sendable {
     let movements: [Movement]
 
     /// Enrols. What fails keeps the directory.
-    init(programs: Programs, seed: UInt64, waiter: Waiter) throws {
-        directory = try DrillDirectory(isSeparate: false)
+    init(programs: Programs, seed: UInt64, isSeparate: Bool = false, waiter: Waiter) throws {
+        directory = try DrillDirectory(isSeparate: isSeparate)
         let household = try CaseHousehold.make(directory, programs: programs, seed: seed, waiter: waiter)
         defer { household.endAll() }
         let scenario = Scenario(household, Schedule(seed: seed, killsPerRole: 0), progress: Progress())
@@ -35,16 +35,29 @@ final class HouseTemplate: Sendable {
 
     func remove() { directory.remove() }
 
-    /// Copies what the stopped daemons have left.
-    func furnish(_ other: DrillDirectory) throws {
-        let (from, to) = (directory.state(.lock), other.state(.lock))
+    /// Copies what the stopped daemons have left, and what the bolt has.
+    func furnish(_ other: DrillDirectory, leavingOut absent: Role? = nil) throws {
+        guard directory.isSeparate else {
+            return try Self.copyFiles(from: directory.state(.lock), to: other.state(.lock))
+        }
+        for role in Role.allCases where role != absent { try furnish(role, into: other.state(role)) }
+        try Self.copyIfRegular(directory.boltJournal, other.boltJournal)
+    }
+
+    /// Copies what one of the stopped daemons has left.
+    func furnish(_ role: Role, into folder: String) throws {
+        try Self.copyFiles(from: directory.state(role), to: folder)
+    }
+
+    /// Files, and neither sockets nor directories.
+    static func copyFiles(from: String, to: String) throws {
         guard let listing = opendir(from) else { throw DrillError.system("cannot read \(from)") }
         defer { closedir(listing) }
         while let entry = readdir(listing) {
             let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            try Self.copyIfRegular(from + "/" + name, to + "/" + name)
+            try copyIfRegular(from + "/" + name, to + "/" + name)
         }
     }
 

@@ -2,37 +2,38 @@ import DaemonControl
 
 /// One life of a household: both come up, an unlock is asked for out of range and carried out within it, the relock falls due, and
 /// all ends. The victim is killed at its call, or lives to the end; a killed one is started again and has to obey.
-final class CallCase {
-    let point: CallPoint
+final class CaseRun {
+    private let victim: Role
+    private let executioner: any Executioner
+    /// How long the victim stays dead, given whether an opening waits for it.
+    private let down: (Bool) -> UInt64
     private let household: Household
     private let waiter: Waiter
-    private let trace: CallTrace
     private(set) var history: CaseHistory
     private var launched: [Role: Int] = [:]
     private var lockEvents: DaemonExchange?
 
     private var observer: AirObserver { household.observer }
-    private var other: Role { point.role == .lock ? .key : .lock }
+    private var other: Role { victim == .lock ? .key : .lock }
 
     /// What the operator waits for: longer than the case's first life takes, and than a lock stays down in the worst.
     private static let waitSeconds: Int64 = 5
     private static let relockPatienceMilliseconds: UInt64 = 2_500
     private static let obedienceMilliseconds: UInt64 = 15_000
 
-    init(_ point: CallPoint, _ household: Household, _ template: HouseTemplate, waiter: Waiter) throws {
-        self.point = point
+    init(
+        _ victim: Role, _ executioner: any Executioner, down: @escaping (Bool) -> UInt64, _ household: Household,
+        _ template: HouseTemplate, waiter: Waiter
+    ) {
+        self.victim = victim
+        self.executioner = executioner
+        self.down = down
         self.household = household
         self.waiter = waiter
-        trace = try CallTrace(point.side, killAt: UInt64(point.number))
-        history = CaseHistory(victim: point.role, settings: CaseHousehold.settings)
+        history = CaseHistory(victim: victim, settings: CaseHousehold.settings)
         history.earlierCounters = template.counters
         history.earlierMovements = template.movements
     }
-
-    /// How many calls the victim made, and the one at which it was killed.
-    var count: Int { Int(trace.count) }
-    var call: String? { trace.killedAt }
-    var callNames: [String] { trace.names }
 
     /// Runs the case to its end. A process that got stuck is a line of the history, for the judge.
     ///
@@ -55,7 +56,7 @@ final class CallCase {
         try household.setKeyNear(false)
         // One behind the other: two that begin at once wait for each other's turns at the database, as often as it takes.
         for role in Role.allCases {
-            try launch(role, under: role == point.role ? trace : nil)
+            try launch(role, isFirst: true)
             guard try awaitLife(role) else { return try die() }
         }
         watchLock()
@@ -65,21 +66,23 @@ final class CallCase {
             throw DrillError(.stuck, "the unlock was not accepted: \(history.asked[index].verdict ?? "no answer")")
         }
         guard try awaitRelock(), try awaitQuiet() else { return try die() }
-        try household.stop(point.role)
-        if trace.hasKilled { return try die() }
+        try household.stop(victim)
+        if executioner.hasKilled { return try die() }
         try household.stop(other)
         return false
     }
 
-    private func launch(_ role: Role, under tracer: CallTrace? = nil) throws {
+    private func launch(_ role: Role, isFirst: Bool = false) throws {
         observer.poll()
         launched[role] = observer.lastOrdinal
-        try household.start(role, under: tracer)
+        let isToDie = isFirst && role == victim
+        let process = try household.start(role, under: isToDie ? executioner.tracer : nil)
+        if isToDie { try executioner.began(process) }
     }
 
     /// False when the victim has died and the case does not know yet.
     private var isVictimAlive: Bool {
-        launched[point.role] == nil || history.killedAt != nil || household.isAlive(point.role)
+        launched[victim] == nil || history.killedAt != nil || household.isAlive(victim)
     }
 
     /// Waits until something is so; false when the victim has died of its call meanwhile.
@@ -167,7 +170,7 @@ final class CallCase {
                 }
             }
         } catch is ControlClientError {
-            guard history.killedAt == nil, point.role == .key else {
+            guard history.killedAt == nil, victim == .key else {
                 throw DrillError(.stuck, "the key left its operator without an answer")
             }
             history.asked[index].isBereft = true
@@ -211,14 +214,14 @@ final class CallCase {
     /// True when the victim died of its call, whose end is now waited for.
     private func die() throws -> Bool {
         guard
-            try household.awaitEnd(point.role, until: Clock.now + Clock.milliseconds(Household.patienceSeconds * 1000)),
-            trace.hasKilled
-        else { throw DrillError(.stuck, "the \(point.role.rawValue) ended by itself") }
-        if point.role == .key { leaveBereft() }
+            try household.awaitEnd(victim, until: Clock.now + Clock.milliseconds(Household.patienceSeconds * 1000)),
+            executioner.hasKilled
+        else { throw DrillError(.stuck, "the \(victim.rawValue) ended by itself") }
+        if victim == .key { leaveBereft() }
         hearLock()
         history.killedAt = Clock.now
-        if point.role == .lock { lockEvents = nil }
-        observer.ended(point.role, at: Clock.now)
+        if victim == .lock { lockEvents = nil }
+        observer.ended(victim, at: Clock.now)
         return true
     }
 
@@ -232,14 +235,15 @@ final class CallCase {
 
     private func comeBack() throws {
         try gather()
-        let down = point.down(withOpening: history.hasOpeningBetweenCommitAndAct)
+        try executioner.raise()
+        let down = down(history.hasOpeningBetweenCommitAndAct)
         if down > 0 { try waiter.sleep(milliseconds: down) }
         try household.setKeyNear(true)
         let at = Clock.now
         history.restart = CaseHistory.Restart(at: at)
-        try launch(point.role)
+        try launch(victim)
         do {
-            _ = try awaitLife(point.role)
+            _ = try awaitLife(victim)
         } catch let error as DrillError where error.kind == .stuck {
             return
         }
