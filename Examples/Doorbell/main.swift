@@ -27,7 +27,9 @@ final class Doorbell: NSObject, CBPeripheralManagerDelegate {
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         say("state: \(peripheral.state)")
-        guard peripheral.state == .poweredOn, chime == nil else { return }
+        guard peripheral.state == .poweredOn else { return }
+        // Restored: advertising too, unless it was killed before it had asked for that.
+        guard chime == nil else { return peripheral.isAdvertising ? () : advertise() }
         let button = CBMutableCharacteristic(
             type: Self.button, properties: .write, value: nil, permissions: .writeEncryptionRequired)
         let chime = CBMutableCharacteristic(
@@ -40,7 +42,11 @@ final class Doorbell: NSObject, CBPeripheralManagerDelegate {
 
     func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
         guard error == nil else { return say("not added: \(error?.localizedDescription ?? "")") }
-        peripheral.startAdvertising([
+        advertise()
+    }
+
+    private func advertise() {
+        manager?.startAdvertising([
             CBAdvertisementDataLocalNameKey: "Doorbell", CBAdvertisementDataServiceUUIDsKey: [Self.service],
         ])
     }

@@ -28,7 +28,7 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         guard central.state == .poweredOn else { return }
         guard let door else { return central.scanForPeripherals(withServices: [Self.service]) }
         // Connected already, or as soon as it is near: nothing has to be asked for.
-        if door.state == .connected { press() }
+        if door.state == .connected { enter() }
     }
 
     func centralManager(
@@ -43,7 +43,7 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     }
 
     func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
-        if peripheral.services == nil { peripheral.discoverServices([Self.service]) } else { press() }
+        enter()
     }
 
     func centralManager(
@@ -81,6 +81,16 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         say("heard: \(String(decoding: characteristic.value ?? Data(), as: UTF8.self))")
+    }
+
+    /// Goes on where it was. Killed or cut off before it listened, it looks at the door once more: what a stranger had on one
+    /// link need not be there on the next.
+    private func enter() {
+        if characteristic(Self.chime, of: door)?.isNotifying == true {
+            press()
+        } else {
+            door?.discoverServices([Self.service])
+        }
     }
 
     private func press() {
