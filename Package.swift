@@ -169,9 +169,11 @@ let package = Package(
 
         // Apps that know nothing but Apple's API.
         .executableTarget(
-            name: "Doorbell", dependencies: ["CoreBluetooth"], path: "Examples/Doorbell", swiftSettings: swift),
+            name: "Doorbell", dependencies: ["CoreBluetooth"], path: "Examples/Doorbell",
+            exclude: ["doorbell.drill"], swiftSettings: swift),
         .executableTarget(
-            name: "Visitor", dependencies: ["CoreBluetooth"], path: "Examples/Visitor", swiftSettings: swift),
+            name: "Visitor", dependencies: ["CoreBluetooth"], path: "Examples/Visitor",
+            exclude: ["visitor.drill"], swiftSettings: swift),
 
         // What the suites of Tests/Interop drive over JSON.
         .executableTarget(
@@ -182,6 +184,11 @@ let package = Package(
                 "StatePersistence",
             ],
             path: "Tests/Interop/InteropPeer", swiftSettings: swift),
+
+        // An app with a bug, for the drill of apps to find.
+        .executableTarget(
+            name: "ForgetfulVisitor", dependencies: ["CoreBluetooth"], path: "Tests/ForgetfulVisitor",
+            exclude: ["forgetful.drill"], swiftSettings: swift),
 
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
@@ -261,7 +268,8 @@ let package = Package(
         tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
         tests("Simulation", ["BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "TestSupport"]),
         tests("WorldSupport", ["Drills", "Simulation", "TestSupport", "VirtualRadio"]),
-        tests("Drills", ["CSQLite", "DaemonControl", "LatchLab", "latch"]),
+        tests(
+            "Drills", ["CSQLite", "DaemonControl", "Doorbell", "ForgetfulVisitor", "LatchLab", "Visitor", "latch"]),
         tests(
             "latch",
             [

@@ -192,9 +192,10 @@ static inline int latch_peer_user(int connection, uid_t *user) {
     return 0;
 }
 
-// Starts `arguments[0]` with these descriptors as its standard ones, no signal blocked, and an end by SIGKILL when the
-// thread that started it ends. The process id, or -1.
-static inline pid_t latch_spawn(char *const arguments[], int input, int output, int error) {
+// Starts `arguments[0]` with these descriptors as its standard ones and this environment (0: this process's own), no signal
+// blocked, and an end by SIGKILL when the thread that started it ends. The process id, or -1.
+static inline pid_t latch_spawn(
+    char *const arguments[], char *const environment[], int input, int output, int error) {
     pid_t parent = getpid();
     pid_t child = fork();
     if (child != 0) return child;
@@ -203,7 +204,7 @@ static inline pid_t latch_spawn(char *const arguments[], int input, int output, 
     sigprocmask(SIG_SETMASK, &none, 0);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != parent) _exit(127);
     if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0) _exit(127);
-    execv(arguments[0], arguments);
+    execve(arguments[0], arguments, environment ? environment : __environ);
     _exit(127);
 }
 

@@ -114,10 +114,11 @@ static inline int latch_trace_serve(struct latch_trace *trace, pid_t program, ui
     }
 }
 
-// Starts `arguments[0]` with these descriptors as its standard ones under a tracer, which kills it at the stop with the number
+// Starts `arguments[0]` with these descriptors as its standard ones and this environment (0: this process's own) under a tracer, which kills it at the stop with the number
 // `kill_at` (0: at none), and ends as the program has ended. The tracer's process id, or -1.
 static inline pid_t latch_trace_spawn(
-    char *const arguments[], int input, int output, int error, struct latch_trace *trace, uint64_t kill_at, int at_exit) {
+    char *const arguments[], char *const environment[], int input, int output, int error, struct latch_trace *trace,
+    uint64_t kill_at, int at_exit) {
     pid_t parent = getpid();
     pid_t tracer = fork();
     if (tracer != 0) return tracer;
@@ -141,7 +142,7 @@ static inline pid_t latch_trace_spawn(
         if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || getppid() != self) _exit(127);
         if (read(gate[0], &go, 1) != 1) _exit(127);
         close(gate[0]);
-        execv(arguments[0], arguments);
+        execve(arguments[0], arguments, environment ? environment : __environ);
         _exit(127);
     }
     close(gate[0]);

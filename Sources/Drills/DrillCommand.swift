@@ -21,10 +21,14 @@ package enum DrillCommand {
             case "machine":
                 guard case .run(let options) = try MachineOptions.parse(rest) else { return help(MachineOptions.help) }
                 return run(options.plant) { try MachineDrill(options: options, output: write).run() }
+            case "app":
+                guard case .run(let options) = try AppOptions.parse(rest) else { return help(AppOptions.help) }
+                return run(nil) { try AppDrill(options: options, output: write).run() }
             default:
                 let named = arguments.first.map { "unknown drill `\($0)`" } ?? "a drill is needed"
                 return fail(
-                    "\(named): the drills are processes, syscalls, machine and simulate (see `latch-lab drill processes --help`)"
+                    "\(named): the drills are processes, syscalls, machine, app and simulate (see `latch-lab drill processes "
+                        + "--help`)"
                 )
             }
         } catch {
@@ -50,6 +54,9 @@ package enum DrillCommand {
         #endif
         do {
             return try drill()
+        } catch let error as DrillOptions.UsageError {
+            // Of a file that the command line names.
+            return fail(error.message)
         } catch {
             Progress().say("latch-lab drill: \(error)")
             return (error as? DrillError)?.kind == .interrupted ? 1 : 4

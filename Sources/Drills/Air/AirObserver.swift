@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 extension Role {
     /// Which of the radio's adapters it has: the addresses on the air change, and tell nobody whose they are.
     var adapter: RadioAdapter {
@@ -29,12 +26,10 @@ final class AirObserver {
         /// Write requests to what may be a CCC descriptor, not answered yet.
         fileprivate var asked: [UInt16: (handle: UInt16, value: UInt16)] = [:]
         fileprivate var spans: [UInt16: Int] = [:]
-        fileprivate var offset: off_t = 0
-        fileprivate var snoop = BTSnoopReader()
         fileprivate var reader = CaptureReader()
     }
 
-    private let directory: String
+    private let follower: CaptureFollower
     private(set) var stations: [Station] = []
     private(set) var spans: [History.LinkSpan] = []
     private(set) var signedWrites: [SignedWrite] = []
@@ -42,13 +37,13 @@ final class AirObserver {
     private(set) var confirmedSubscriptions: [UInt16: UInt16] = [:]
     /// The Challenge value's handle, as the lock's notifications tell.
     private(set) var challengeHandle: UInt16?
-    private(set) var damage: [String] = []
+    var damage: [String] { follower.damage }
     private(set) var packets: [(controller: Int, packet: CapturePacket)] = []
     /// Under which address each role is on the air, or was when it was last: a private one before long.
     private(set) var addresses: [Role: UInt64] = [:]
     private var attackers: Set<Int> = []
 
-    init(directory: String) { self.directory = directory }
+    init(directory: String) { follower = CaptureFollower(directory: directory) }
 
     func declareAttacker(_ ordinal: Int) {
         attackers.insert(ordinal)
@@ -67,29 +62,17 @@ final class AirObserver {
 
     /// Reads what has been added.
     func poll() {
-        while access(path(stations.count + 1), R_OK) == 0 {
-            let ordinal = stations.count + 1
-            stations.append(Station(ordinal: ordinal, owner: attackers.contains(ordinal) ? .attacker : .unknown))
+        for (ordinal, packet) in follower.poll() {
+            makeStations(through: ordinal)
+            take(packet, ordinal - 1)
         }
-        for index in stations.indices { readMore(index) }
+        makeStations(through: follower.lastOrdinal)
     }
 
-    private func path(_ ordinal: Int) -> String { "\(directory)/controller-\(ordinal).btsnoop" }
-
-    private func readMore(_ index: Int) {
-        let file = latch_open(path(stations[index].ordinal), O_RDONLY | O_CLOEXEC, 0)
-        guard file >= 0 else { return }
-        defer { close(file) }
-        var buffer = [UInt8](repeating: 0, count: 65_536)
-        while true {
-            let count = pread(file, &buffer, buffer.count, stations[index].offset)
-            guard count > 0 else { return }
-            stations[index].offset += off_t(count)
-            do throws(BTSnoopReader.Malformed) {
-                for packet in try stations[index].snoop.read(buffer[..<count]) { take(packet, index) }
-            } catch {
-                damage.append("the capture of controller \(stations[index].ordinal) is malformed")
-            }
+    private func makeStations(through last: Int) {
+        while stations.count < last {
+            let ordinal = stations.count + 1
+            stations.append(Station(ordinal: ordinal, owner: attackers.contains(ordinal) ? .attacker : .unknown))
         }
     }
 

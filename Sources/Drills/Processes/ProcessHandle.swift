@@ -15,20 +15,31 @@ final class ProcessHandle {
     private let isTraced: Bool
     private(set) var end: End?
 
-    /// Standard output and standard error are appended to the file `log`. With `trace` the direct child is the tracer, which
-    /// ends as the program ends.
-    init(_ arguments: [String], log: String, input: [UInt8]? = nil, trace: CallTrace? = nil) throws {
-        let error = latch_open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
-        guard error >= 0 else { throw DrillError.system("cannot write \(log)") }
+    /// Standard error is appended to the file `log`, and standard output to `output`, or to the same file. With `trace` the direct
+    /// child is the tracer, which ends as the program ends. `environment` is all that the program has; nil: this process's own.
+    init(
+        _ arguments: [String], log: String, output: String? = nil, environment: [String: String]? = nil,
+        input: [UInt8]? = nil, trace: CallTrace? = nil
+    ) throws {
+        let error = try Self.open(log)
         defer { close(error) }
+        let out = try Self.open(output ?? log)
+        defer { close(out) }
         let source = try Self.source(input)
         defer { close(source) }
-        var pointers: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) }
-        pointers.append(nil)
-        defer { pointers.forEach { free($0) } }
+        let words = Self.strings(arguments)
+        defer { words.forEach { free($0) } }
+        let variables = environment.map { Self.strings($0.map { "\($0)=\($1)" }) }
+        defer { variables?.forEach { free($0) } }
         startedAt = Clock.now
         isTraced = trace != nil
-        process = trace?.spawn(&pointers, source, error) ?? latch_spawn(&pointers, source, error, error)
+        process =
+            if let variables {
+                trace?.spawn(words, variables, source, out, error)
+                    ?? latch_spawn(words, variables, source, out, error)
+            } else {
+                trace?.spawn(words, nil, source, out, error) ?? latch_spawn(words, nil, source, out, error)
+            }
         guard process > 0 else { throw DrillError.system("cannot start \(arguments.first ?? "")") }
         descriptor = latch_pidfd_open(process)
     }
@@ -36,6 +47,17 @@ final class ProcessHandle {
     deinit {
         kill()
         if descriptor >= 0 { close(descriptor) }
+    }
+
+    private static func open(_ file: String) throws -> Int32 {
+        let descriptor = latch_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+        guard descriptor >= 0 else { throw DrillError.system("cannot write \(file)") }
+        return descriptor
+    }
+
+    /// As an exec takes them.
+    private static func strings(_ words: [String]) -> [UnsafeMutablePointer<CChar>?] {
+        words.map { strdup($0) } + [nil]
     }
 
     /// What is to be read on standard input, all of it in the pipe already.

@@ -91,7 +91,7 @@ final class Household {
     let observer: AirObserver
     private let programs: Programs
     private let strace: String?
-    private var radioProcess: ProcessHandle?
+    private var radioProcess: RadioProcess?
     private var daemons: [Role: ProcessHandle] = [:]
     private(set) var radio: RadioControlClient?
     private var traceCount = 0
@@ -116,24 +116,10 @@ final class Household {
                 + "\(directory.boltJournal)\"\n[bolt]\ntravel_ms = \(travelMilliseconds)\n",
             to: directory.configuration(.lock))
         try directory.write("[proximity]\nunlock = false\n", to: directory.configuration(.key))
-        try startRadio(seed)
-    }
-
-    private func startRadio(_ seed: UInt64) throws {
-        let process = try ProcessHandle(
-            [
-                programs.lab, "radio", "--socket", directory.air, "--control", directory.airControl, "--seed",
-                "\(seed)",
-                "--adapters", "\(Role.allCases.count)", "--capture", directory.captures,
-            ], log: directory.log("radio"))
-        radioProcess = process
-        try waiter.until("the radio listens", seconds: Self.patienceSeconds) {
-            guard !process.hasEnded else { throw DrillError(.environment, "the radio ended at once") }
-            guard access(directory.air, F_OK) == 0, access(directory.airControl, F_OK) == 0 else { return false }
-            // A socket has its name before anybody listens.
-            radio = try? RadioControlClient(path: directory.airControl, waiter: waiter)
-            return radio != nil
-        }
+        let radio = try RadioProcess(
+            directory, lab: programs.lab, adapters: Role.allCases.count, seed: seed, waiter: waiter)
+        radioProcess = radio
+        self.radio = radio.control
     }
 
     // MARK: Daemons

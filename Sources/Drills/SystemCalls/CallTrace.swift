@@ -26,8 +26,12 @@ final class CallTrace {
     deinit { latch_trace_free(memory) }
 
     /// Starts the program under a tracer; the tracer's process id, or -1.
-    func spawn(_ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>, _ input: Int32, _ output: Int32) -> pid_t {
-        latch_trace_spawn(arguments, input, output, output, memory, killAt, side == .exit ? 1 : 0)
+    func spawn(
+        _ arguments: UnsafePointer<UnsafeMutablePointer<CChar>?>,
+        _ environment: UnsafePointer<UnsafeMutablePointer<CChar>?>?, _ input: Int32, _ output: Int32, _ error: Int32
+    ) -> pid_t {
+        latch_trace_spawn(
+            arguments, environment, input, output, error, memory, killAt, side == .exit ? 1 : 0)
     }
 
     /// Stops so far, from the exec on, over all threads.

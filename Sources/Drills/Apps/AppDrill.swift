@@ -1,0 +1,155 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// `latch-lab drill app`, from its options to its exit status.
+struct AppDrill: Sendable {
+    let options: AppOptions
+    let seed: UInt64
+    /// Where the summary or the JSON goes.
+    let output: @Sendable (String) -> Void
+
+    private static let jobsPerCore = 4
+    /// Broken lives of the same rules tell the same story: so many are shrunk.
+    private static let shrunkMaximum = 3
+
+    init(options: AppOptions, output: @escaping @Sendable (String) -> Void) {
+        self.options = options
+        self.output = output
+        seed = options.seed ?? SeededRandom.freshSeed
+    }
+
+    /// What every life needs, and no life changes.
+    private struct Bench: Sendable {
+        let lab: String
+        let rules: AppRules
+        let guests: [AppSide: AppGuest]
+        let seed: UInt64
+
+        func play(_ plan: AppPlan, _ waiter: Waiter) throws -> (result: AppResult, callNames: [String]) {
+            let directory = try DrillDirectory(isSeparate: false)
+            do {
+                let house = try AppHouse(
+                    directory, lab: lab, guests: guests, rules: rules, seed: seed, waiter: waiter)
+                let life = try AppCase(plan, rules, house, waiter: waiter)
+                let findings = try life.run()
+                if findings.isEmpty { directory.remove() }
+                let result = AppResult(
+                    plan: plan, findings: findings, history: life.history, calls: life.calls,
+                    directory: findings.isEmpty ? nil : directory.path)
+                return (result, life.callNames)
+            } catch let error as DrillError {
+                if error.kind == .interrupted { directory.remove() }
+                throw error
+            }
+        }
+    }
+
+    func run() throws -> Int32 {
+        // Signals are taken in this thread first, so that those it starts leave them alone.
+        let waiter = try Waiter()
+        let program = try AppGuest(options.program, for: "the program")
+        let file = options.rules ?? program.path + ".drill"
+        let bench = try bench(program, file)
+        Progress().say("drill app: seed \(seed)")
+        let (whole, names) = try bench.play(AppPlan(faults: [], side: options.side), waiter)
+        guard !whole.isBroken else { return conclude(failedWhole: whole, file) }
+        if options.isCounting { return conclude(counting: names) }
+        let restored = try bench.play(AppPlan(faults: [AppFault(.kill, .end)], side: options.side), waiter).result
+        let plans = options.plans(
+            calls: whole.calls.first ?? 0, restoredCalls: restored.calls.last ?? 0, hasPeer: bench.rules.peer != nil,
+            seed: seed)
+        let queue = AppQueue(plans, results: options.faults == nil ? [restored] : [])
+        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let jobs = min(options.jobs ?? cores * Self.jobsPerCore, max(plans.count, 1))
+        try Threads((0..<jobs).map { _ in { work(queue, bench) } }).join()
+        let (results, failure) = queue.outcome
+        if let failure { throw failure }
+        let failures = try shrink(results.filter(\.isBroken), whole, bench, waiter)
+        let tally = AppTally(
+            options: options, rules: bench.rules, file: file, seed: seed, whole: whole, results: results,
+            failures: failures)
+        output(options.isJSON ? tally.jsonText + "\n" : tally.summary)
+        if let report = options.report {
+            try Report(page: AppReport(tally: tally).text, json: tally.jsonText + "\n", junit: tally.junit)
+                .write(to: report)
+            Progress().say("report: \(report)/index.html")
+        }
+        return tally.isOK ? 0 : 1
+    }
+
+    private func bench(_ program: AppGuest, _ file: String) throws -> Bench {
+        guard access(file, R_OK) == 0 else {
+            throw DrillOptions.UsageError(
+                message:
+                    "\(file): \(String(cString: strerror(errno))): write what the program promises there, or name another "
+                    + "file with `--rules FILE`")
+        }
+        let rules: AppRules
+        do throws(AppRulesError) {
+            rules = try AppRulesParser.parse(String(decoding: DrillDirectory.read(file), as: UTF8.self))
+        } catch {
+            throw DrillOptions.UsageError(message: "\(file):\(error.line): \(error.message)")
+        }
+        var guests = [AppSide.program: program]
+        if let words = rules.peer {
+            guests[.peer] = try AppGuest(words, folders: [program.folder], for: "\(file): the peer")
+        }
+        guard let lab = realpath("/proc/self/exe", nil) else { throw DrillError.system("cannot find this program") }
+        defer { free(lab) }
+        return Bench(lab: String(cString: lab), rules: rules, guests: guests, seed: seed)
+    }
+
+    /// One thread's share: each has a waiter of its own, and its children end with it.
+    private func work(_ queue: AppQueue, _ bench: Bench) {
+        do {
+            let waiter = try Waiter()
+            while let plan = queue.next() { queue.add(try bench.play(plan, waiter).result) }
+        } catch {
+            queue.fail(error as? DrillError ?? DrillError(.environment, "\(error)"))
+        }
+    }
+
+    private func shrink(
+        _ broken: [AppResult], _ whole: AppResult, _ bench: Bench, _ waiter: Waiter
+    ) throws -> [AppFailure] {
+        let shrinker = AppShrinker(whole: whole.history) { plan in
+            let result = try bench.play(plan, waiter).result
+            if let directory = result.directory { DrillDirectory.remove(directory) }
+            return result
+        }
+        var shrunk = 0
+        return try broken.map { found in
+            guard found.plan.faults.count > 1, shrunk < Self.shrunkMaximum else {
+                return AppFailure(found: found, least: found)
+            }
+            shrunk += 1
+            Progress().say("looking for the least that breaks it: \(found.plan.text)")
+            return AppFailure(found: found, least: try shrinker.shrink(found))
+        }
+    }
+
+    // MARK: Ends before the first fault
+
+    private func conclude(failedWhole whole: AppResult, _ file: String) -> Int32 {
+        let progress = Progress()
+        for finding in whole.findings { progress.say("VIOLATION \(finding.description)") }
+        progress.say(
+            "without any fault: the rules in \(file) do not fit the program, or it does not work on this radio")
+        if !whole.history.seen.contains(where: { if case .line(.program, _) = $0.what { true } else { false } }) {
+            progress.say(
+                "it printed nothing: a buffered standard output is lost when a process is killed; write each line at once"
+            )
+        }
+        if let directory = whole.directory { progress.say("everything is kept in \(directory)") }
+        return 1
+    }
+
+    private func conclude(counting names: [String]) -> Int32 {
+        let byName = Dictionary(grouping: names, by: { $0 }).mapValues(\.count)
+        let sorted = byName.sorted { ($1.value, $0.key) < ($0.value, $1.key) }
+        output("\(names.count) calls in a life\n")
+        output(sorted.map { "  \($0.value) \($0.key)\n" }.joined())
+        return 0
+    }
+}
