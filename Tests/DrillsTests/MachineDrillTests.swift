@@ -70,6 +70,25 @@ import Testing
         for choice in 0..<6 { #expect(Survivors.chosen(choice, of: [], seed: 1).isEmpty) }
     }
 
+    @Test("A cut that never came is made earlier in a life instead, as a cut of its own")
+    func standIns() {
+        let late = CutResult(point: CutPoint(role: .key, number: 50, choice: 2), milliseconds: 1)
+        let points = (0..<3).compactMap(late.standIn)
+        #expect(points.map(\.number) == [25, 25, 25] && Set(points.map(\.choice)).count == 3)
+        #expect(points.allSatisfy { $0.role == .key && $0.choice > 100 })
+        var made = late
+        made.operation = .write
+        #expect(made.standIn(0) == nil)
+        var first = late
+        first.point.number = 1
+        #expect(first.standIn(0) == nil)
+
+        let queue = CutQueue([late.point], options: MachineOptions(), seed: 1)
+        #expect(queue.next() == late.point)
+        queue.add(late, keptIn: nil)
+        #expect(queue.next() == late.standIn(0) && queue.next() == nil)
+    }
+
     @Test("An opening waits behind every other choice for longer than it lives")
     func down() {
         #expect(CutPoint(role: .lock, number: 1, choice: 0).down(withOpening: true) == 0)

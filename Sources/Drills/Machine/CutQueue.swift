@@ -7,18 +7,19 @@ final class CutQueue: Sendable {
         var results: [CutResult] = []
         var failure: DrillError?
         var toldAt: UInt64
+        var planned: Int
+        /// How many cuts stand in for those that never came.
+        var standIns = 0
     }
 
     private let state: Mutex<State>
-    private let planned: Int
     private let began = Clock.now
     private let options: MachineOptions
     private let seed: UInt64
     private static let progressMilliseconds: UInt64 = 5_000
 
     init(_ points: [CutPoint], options: MachineOptions, seed: UInt64) {
-        state = Mutex(State(points: points[...], toldAt: Clock.now))
-        planned = points.count
+        state = Mutex(State(points: points[...], toldAt: Clock.now, planned: points.count))
         self.options = options
         self.seed = seed
     }
@@ -32,6 +33,11 @@ final class CutQueue: Sendable {
     func add(_ result: CutResult, keptIn directory: String?) {
         state.withLock { state in
             state.results.append(result)
+            if let point = result.standIn(state.standIns), options.to == nil {
+                state.points.append(point)
+                state.planned += 1
+                state.standIns += 1
+            }
             if !result.violations.isEmpty { tell(result, directory) }
             tellProgress(&state)
         }
@@ -48,7 +54,7 @@ final class CutQueue: Sendable {
 
     private func tellProgress(_ state: inout State) {
         let progress = Progress()
-        let (now, done) = (Clock.now, state.results.count)
+        let (now, done, planned) = (Clock.now, state.results.count, state.planned)
         guard
             progress.isTerminal || done == planned
                 || now > state.toldAt + Clock.milliseconds(Self.progressMilliseconds)
@@ -64,6 +70,14 @@ final class CutQueue: Sendable {
 }
 
 extension CutResult {
+    /// Lives differ by some operations: a cut whose operation never came is made earlier in a life, with a choice that no other has.
+    func standIn(_ number: Int) -> CutPoint? {
+        guard operation == nil, point.number > 1, violations.isEmpty else { return nil }
+        return CutPoint(role: point.role, number: point.number / 2, choice: Self.standInChoice + number)
+    }
+
+    private static let standInChoice = 10_000
+
     /// Where the power went, for people.
     var place: String {
         guard let operation else { return "operation \(point.number), which never came" }
