@@ -174,7 +174,7 @@ final class AppCase {
             history.runs[history.runs.count - 1].endedAt = Clock.now
         case .cut:
             try house.cut()
-            try hold { !hadLink || house.air.hasLink(AppHouse.number(.program)) }
+            try hold { hadLink && house.air.hasLink(AppHouse.number(.program)) }
             try house.join()
         case .unplug:
             try house.unplug(.program)
