@@ -315,7 +315,7 @@ private struct GAPWorld {
             isCancelled = isConnecting
             isConnecting = false
         }
-        initiator.completed(status)
+        initiator.completed(status, now: now)
     }
 
     /// Left alone with a controller that does as it is told, everything is as it is wanted.

@@ -52,6 +52,45 @@ import WorldSupport
         }
     }
 
+    /// Left alone, the key would wait for ever for the end of an attempt that is over, and begin no other.
+    @Test(
+        "A cancelled attempt whose end is lost, or comes cut short: the controller starts over, and the next attempt connects",
+        arguments: [false, true])
+    func lostEndOfCancelled(isCutShort: Bool) throws {
+        let scene = try connected()
+        let app = try #require(scene.central)
+        let door = try #require(scene.door)
+        scene.dropLink()
+        scene.world.cut(scene.key, scene.lock)
+        let connections = app.connections
+        scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) }
+        scene.world.run(forMilliseconds: 1_000)
+        var hit = 0
+        func isEnd(_ packet: [UInt8]) -> Bool {
+            packet.count > 3 && packet[1] == 0x3E && [0x01, 0x0A].contains(packet[3])
+        }
+        if isCutShort {
+            scene.key.wire.rewrites = { packet in
+                guard isEnd(packet) else { return packet }
+                hit += 1
+                return Array(packet.prefix(6))
+            }
+        } else {
+            scene.key.wire.withholds = { packet in
+                if isEnd(packet) { hit += 1 }
+                return isEnd(packet)
+            }
+        }
+        scene.key.call { $0.cancelConnection(app.manager, door) }
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(hit == 1)
+        scene.key.wire.mend()
+        scene.world.join(scene.key, scene.lock)
+        scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) }
+        #expect(scene.world.run(forMilliseconds: 20_000) { app.connections == connections + 1 })
+        #expect(scene.key.failures.last == .unresponsive(HCILECreateConnectionCancel.opcode))
+    }
+
     enum Fault: CaseIterable { case hardwareError, silence, reopened }
 
     @Test(

@@ -58,7 +58,7 @@ import WorldSupport
                 case .command(let command, let machine):
                     told.append(String(describing: type(of: command)))
                     open.append(machine)
-                case .advertisingAnswered: break
+                case .advertisingAnswered, .controllerStuck: break
                 case .advertisingStarted(let manager, let times, _): started.append((manager, times))
                 }
             }

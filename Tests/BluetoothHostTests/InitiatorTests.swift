@@ -14,7 +14,7 @@ import WorldSupport
         var actions: [Initiator.Action] = []
         while actions.count < limit, let action = initiator.next() {
             actions.append(action)
-            initiator.completed(.success)
+            initiator.completed(.success, now: start)
         }
         return actions
     }
@@ -44,6 +44,38 @@ import WorldSupport
         #expect(accept(&initiator) == [.addToAcceptList(alice), .connectByAcceptList])
         initiator.privatePeers = [alice, bob]
         #expect(initiator.needsScan)
+    }
+
+    @Test(
+        "Core 5.4, Vol 4, Part E, 7.8.13: a cancelled attempt ends by its Connection Complete; a controller that owes it is found out"
+    )
+    func cancelled() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        _ = accept(&initiator)
+        initiator.want([])
+        #expect(initiator.deadline == nil)
+        #expect(accept(&initiator) == [.cancel])
+        let due = start.advanced(byMilliseconds: Initiator.cancelledMilliseconds)
+        #expect(initiator.deadline == due)
+        #expect(!initiator.isEndOverdue(now: start) && initiator.isEndOverdue(now: due))
+        initiator.connectionComplete(.unknownConnectionIdentifier)
+        #expect(initiator.deadline == nil && !initiator.isEndOverdue(now: due))
+
+        // What was cancelled too late, or is forgotten with its controller, owes nothing.
+        initiator.want([alice])
+        _ = accept(&initiator)
+        initiator.want([])
+        #expect(initiator.next() == .cancel)
+        initiator.connectionComplete()
+        initiator.completed(.success, now: start)
+        #expect(initiator.deadline == nil)
+        initiator.want([alice])
+        _ = accept(&initiator)
+        initiator.want([])
+        _ = accept(&initiator)
+        initiator.reset(acceptListCapacity: 8)
+        #expect(initiator.deadline == nil && !initiator.isEndOverdue(now: due))
     }
 
     @Test("Several are connected by the filter accept list")
@@ -85,7 +117,7 @@ import WorldSupport
         initiator.want([])
         #expect(initiator.next() == .cancel)
         initiator.connectionComplete()
-        initiator.completed(.commandDisallowed)
+        initiator.completed(.commandDisallowed, now: start)
         #expect(initiator.next() == nil)
         initiator.want([bob])
         #expect(initiator.next() == .connect(bob))
@@ -96,7 +128,7 @@ import WorldSupport
         var initiator = Initiator(acceptListCapacity: 8)
         initiator.want([alice])
         _ = initiator.next()
-        initiator.completed(.connectionLimitExceeded)
+        initiator.completed(.connectionLimitExceeded, now: start)
         #expect(initiator.next() == nil)
         initiator.connectionComplete()
         #expect(initiator.next() == .connect(alice))
@@ -108,11 +140,11 @@ import WorldSupport
         initiator.want([alice])
         for isAnswered in [true, false] {
             #expect(initiator.next() == .connect(alice))
-            if isAnswered { initiator.completed(.success) }
+            if isAnswered { initiator.completed(.success, now: start) }
             if isAnswered {
                 initiator.connectionComplete(.connectionAlreadyExists)
             } else {
-                initiator.completed(.connectionAlreadyExists)
+                initiator.completed(.connectionAlreadyExists, now: start)
             }
             #expect(initiator.failure == .connectionAlreadyExists && initiator.isAtRest)
             #expect(initiator.next() == nil && initiator.wanted == [alice])
@@ -175,7 +207,7 @@ import WorldSupport
             #expect(isHeard && accept(&initiator) == [.cancel])
             initiator.connectionComplete(.unknownConnectionIdentifier)
             #expect(initiator.next() == .connect(carol))
-            initiator.completed(isAnswered ? .success : .connectionAlreadyExists)
+            initiator.completed(isAnswered ? .success : .connectionAlreadyExists, now: start)
             if isAnswered { initiator.connectionComplete(.connectionAlreadyExists) }
             #expect(initiator.failure == nil)
             #expect(accept(&initiator) == [.connectByAcceptList])
@@ -339,7 +371,7 @@ import WorldSupport
             #expect(isTried(&initiator, alice, Instant(nanoseconds: 0)))
             let action = initiator.next()
             #expect(action == .connectBriefly(alice))
-            initiator.completed(status)
+            initiator.completed(status, now: start)
             let missed = initiator.takeMissed()
             #expect(missed?.isRefused == (status == .commandDisallowed))
             #expect(initiator.failure == nil)
@@ -360,7 +392,7 @@ import WorldSupport
         }
         initiator.timerFired(now: try #require(initiator.deadline))
         #expect(initiator.next() == .cancel)
-        initiator.completed(.success)
+        initiator.completed(.success, now: start)
         initiator.connectionComplete(.unknownConnectionIdentifier)
     }
 
@@ -478,11 +510,11 @@ import WorldSupport
                 switch action {
                 case .connect, .connectBriefly, .connectByAcceptList: isInitiating = true
                 case .cancel where !isInitiating:
-                    initiator.completed(.commandDisallowed)
+                    initiator.completed(.commandDisallowed, now: start)
                     continue
                 case .cancel, .addToAcceptList, .removeFromAcceptList: break
                 }
-                initiator.completed(.success)
+                initiator.completed(.success, now: start)
                 if action == .cancel {
                     isInitiating = false
                     initiator.connectionComplete()

@@ -62,6 +62,8 @@ struct GAP {
         case advertisingAnswered(HCIErrorCode)
         /// What a manager asked for so many times is on the air, or was refused.
         case advertisingStarted(ManagerID, times: Int, HostError?)
+        /// The controller has answered this command, and does not do what it asks for.
+        case controllerStuck(HCIOpcode)
     }
 
     /// What the controller refused is asked again after this long: a lock that no longer advertises, and a connection that
@@ -134,7 +136,7 @@ struct GAP {
             if contestedPeers.contains(peer) { isUnsettled = true }
             contestedPeers.proven(peer, at: address)
         case .roomMade: retry(now: now)
-        case .timerFired: timerFired(now: now)
+        case .timerFired: timerFired(now: now, into: &outputs)
         }
     }
 
@@ -187,7 +189,7 @@ extension GAP {
             scanner.completed(status)
             noteRefusedScan(now: now)
         case .initiator:
-            initiator.completed(status)
+            initiator.completed(status, now: now)
             noteMissedAttempt(now: now)
             noteRefusedAttempt(now: now)
         }
@@ -204,7 +206,10 @@ extension GAP {
         initiator.retry()
     }
 
-    private mutating func timerFired(now: Instant) {
+    private mutating func timerFired(now: Instant, into outputs: inout [Output]) {
+        if initiator.isEndOverdue(now: now) {
+            return outputs.append(.controllerStuck(HCILECreateConnectionCancel.opcode))
+        }
         if let due = deadline, due <= now { isUnsettled = true }
         if let due = retryAt, due <= now { retry(now: now) }
         if let due = initiator.deadline, due <= now {

@@ -32,6 +32,7 @@ extension HostCore {
             case .advertisingAnswered(let status): connectionRefused(status)
             case .advertisingStarted(let manager, let times, let error):
                 for _ in 0..<times { announce(.advertisingStarted(error), to: manager) }
+            case .controllerStuck(let opcode): controllerFailed(.unresponsive(opcode))
             }
         }
     }

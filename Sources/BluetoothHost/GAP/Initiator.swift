@@ -67,6 +67,8 @@ package struct Initiator {
     package static let heardAgainMilliseconds: UInt64 = 10_000
     /// A peer that was heard within this keeps those waiting who have had their turn after its own.
     package static let heardFreshMilliseconds: UInt64 = 1_000
+    /// A controller that has answered a cancel says within this that the attempt is over.
+    package static let cancelledMilliseconds: UInt64 = 2_000
     /// So many of those who were heard are connected to, or missed, one after the other; then it is the accept list's turn.
     /// Who replays an address and answers nothing would keep it from ever having one.
     package static let heardInARowMaximum = 8
@@ -92,6 +94,8 @@ package struct Initiator {
     private var attempt = Attempt.none
     private var acceptList: Set<DeviceAddress> = []
     private var outstanding: Action?
+    /// Until when the end of a cancelled attempt is awaited.
+    private var cancelledUntil: Instant?
     private var heard: Heard?
     private var missed: Missed?
     private var heardInARow = 0
@@ -138,7 +142,7 @@ package struct Initiator {
     }
 
     /// The controller answered the command that ``next()`` named, by Command Complete or Command Status.
-    package mutating func completed(_ status: HCIErrorCode) {
+    package mutating func completed(_ status: HCIErrorCode, now: Instant) {
         guard let action = outstanding else { return }
         outstanding = nil
         switch (action, status == .success) {
@@ -147,7 +151,8 @@ package struct Initiator {
         case (.connect, true), (.connectBriefly, true), (.connectByAcceptList, true):
             if case .asked(let target) = attempt { attempt = .standing(target) }
         case (.connect, false), (.connectBriefly, false), (.connectByAcceptList, false): attemptFailed(status)
-        case (.cancel, true): break
+        case (.cancel, true):
+            if attempt == .cancelling { cancelledUntil = now.advanced(byMilliseconds: Self.cancelledMilliseconds) }
         // The link was made before the cancel arrived: its Connection Complete came or is coming.
         case (.cancel, false): if attempt == .cancelling { attempt = .none }
         case (.addToAcceptList, false), (.removeFromAcceptList, false): failure = status
@@ -170,6 +175,7 @@ package struct Initiator {
         case .none, .cancelling: break
         }
         attempt = .none
+        cancelledUntil = nil
         failure = nil
     }
 
@@ -291,7 +297,10 @@ extension Initiator {
     }
 
     /// When ``timerFired(now:)`` has something to do.
-    package var deadline: Instant? { heard?.until }
+    package var deadline: Instant? { Instant.earliest(heard?.until, cancelledUntil) }
+
+    /// The controller has cancelled an attempt, and does not say that it is over: without that there is never another one.
+    package func isEndOverdue(now: Instant) -> Bool { cancelledUntil.map { $0 <= now } ?? false }
 
     package mutating func timerFired(now: Instant) {
         guard let over = heard, over.until <= now else { return }
