@@ -2,13 +2,18 @@
 // connected, and listens for the chime. Killed and started again it comes back to the same door without looking for it.
 import CoreBluetooth
 
-final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
+/// Everything of it runs on the main queue.
+final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
     static let service = CBUUID(string: "8C9A0001-6F2D-4B7E-9B1C-2F6D3A5E4C10")
     static let button = CBUUID(string: "8C9A0002-6F2D-4B7E-9B1C-2F6D3A5E4C10")
     static let chime = CBUUID(string: "8C9A0003-6F2D-4B7E-9B1C-2F6D3A5E4C10")
 
     private var manager: CBCentralManager?
     private var door: CBPeripheral?
+    /// In a row.
+    private var refusals = 0
+    private static let refusalsMaximum = 4
+    private static let pauseSeconds = 2.0
 
     func leaveHome() {
         manager = CBCentralManager(
@@ -67,8 +72,18 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
-        say(error.map { "not listening: \($0.localizedDescription)" } ?? "listening")
-        if error == nil { press() }
+        guard let error else {
+            say("listening")
+            refusals = 0
+            return press()
+        }
+        say("not listening: \(error.localizedDescription)")
+        // The next link begins anew by itself.
+        guard peripheral.state == .connected else { return }
+        // A pairing that broke off has to wait a while before the next; a door that keeps another bond never takes one.
+        refusals += 1
+        guard refusals < Self.refusalsMaximum else { return say("given up: \(error.localizedDescription)") }
+        DispatchQueue.main.asyncAfter(deadline: .now() + Self.pauseSeconds) { [weak self] in self?.enter() }
     }
 
     func peripheral(

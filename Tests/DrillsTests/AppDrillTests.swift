@@ -48,4 +48,33 @@ import Testing
         #expect(missing.status == 4)
         #expect(missing.errors.contains("Nobody is no program that can be run: build it, or name another"))
     }
+
+    @Test("A central that does not look at what it is restored with is found, and by one kill at a system call alone")
+    func planted() throws {
+        let folder = NSTemporaryDirectory() + "latch-report-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let (status, output, errors) = try Self.drill(
+            "Tests/ForgetfulVisitor/forgetful.drill", "ForgetfulVisitor", "--faults", "cut@end,kill@end",
+            "--seed",
+            "1", "--json", "--report", folder)
+        #expect(status == 1, "\(output)\n\(errors)")
+        // What is kept for people is not for this test.
+        let kept = try #require(errors.firstMatch(of: /everything is kept in (\S+)/)).output.1
+        defer { try? FileManager.default.removeItem(atPath: String(kept)) }
+        let result = try #require(try JSONValue(line: Array(output.utf8)).object)
+        let violation = try #require(result["violations"]?.array?.first?.object)
+        #expect(violation["found"]?.string == "cut@end, kill@end")
+        // Such as `kill@1387 (pwrite64)`: before it there was nothing to forget.
+        let least = try #require(violation["least"]?.string)
+        #expect(least.wholeMatch(of: /kill@[0-9]+ \([a-z0-9_]+\)/) != nil, "\(least)")
+        #expect(violation["replay"]?.string?.contains("--faults \(least.prefix { $0 != " " }) ") == true)
+        #expect(
+            violation["texts"]?.array?.first?.string?.hasPrefix(
+                "line 4: after prints \"listening\" restart never prints \"discovered a doorbell\"") == true)
+        let page = try String(contentsOfFile: folder + "/index.html", encoding: .utf8)
+        #expect(page.contains("broken in 1 lives") && page.contains(least))
+        let cases = try String(contentsOfFile: folder + "/junit.xml", encoding: .utf8)
+        #expect(cases.contains("failures=\"1\"") && cases.contains("least: \(least)"))
+        #expect(FileManager.default.fileExists(atPath: folder + "/result.json"))
+    }
 }

@@ -9,8 +9,7 @@ struct AppDrill: Sendable {
     /// Where the summary or the JSON goes.
     let output: @Sendable (String) -> Void
 
-    private static let jobsPerCore = 4
-    /// Broken lives of the same rules tell the same story: so many are shrunk.
+    private static let jobsPerCore = 8
     private static let shrunkMaximum = 3
 
     init(options: AppOptions, output: @escaping @Sendable (String) -> Void) {
@@ -55,17 +54,8 @@ struct AppDrill: Sendable {
         let (whole, names) = try bench.play(AppPlan(faults: [], side: options.side), waiter)
         guard !whole.isBroken else { return conclude(failedWhole: whole, file) }
         if options.isCounting { return conclude(counting: names) }
-        let restored = try bench.play(AppPlan(faults: [AppFault(.kill, .end)], side: options.side), waiter).result
-        let plans = options.plans(
-            calls: whole.calls.first ?? 0, restoredCalls: restored.calls.last ?? 0, hasPeer: bench.rules.peer != nil,
-            seed: seed)
-        let queue = AppQueue(plans, results: options.faults == nil ? [restored] : [])
-        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let jobs = min(options.jobs ?? cores * Self.jobsPerCore, max(plans.count, 1))
-        try Threads((0..<jobs).map { _ in { work(queue, bench) } }).join()
-        let (results, failure) = queue.outcome
-        if let failure { throw failure }
-        let failures = try shrink(results.filter(\.isBroken), whole, bench, waiter)
+        let results = try play(bench, whole, waiter)
+        let failures = try shrink(results.filter(\.isBroken), whole, bench)
         let tally = AppTally(
             options: options, rules: bench.rules, file: file, seed: seed, whole: whole, results: results,
             failures: failures)
@@ -100,30 +90,56 @@ struct AppDrill: Sendable {
         return Bench(lab: String(cString: lab), rules: rules, guests: guests, seed: seed)
     }
 
+    /// One life that is killed when nothing is owed any more tells how many calls a restored start makes.
+    private func play(_ bench: Bench, _ whole: AppResult, _ waiter: Waiter) throws -> [AppResult] {
+        var results: [AppResult] = []
+        if options.faults == nil {
+            results.append(try bench.play(AppPlan(faults: [AppFault(.kill, .end)], side: options.side), waiter).result)
+        }
+        let plans = options.plans(
+            calls: whole.calls.first ?? 0, restoredCalls: results.first?.calls.last ?? 0,
+            hasPeer: bench.rules.peer != nil, seed: seed)
+        return results + (try playAll(AppQueue(plans, isTold: true), plans.count, bench))
+    }
+
+    /// All of a queue, by so many threads as suit the machine.
+    private func playAll(_ queue: AppQueue, _ count: Int, _ bench: Bench) throws -> [AppResult] {
+        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+        let jobs = min(options.jobs ?? cores * Self.jobsPerCore, max(count, 1))
+        try Threads((0..<jobs).map { _ in { work(queue, bench) } }).join()
+        let (results, failure) = queue.outcome
+        if let failure { throw failure }
+        return results
+    }
+
     /// One thread's share: each has a waiter of its own, and its children end with it.
     private func work(_ queue: AppQueue, _ bench: Bench) {
         do {
             let waiter = try Waiter()
-            while let plan = queue.next() { queue.add(try bench.play(plan, waiter).result) }
+            while let (index, plan) = queue.next() { queue.add(try bench.play(plan, waiter).result, at: index) }
         } catch {
             queue.fail(error as? DrillError ?? DrillError(.environment, "\(error)"))
         }
     }
 
+    /// Broken lives of the same rules tell the same story: of each story one is shrunk, if it is not one kill at a call already.
     private func shrink(
-        _ broken: [AppResult], _ whole: AppResult, _ bench: Bench, _ waiter: Waiter
+        _ broken: [AppResult], _ whole: AppResult, _ bench: Bench
     ) throws -> [AppFailure] {
-        let shrinker = AppShrinker(whole: whole.history) { plan in
-            let result = try bench.play(plan, waiter).result
-            if let directory = result.directory { DrillDirectory.remove(directory) }
-            return result
+        let shrinker = AppShrinker(whole: whole) { plans in
+            let results = try playAll(AppQueue(plans), plans.count, bench)
+            for result in results { result.directory.map(DrillDirectory.remove) }
+            return results
         }
-        var shrunk = 0
-        return try broken.map { found in
-            guard found.plan.faults.count > 1, shrunk < Self.shrunkMaximum else {
+        var told: Set<[Int]> = []
+        let ordered = broken.sorted {
+            ($0.plan.faults.count, $0.plan.isLeast ? 0 : 1) < ($1.plan.faults.count, $1.plan.isLeast ? 0 : 1)
+        }
+        return try ordered.map { found in
+            let isNew = told.insert(found.findings.map(\.line).sorted()).inserted
+            guard isNew, told.count <= Self.shrunkMaximum, !found.plan.isLeast else {
                 return AppFailure(found: found, least: found)
             }
-            shrunk += 1
             Progress().say("looking for the least that breaks it: \(found.plan.text)")
             return AppFailure(found: found, least: try shrinker.shrink(found))
         }

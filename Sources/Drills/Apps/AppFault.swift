@@ -86,6 +86,12 @@ struct AppPlan: Hashable, Sendable {
 
     var text: String { faults.isEmpty ? "nothing" : AppFault.text(faults) }
 
+    /// Whether it is one kill at a call: there is nothing to take away.
+    var isLeast: Bool {
+        guard faults.count == 1, let fault = faults.first, case .call = fault.moment else { return false }
+        return fault.kind == .kill
+    }
+
     /// What is drawn from a seed, once it is known how many calls a whole life makes, and one that is restored.
     static func draw(
         kills: Int, storms: Int, calls: ClosedRange<Int>, restoredCalls: Int, side: CallTrace.Side,

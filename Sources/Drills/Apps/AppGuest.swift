@@ -17,7 +17,7 @@ struct AppGuest: Equatable, Sendable {
         let places =
             name.contains("/")
             ? [name] : (folders + search.split(separator: ":").map(String.init)).map { $0 + "/" + name }
-        guard let found = places.first(where: Self.isProgram), let resolved = realpath(found, nil) else {
+        guard let found = places.first(where: Programs.isProgram), let resolved = realpath(found, nil) else {
             throw DrillError(
                 .environment,
                 name.contains("/")
@@ -32,11 +32,6 @@ struct AppGuest: Equatable, Sendable {
 
     /// Where it lies.
     var folder: String { String(path.prefix(upTo: path.lastIndex(of: "/") ?? path.startIndex)) }
-
-    private static func isProgram(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
-    }
 }
 
 /// The lines that a process prints into a file, as they come.

@@ -24,7 +24,7 @@ extension AppOptions {
                           its start; end is when nothing is owed any more.
           --count         Only count the calls, by their names.
           --seed S        Of the radio, the kills and the storms; a fresh one by default, which is printed.
-          --jobs J        Lives at the same time; four for each core by default, since a life mostly waits.
+          --jobs J        Lives at the same time; eight for each core by default, since a life mostly waits.
           --json          One JSON object on standard output, for programs.
           --report DIR    Write a page of HTML, result.json and junit.xml there.
 

@@ -25,7 +25,7 @@ struct Programs: Sendable {
         }
     }
 
-    private static func isProgram(_ path: String) -> Bool {
+    static func isProgram(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && access(path, X_OK) == 0
     }

@@ -57,7 +57,10 @@ struct AppReport {
     private var lives: String {
         let rows = tally.results.map { result in
             let restores = result.restoreMilliseconds(tally.rules.goal).map { "\($0) ms" }.joined(separator: ", ")
-            return [result.text, "\(result.milliseconds) ms", restores, result.isBroken ? "broken" : "held"]
+            let excuse = AppJudge.excuse(result.history, by: tally.rules).map { "excused by line \($0)" }
+            return [
+                result.text, "\(result.milliseconds) ms", restores, result.isBroken ? "broken" : excuse ?? "held",
+            ]
         }
         return HTMLReport.table(["faults", "length", "at its goal again in", "verdict"], rows)
     }
