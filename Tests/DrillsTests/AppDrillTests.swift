@@ -70,7 +70,7 @@ import Testing
         #expect(violation["replay"]?.string?.contains("--faults \(least.prefix { $0 != " " }) ") == true)
         #expect(
             violation["texts"]?.array?.first?.string?.hasPrefix(
-                "line 4: after prints \"listening\" restart never prints \"discovered a doorbell\"") == true)
+                "line 6: after prints \"listening\" restart never prints \"discovered a doorbell\"") == true)
         let page = try String(contentsOfFile: folder + "/index.html", encoding: .utf8)
         #expect(page.contains("broken in 1 lives") && page.contains(least))
         let cases = try String(contentsOfFile: folder + "/junit.xml", encoding: .utf8)

@@ -57,7 +57,7 @@ final class ForgetfulVisitor: NSObject, CBCentralManagerDelegate, CBPeripheralDe
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
-        guard error == nil else { return }
+        guard error == nil else { return say("refused") }
         say("listening")
         for known in characteristic.service?.characteristics ?? [] where known.uuid == button {
             peripheral.writeValue(Data("ding".utf8), for: known, type: .withResponse)

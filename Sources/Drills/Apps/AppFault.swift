@@ -105,7 +105,8 @@ struct AppPlan: Hashable, Sendable {
         let mixed = (0..<storms).map { _ in
             AppPlan(faults: storm(kinds, calls.upperBound, restoredCalls, &random), side: side)
         }
-        return single + mixed
+        // The long ones first, so that nobody waits for one in the end.
+        return mixed + single
     }
 
     private static let stormFaults = 2...5
