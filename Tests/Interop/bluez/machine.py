@@ -18,9 +18,9 @@ KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 no_timer_check nowatchdog rcupdat
 
 class Machine(Process):
     """`radios` are sockets of controllers: each becomes an adapter of the kernel inside, in this order, once
-    `add_adapter` has been called for it."""
+    `add_adapter` has been called for it. `devices` are further words for QEMU."""
 
-    def __init__(self, cache, directory, radios):
+    def __init__(self, cache, directory, radios, devices=()):
         self._directory = directory
         self._console = os.path.join(directory, "console")
         self._shell = None
@@ -39,7 +39,7 @@ class Machine(Process):
         ]
         for index, radio in enumerate(radios):
             command += _serial_port(f"radio{index}", f"path={radio}")
-        super().__init__("virtual machine", command)
+        super().__init__("virtual machine", [*command, *devices])
 
     def _port(self, name, wait="off"):
         return _serial_port(name, f"path={self.port(name)},server=on,wait={wait}")
@@ -95,6 +95,10 @@ class Machine(Process):
     def stop(self):
         self._shell.write(b"busybox poweroff -f\n")
         check_equal(self.wait(), 0, "the exit status of the virtual machine")
+
+    def cut(self):
+        """SIGKILL, and nothing else: its power is gone."""
+        self._child.kill()
 
     def __exit__(self, kind, error, trace):
         if error is not None and self.is_running and self._shell is not None:
