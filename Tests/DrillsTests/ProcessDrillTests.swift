@@ -62,7 +62,13 @@ import Testing
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
         defer { try? FileManager.default.removeItem(at: folder) }
         let alone = folder.appendingPathComponent("latch-lab")
-        try FileManager.default.copyItem(at: try #require(Self.program), to: alone)
+        // By another process: a child of a test beside this one would hold what this one writes, and the program would be busy.
+        let copy = Process()
+        copy.executableURL = URL(fileURLWithPath: "/bin/cp")
+        copy.arguments = [try #require(Self.program).path, alone.path]
+        try copy.run()
+        copy.waitUntilExit()
+        try #require(copy.terminationStatus == 0)
         let bare = try Self.run(["processes", "--kills", "1"], of: alone)
         #expect(bare.status == 4)
         #expect(bare.errors.contains("there is no program \(folder.path)/latch:"), "\(bare.errors)")
