@@ -29,6 +29,13 @@ struct ScheduleTests {
         #expect(first.1.schedules == 40 && first.1.ends.values.reduce(0, +) >= 40)
     }
 
+    /// The end of a cancelled attempt to connect came cut short; a suspended process was killed, and its successor suspended too.
+    @Test("What once broke a promise breaks none any more", arguments: [(20_262_837, 10), (20_270_509, 52)])
+    func found(seed: UInt64, place: Int) throws {
+        let schedule = Schedule(seed: seed, place: place, keys: Simulation.keys)
+        #expect(try Simulation.play(seed: seed, [schedule]).0?.broken == nil)
+    }
+
     @Test("A house that has been played goes with everything in it, its files too")
     func leaving() throws {
         weak var world: World?

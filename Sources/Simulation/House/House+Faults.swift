@@ -90,13 +90,16 @@ extension House {
             node.isSuspended = true
             if withController { node.wire.replug() }
             if machine == .lock { absences.begin(.suspended, at: world.now) }
-            agenda.after(milliseconds) { [unowned self] in resume(machine, node, withController: withController) }
+            let suspended = node.host
+            agenda.after(milliseconds) { [unowned self, weak suspended] in
+                // It may have been killed meanwhile: then another one lives, or will, and may be suspended itself.
+                guard let suspended, node.host === suspended else { return }
+                resume(machine, node, withController: withController)
+            }
         }
     }
 
     private func resume(_ machine: Machine, _ node: Node, withController: Bool) {
-        // It may have been killed meanwhile: then another one lives, or will.
-        guard node.isSuspended else { return }
         node.isSuspended = false
         if withController { node.loseController() }
         if machine == .lock { absences.end(.suspended, at: world.now) }
