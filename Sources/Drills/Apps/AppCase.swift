@@ -5,9 +5,9 @@ final class AppCase {
     private let house: AppHouse
     private let waiter: Waiter
     private(set) var history = AppHistory()
-    /// How many system calls each run made, and the names of the first's.
+    /// How many system calls each run made.
     private(set) var calls: [Int] = []
-    private(set) var callNames: [String] = []
+    private var firstTrace: CallTrace?
     private var trace: CallTrace
     private var rest: ArraySlice<AppFault>
     /// Whether this drill ended the present run itself.
@@ -32,6 +32,9 @@ final class AppCase {
         trace = try CallTrace(plan.side)
     }
 
+    /// The names of the first run's calls.
+    var callNames: [String] { firstTrace?.names ?? [] }
+
     /// What the judge says in the end; a promise that was not kept in its time is a broken one.
     func run() throws -> [AppJudge.Finding] {
         history.began = Clock.now
@@ -47,6 +50,9 @@ final class AppCase {
         while true {
             try waiter.sleep(milliseconds: Self.pollMilliseconds)
             poll()
+            if let failure = trace.failure {
+                throw DrillError(.environment, "cannot trace the program: \(failure). ptrace has to be allowed here")
+            }
             if try strikeNext() { continue }
             if AppJudge.excuse(history, by: rules) != nil { return [] }
             let verdict = AppJudge.judge(history, by: rules)
@@ -84,6 +90,7 @@ final class AppCase {
         var number = 0
         if case .call(let call)? = kill?.moment { number = call }
         trace = try CallTrace(plan.side, killAt: UInt64(number))
+        firstTrace = firstTrace ?? trace
         history.runs.append(AppHistory.Run(startedAt: Clock.now))
         calls.append(0)
         isKilled = false
@@ -107,7 +114,6 @@ final class AppCase {
             countedAt = Clock.now
         }
         if !calls.isEmpty { calls[calls.count - 1] = Int(trace.count) }
-        if calls.count == 1 { callNames = trace.names }
         noticeDeaths()
     }
 

@@ -96,8 +96,12 @@ struct AppDrill: Sendable {
         if options.faults == nil {
             results.append(try bench.play(AppPlan(faults: [AppFault(.kill, .end)], side: options.side), waiter).result)
         }
+        let calls = whole.calls.first ?? 0
+        guard options.faults != nil || options.from <= options.to ?? calls else {
+            throw DrillOptions.UsageError(message: "option `--from`: a whole life makes \(calls) calls only")
+        }
         let plans = options.plans(
-            calls: whole.calls.first ?? 0, restoredCalls: results.first?.calls.last ?? 0,
+            calls: calls, restoredCalls: results.first?.calls.last ?? 0,
             hasPeer: bench.rules.peer != nil, seed: seed)
         return results + (try playAll(AppQueue(plans, isTold: true), plans.count, bench))
     }
