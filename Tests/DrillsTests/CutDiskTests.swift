@@ -52,6 +52,10 @@ import Testing
         try disk.unmount(waiter)
         disk.restore(Survivors.chosen(choice, of: disk.unflushed, seed: 1))
         try disk.mount(waiter)
+        // Its journal has been replayed by now.
+        try disk.unmount(waiter)
+        #expect(try disk.damage(waiter) == nil)
+        try disk.mount(waiter)
     }
 
     @Test(
@@ -77,6 +81,20 @@ import Testing
             // Nothing of it was confirmed, and the first operation alone makes no file.
             if number == 1 || choice == 0 { #expect(read("late-\(number)-\(choice)").isEmpty) }
         }
+    }
+
+    @Test("A file system that lost its tables is told to be damaged, and one that was unmounted is not")
+    func damage() throws {
+        #expect(try write("kept"))
+        try disk.unmount(waiter)
+        #expect(try disk.damage(waiter) == nil)
+        // Blocks 2 to 17 of 4096 octets: what is behind the superblock and the group descriptors.
+        let device = try #require(FileHandle(forUpdatingAtPath: folder + "/device/disk"))
+        try device.seek(toOffset: 2 * 4096)
+        try device.write(contentsOf: Data(repeating: 0, count: 16 * 4096))
+        try device.close()
+        let damage = try #require(try disk.damage(waiter))
+        #expect(damage.contains(folder + "/log"))
     }
 
     @Test("A disk that lies says that it has flushed, and has not")

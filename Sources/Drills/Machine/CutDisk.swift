@@ -17,6 +17,7 @@ final class CutDisk {
     private let disk: OpaquePointer
     private var isMounted = false
     private var hasEnded = false
+    private static let commandMilliseconds: UInt64 = 30_000
 
     /// Mounts of this process are its own from now on, and end with it, whatever becomes of it. Before there are threads.
     static func ownMounts() throws {
@@ -67,13 +68,20 @@ final class CutDisk {
         try waiter.until("the loop device ends", seconds: 10) { cut_disk_is_open(disk) == 0 }
     }
 
+    /// What a check says of the file system; nil when it is clean. Behind ``unmount(_:)``, which a replayed journal has come before.
+    func damage(_ waiter: Waiter) throws -> String? {
+        let check = try ProcessHandle(["/usr/bin/env", "e2fsck", "-f", "-n", device], log: log)
+        let end = try check.wait(waiter, until: Clock.now + Clock.milliseconds(Self.commandMilliseconds))
+        return end == .exited(0) ? nil : "the file system outlives its power: `e2fsck -f -n` found damage, see \(log)"
+    }
+
     private func run(_ words: [String], _ waiter: Waiter, tries: Int) throws {
         var (end, left): (ProcessHandle.End?, Int) = (nil, tries)
         while end != .exited(0), left > 0 {
             if left < tries { try waiter.sleep(milliseconds: 50) }
             left -= 1
             end = try ProcessHandle(["/usr/bin/env"] + words, log: log)
-                .wait(waiter, until: Clock.now + Clock.milliseconds(30_000))
+                .wait(waiter, until: Clock.now + Clock.milliseconds(Self.commandMilliseconds))
         }
         guard end == .exited(0) else {
             let said = String(decoding: DrillDirectory.read(log), as: UTF8.self).split(separator: "\n").last ?? ""

@@ -129,11 +129,15 @@ struct MachineDrill: Sendable {
         if !found.isEmpty { try keep(point.role, directory) }
         disk.arm(0, lies: false)
         try disk.unmount(waiter)
+        // A machine that never came back has no disk to look at, and its judge has said so.
+        let damage = disk.isCut ? nil : try disk.damage(waiter)
+        if let damage { result.violations.append(damage) }
         disk.end()
-        if found.isEmpty { directory.remove() }
+        let hasHeld = result.violations.isEmpty
+        if hasHeld { directory.remove() }
         return Played(
             result: result, count: count, began: history.began, ended: history.ended,
-            directory: found.isEmpty ? nil : directory.path, isOfTime: found.allSatisfy(\.isOfTime))
+            directory: hasHeld ? nil : directory.path, isOfTime: damage == nil && found.allSatisfy(\.isOfTime))
     }
 
     /// What the house was prepared with, and the victim's part of it on a disk whose power can be cut.
