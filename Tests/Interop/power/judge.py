@@ -6,6 +6,7 @@ import dataclasses
 # What an operator can be told of a command (docs/OPERATING.md). Each has the fewest and the most openings that go with it.
 DONE, ACCEPTED, REFUSED, UNSENT, UNKNOWN = "done", "accepted", "refused", "nothing was sent", "nobody knows"
 OPENINGS = {DONE: (1, 1), ACCEPTED: (1, 1), REFUSED: (0, 0), UNSENT: (0, 0), UNKNOWN: (0, 1)}
+TAKEN = (DONE, ACCEPTED)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,7 +58,7 @@ def violations(history):
             seen.add(movement.command)
         if moved and moved[-1].opens:
             found.append(f"the bolt was not locked again behind command {number}")
-    if not history.asked or history.asked[-1][0] not in (DONE, ACCEPTED):
+    if not history.asked or history.asked[-1][0] not in TAKEN:
         found.append("the key's last command was not carried out")
     if history.damage is not None:
         found.append(f"the file system is damaged: {history.damage}")
