@@ -28,7 +28,8 @@ struct change {
 
 struct cut_disk {
     pthread_mutex_t mutex;
-    pthread_cond_t has_process;
+    // Whether the operation that the power goes at has somebody to kill, or has nobody to wait for any more.
+    pthread_cond_t may_go_on;
     pthread_t thread;
     struct fuse_session *session;
     size_t size;
@@ -68,8 +69,8 @@ static int has_power(cut_disk *disk, char kind) {
     disk->is_cut = 1;
     disk->kind = kind;
     // Before anybody hears of this operation's end: nothing can rest on it.
-    while (disk->process < 0) pthread_cond_wait(&disk->has_process, &disk->mutex);
-    syscall(SYS_pidfd_send_signal, disk->process, SIGKILL, NULL, 0);
+    while (disk->process < 0 && disk->cut_at != 0) pthread_cond_wait(&disk->may_go_on, &disk->mutex);
+    if (disk->process >= 0) syscall(SYS_pidfd_send_signal, disk->process, SIGKILL, NULL, 0);
     return 0;
 }
 
@@ -239,7 +240,7 @@ static void release_memory(cut_disk *disk) {
     if (disk->shown && disk->shown != MAP_FAILED) munmap(disk->shown, disk->size);
     if (disk->medium && disk->medium != MAP_FAILED) munmap(disk->medium, disk->size);
     pthread_mutex_destroy(&disk->mutex);
-    pthread_cond_destroy(&disk->has_process);
+    pthread_cond_destroy(&disk->may_go_on);
     if (disk->process >= 0) close(disk->process);
     free(disk);
 }
@@ -249,7 +250,7 @@ cut_disk *cut_disk_begin(const char *image, const char *directory) {
     if (!disk) return NULL;
     disk->process = -1;
     pthread_mutex_init(&disk->mutex, NULL);
-    pthread_cond_init(&disk->has_process, NULL);
+    pthread_cond_init(&disk->may_go_on, NULL);
     char *words[] = {"latch-lab", NULL};
     struct fuse_args arguments = FUSE_ARGS_INIT(1, words);
     if (load(disk, image) != 0) goto failed;
@@ -275,6 +276,8 @@ failed:;
 }
 
 void cut_disk_end(cut_disk *disk) {
+    // The thread of an operation that waits for a process has to end too.
+    cut_disk_arm(disk, 0, 0);
     fuse_session_exit(disk->session);
     // The loop sees its end when the kernel has nothing more to ask.
     fuse_session_unmount(disk->session);
@@ -290,6 +293,7 @@ void cut_disk_arm(cut_disk *disk, int64_t count, int lies) {
     if (disk->process >= 0) close(disk->process);
     disk->process = -1;
     disk->lies = lies;
+    pthread_cond_broadcast(&disk->may_go_on);
     pthread_mutex_unlock(&disk->mutex);
 }
 
@@ -298,7 +302,7 @@ int cut_disk_set_process(cut_disk *disk, int process) {
     if (copy < 0) return -1;
     pthread_mutex_lock(&disk->mutex);
     disk->process = copy;
-    pthread_cond_broadcast(&disk->has_process);
+    pthread_cond_broadcast(&disk->may_go_on);
     pthread_mutex_unlock(&disk->mutex);
     return 0;
 }
@@ -317,7 +321,12 @@ int cut_disk_is_cut(cut_disk *disk) {
     return is_cut;
 }
 
-char cut_disk_cut_at(cut_disk *disk) { return disk->kind; }
+char cut_disk_cut_at(cut_disk *disk) {
+    pthread_mutex_lock(&disk->mutex);
+    char kind = disk->kind;
+    pthread_mutex_unlock(&disk->mutex);
+    return kind;
+}
 
 int cut_disk_is_open(cut_disk *disk) {
     pthread_mutex_lock(&disk->mutex);
@@ -326,9 +335,19 @@ int cut_disk_is_open(cut_disk *disk) {
     return count > 0;
 }
 
-int64_t cut_disk_unflushed(cut_disk *disk) { return (int64_t)disk->change_count; }
+int64_t cut_disk_unflushed(cut_disk *disk) {
+    pthread_mutex_lock(&disk->mutex);
+    int64_t count = (int64_t)disk->change_count;
+    pthread_mutex_unlock(&disk->mutex);
+    return count;
+}
 
-int64_t cut_disk_unflushed_octets(cut_disk *disk, int64_t place) { return (int64_t)disk->changes[place].count; }
+int64_t cut_disk_unflushed_octets(cut_disk *disk, int64_t place) {
+    pthread_mutex_lock(&disk->mutex);
+    int64_t count = place < (int64_t)disk->change_count ? (int64_t)disk->changes[place].count : 0;
+    pthread_mutex_unlock(&disk->mutex);
+    return count;
+}
 
 void cut_disk_restore(cut_disk *disk, const int64_t *survivors) {
     pthread_mutex_lock(&disk->mutex);

@@ -26,17 +26,22 @@ import Testing
     }
 
     deinit {
-        disk.arm(0, lies: false)
+        if !disk.hasEnded { disk.arm(0, lies: false) }
         try? disk.unmount(waiter)
         disk.end()
         DrillDirectory.remove(folder)
     }
 
     /// Writes a file and flushes it; whether the machine says that it is on the medium.
-    private func write(_ name: String) throws -> Bool {
+    private func write(_ name: String) throws -> Bool { try end(of: beginWrite(name)) == .exited(0) }
+
+    private func beginWrite(_ name: String) throws -> ProcessHandle {
         let script = "printf %s \"$1\" >\"$0\" && sync \"$0\""
-        let process = try ProcessHandle(["/bin/sh", "-c", script, "\(mountPoint)/\(name)", name], log: folder + "/log")
-        return try process.wait(waiter, until: Clock.now + Clock.milliseconds(30_000)) == .exited(0)
+        return try ProcessHandle(["/bin/sh", "-c", script, "\(mountPoint)/\(name)", name], log: folder + "/log")
+    }
+
+    private func end(of process: ProcessHandle) throws -> ProcessHandle.End? {
+        try process.wait(waiter, until: Clock.now + Clock.milliseconds(30_000))
     }
 
     private func read(_ name: String) -> String {
@@ -74,13 +79,37 @@ import Testing
             try disk.setProcess(victim)
             #expect(try !write("late-\(number)-\(choice)"))
             #expect(disk.isCut && disk.count == number)
-            #expect(try victim.wait(waiter, until: Clock.now + Clock.milliseconds(30_000)) == .killed(9))
+            #expect(try end(of: victim) == .killed(9))
             try comeBack(choice)
             #expect(!disk.isCut && disk.unflushed.count >= 0)
             #expect(read("kept") == "kept" && read("counted") == "counted")
             // Nothing of it was confirmed, and the first operation alone makes no file.
             if number == 1 || choice == 0 { #expect(read("late-\(number)-\(choice)").isEmpty) }
         }
+    }
+
+    @Test("An operation that waits for somebody to kill fails when the disk is disarmed")
+    func disarmed() throws {
+        disk.arm(1, lies: false)
+        let writer = try beginWrite("late")
+        // Whoever sees this sees the operation wait: it has let go of the disk.
+        try waiter.until("the power goes", seconds: 10) { disk.isCut }
+        disk.arm(0, lies: false)
+        let end = try end(of: writer)
+        try #require(end != nil && end != .exited(0))
+        try comeBack(0)
+        #expect(read("late").isEmpty)
+        #expect(try write("later") && read("later") == "later")
+    }
+
+    @Test("A disk that is unplugged while an operation waits for somebody to kill ends, and so does the operation")
+    func unplugged() throws {
+        disk.arm(1, lies: false)
+        let writer = try beginWrite("late")
+        try waiter.until("the power goes", seconds: 10) { disk.isCut }
+        disk.end()
+        let end = try end(of: writer)
+        #expect(end != nil && end != .exited(0))
     }
 
     @Test("A file system that lost its tables is told to be damaged, and one that was unmounted is not")

@@ -18,11 +18,12 @@ int cut_disk_flush_all(const char *directory);
 cut_disk *cut_disk_begin(const char *image, const char *directory);
 
 // Counts writes and flushes from 1 from now on. At number `count` the power goes: the process of the machine is killed, and
-// nothing reaches the disk any more. 0: never. A disk that lies says of each flush that it has been made, and makes none.
+// nothing reaches the disk any more. 0: never, and an operation that waits for a process fails without one. A disk that lies says
+// of each flush that it has been made, and makes none.
 void cut_disk_arm(cut_disk *disk, int64_t count, int lies);
 
-// Who is killed: a descriptor of a process, of which the disk takes a copy. A disk that is armed waits for that before the power
-// goes. 0, or -1 and errno.
+// Who is killed: a descriptor of a process, of which the disk takes a copy. A disk that is armed waits for that at operation
+// number `count`. 0, or -1 and errno.
 int cut_disk_set_process(cut_disk *disk, int process);
 
 // Writes and flushes since it was armed.

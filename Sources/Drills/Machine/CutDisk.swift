@@ -16,7 +16,7 @@ final class CutDisk {
     private let log: String
     private let disk: OpaquePointer
     private var isMounted = false
-    private var hasEnded = false
+    private(set) var hasEnded = false
     private static let commandMilliseconds: UInt64 = 30_000
 
     /// Mounts of this process are its own from now on, and end with it, whatever becomes of it. Before there are threads.
@@ -64,7 +64,8 @@ final class CutDisk {
         // A process that was killed just now closes its files a moment after its end.
         try run(["umount", mountPoint], waiter, tries: 100)
         isMounted = false
-        // The loop device lets go of its file a moment later.
+        // The loop device lets go of its file a moment later. A disk that has ended does not hear of it.
+        guard !hasEnded else { return }
         try waiter.until("the loop device ends", seconds: 10) { cut_disk_is_open(disk) == 0 }
     }
 

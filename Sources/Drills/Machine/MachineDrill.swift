@@ -116,6 +116,8 @@ struct MachineDrill: Sendable {
             point.role, cut, down: point.down(withOpening:), household, house.template.house, waiter: waiter)
         try run.run()
         let count = disk.count
+        // An operation may wait for a victim that was not started: with it the disk would wait, and all who read from it.
+        disk.arm(0, lies: false)
         let history = run.history
         let found = CaseJudge.violations(of: history)
         let restart = history.restart
@@ -127,7 +129,6 @@ struct MachineDrill: Sendable {
             (result.unflushedWrites, result.unflushedOctets, result.keptOctets) = lost
         }
         if !found.isEmpty { try keep(point.role, directory) }
-        disk.arm(0, lies: false)
         try disk.unmount(waiter)
         // A machine that never came back has no disk to look at, and its judge has said so.
         let damage = disk.isCut ? nil : try disk.damage(waiter)
