@@ -99,6 +99,18 @@ import Testing
         #expect(junit["testcase"] == 3 && junit["failure"] == 1)
     }
 
+    @Test("A chart of lengths has a bar for each bin up to the longest, and all the rest in the last")
+    func lengths() {
+        func bars(_ milliseconds: [UInt64]) -> [String] {
+            let text = BarChart(title: "lengths", milliseconds: milliseconds, binMilliseconds: 10, bins: 4).text
+            return text.matches(of: /<title>([^<]*)/).map { String($0.output.1) }
+        }
+        #expect(bars([]).isEmpty)
+        #expect(bars([0, 9, 10, 25]) == ["2 under 10 ms", "1 under 20 ms", "1 under 30 ms"])
+        #expect(bars([29]) == ["0 under 10 ms", "0 under 20 ms", "1 under 30 ms"])
+        #expect(bars([30, 39, 40, 7_000]).suffix(2) == ["0 under 30 ms", "4 from 30 ms"])
+    }
+
     @Test("JUnit's file is well-formed and counts its cases and failures")
     func junit() throws {
         let calls = Self.tally("<b>&\u{1}").junit

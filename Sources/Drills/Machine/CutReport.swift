@@ -3,7 +3,7 @@ struct CutReport {
     let tally: CutTally
 
     private static let binMilliseconds: UInt64 = 20
-    private static let mostBins = 30
+    private static let bins = 30
 
     var text: String {
         let verdict = tally.isOK ? "Every promise held" : "\(tally.violated.count) cuts broke a promise"
@@ -14,7 +14,7 @@ struct CutReport {
             \(tally.seed)\(tally.options.lies ? ", on a disk that lies about flushes" : "").</p>
             \(figures)
             <h2>Promises</h2>
-            \(promises)
+            \(HTMLReport.promises(tally.violated.map(\.violations)))
             \(failures)
             \(tally.options.roles.map(section).joined(separator: "\n"))
             """
@@ -30,16 +30,6 @@ struct CutReport {
                 + tally.options.roles.map {
                     ("writes and flushes of a \($0.rawValue)'s life", "\(tally.counts[$0] ?? 0)")
                 })
-    }
-
-    private var promises: String {
-        let rows = CasePromise.allCases.map { promise in
-            let broken = tally.violated.count { result in
-                result.violations.contains { $0.hasPrefix(promise.text + ":") }
-            }
-            return [broken == 0 ? "held" : "broken \(broken) times", promise.text]
-        }
-        return HTMLReport.table(["verdict", "promise"], rows)
     }
 
     private var failures: String {
@@ -58,22 +48,13 @@ struct CutReport {
     private func section(_ role: Role) -> String {
         let milliseconds = tally.restoreMilliseconds(role)
         let restore = Tally.Restore(milliseconds)
-        var bins: [Int] = []
-        for value in milliseconds {
-            let bin = min(Int(value / Self.binMilliseconds), Self.mostBins - 1)
-            while bins.count <= bin { bins.append(0) }
-            bins[bin] += 1
-        }
-        let bars = bins.enumerated().map { index, count in
-            let isRest = index == Self.mostBins - 1
-            let bound = Self.binMilliseconds * UInt64(isRest ? index : index + 1)
-            return BarChart.Bar(label: "\(isRest ? "from" : "under") \(bound) ms", count: count)
-        }
         return """
             <h2>The \(role.rawValue)</h2>
             <p>Its power went at \(tally.cuts(of: role, at: .write)) writes and \(tally.cuts(of: role, at: .flush)) flushes. It was back
             within \(restore.p50) ms (p50), \(restore.p99) ms (p99), \(restore.max) ms (max), from its start to its answer.</p>
-            \(BarChart(title: "Restores by their length", bars: bars).text)
+            \(BarChart(
+                title: "Restores by their length", milliseconds: milliseconds, binMilliseconds: Self.binMilliseconds, bins: Self.bins
+            ).text)
             """
     }
 }

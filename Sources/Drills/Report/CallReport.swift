@@ -4,7 +4,7 @@ struct CallReport {
     let tally: CallTally
 
     private static let binMilliseconds: UInt64 = 10
-    private static let maximumBins = 40
+    private static let bins = 40
 
     var text: String {
         let verdict = tally.isOK ? "Every promise held" : "\(tally.violated.count) kills broke a promise"
@@ -14,7 +14,7 @@ struct CallReport {
             In each life one of them is killed with SIGKILL at one system call, and started again. Seed \(tally.seed).</p>
             \(figures)
             <h2>Promises</h2>
-            \(promises)
+            \(HTMLReport.promises(tally.violated.map(\.violations)))
             \(failures)
             \(Role.allCases.map(section).joined(separator: "\n"))
             """
@@ -33,16 +33,6 @@ struct CallReport {
         return HTMLReport.figures(cells)
     }
 
-    private var promises: String {
-        let rows = CasePromise.allCases.map { promise in
-            let broken = tally.violated.count { result in
-                result.violations.contains { $0.hasPrefix(promise.text + ":") }
-            }
-            return [broken == 0 ? "held" : "broken \(broken) times", promise.text]
-        }
-        return HTMLReport.table(["verdict", "promise"], rows)
-    }
-
     private var failures: String {
         guard !tally.isOK else { return "" }
         let rows = tally.violated.flatMap { result in
@@ -59,29 +49,15 @@ struct CallReport {
     private func section(_ role: Role) -> String {
         guard tally.results.contains(where: { $0.point.role == role }) else { return "" }
         let rows = tally.killsByCall(role).map { [$0.name, "\($0.count)"] }
-        let restore = Tally.Restore(tally.restoreMilliseconds(role))
+        let milliseconds = tally.restoreMilliseconds(role)
+        let restore = Tally.Restore(milliseconds)
         return """
             <h2>The \(role.rawValue): how long it took to come back</h2>
             <p>\(restore.p50) ms (p50), \(restore.p99) ms (p99), \(restore.max) ms (max), from its start to its answer.</p>
-            \(histogram(tally.restoreMilliseconds(role)))
+            \(BarChart(
+                title: "Restores by their length", milliseconds: milliseconds, binMilliseconds: Self.binMilliseconds, bins: Self.bins).text)
             <h2>The \(role.rawValue): kills by system call</h2>
             \(HTMLReport.table(["call", "kills"], rows))
             """
-    }
-
-    /// How many restores took up to 10, 20, 30 … ms; the last bar has all that took longer.
-    private func histogram(_ milliseconds: [UInt64]) -> String {
-        var bins: [Int] = []
-        for value in milliseconds {
-            let bin = min(Int(value / Self.binMilliseconds), Self.maximumBins - 1)
-            while bins.count <= bin { bins.append(0) }
-            bins[bin] += 1
-        }
-        let bars = bins.enumerated().map { index, count in
-            let isRest = index == Self.maximumBins - 1
-            let label = "\(isRest ? "from" : "under") \(Self.binMilliseconds * UInt64(isRest ? index : index + 1)) ms"
-            return BarChart.Bar(label: label, count: count)
-        }
-        return BarChart(title: "Restores by their length", bars: bars).text
     }
 }

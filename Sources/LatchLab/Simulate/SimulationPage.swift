@@ -7,7 +7,7 @@ struct SimulationPage {
     let chronicle: Chronicle
 
     private static let binMilliseconds: UInt64 = 5
-    private static let mostBins = 24
+    private static let bins = 24
 
     var text: String {
         let verdict = result.violation == nil ? "Every promise held" : "A promise was broken"
@@ -28,7 +28,10 @@ struct SimulationPage {
             <h2>How long a lock took to be on the air again</h2>
             <p>\(result.restore.p50) ms (p50), \(result.restore.p99) ms (p99), \(result.restore.max) ms (max) of virtual time, from
             the beginning of its process.</p>
-            \(BarChart(title: "Restores by their length", bars: restores).text)
+            \(BarChart(
+                title: "Restores by their length", counts: result.tally.restoreMilliseconds,
+                binMilliseconds: Self.binMilliseconds, bins: Self.bins
+            ).text)
             """
         return HTMLReport.page(title: "Latch drill, simulated, seed \(result.seed): \(verdict)", body: body)
     }
@@ -59,19 +62,5 @@ struct SimulationPage {
 
     private var faults: [[String]] {
         result.tally.faults.sorted { ($1.value, $0.key) < ($0.value, $1.key) }.map { [$0.key, "\($0.value)"] }
-    }
-
-    private var restores: [BarChart.Bar] {
-        var bins: [Int] = []
-        for (milliseconds, count) in result.tally.restoreMilliseconds {
-            let bin = min(Int(milliseconds / Self.binMilliseconds), Self.mostBins - 1)
-            while bins.count <= bin { bins.append(0) }
-            bins[bin] += count
-        }
-        return bins.enumerated().map { index, count in
-            let isRest = index == Self.mostBins - 1
-            let bound = Self.binMilliseconds * UInt64(isRest ? index : index + 1)
-            return BarChart.Bar(label: "\(isRest ? "from" : "under") \(bound) ms", count: count)
-        }
     }
 }
