@@ -17,10 +17,10 @@ package enum DrillCommand {
                 guard case .run(let options) = try SystemCallOptions.parse(rest) else {
                     return help(SystemCallOptions.help)
                 }
-                return run(options.plant) { try SystemCallDrill(options: options, output: write).run() }
+                return run(options.common.plant) { try SystemCallDrill(options: options, output: write).run() }
             case "machine":
                 guard case .run(let options) = try MachineOptions.parse(rest) else { return help(MachineOptions.help) }
-                return run(options.plant) { try MachineDrill(options: options, output: write).run() }
+                return run(options.common.plant) { try MachineDrill(options: options, output: write).run() }
             case "app":
                 guard case .run(let options) = try AppOptions.parse(rest) else { return help(AppOptions.help) }
                 return run(nil) { try AppDrill(options: options, output: write).run() }

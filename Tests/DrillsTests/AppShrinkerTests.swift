@@ -4,9 +4,9 @@ import Testing
 
 @Suite("The least that breaks a rule of somebody's program") struct AppShrinkerTests {
     /// A result as a life with these faults would have it, with every kill at its call.
-    private static func result(_ plan: AppPlan, isBroken: Bool) -> AppResult {
+    private static func result(_ plan: AppPlan, isViolated: Bool) -> AppResult {
         var result = AppResult(plan: plan, calls: [1_000])
-        if isBroken { result.findings = [AppJudge.Finding(line: 7, text: "broken")] }
+        if isViolated { result.findings = [AppJudge.Finding(line: 7, text: "broken")] }
         var run = 0
         for fault in plan.faults {
             let call: String? = if case .call = fault.moment { "read" } else { nil }
@@ -17,10 +17,10 @@ import Testing
         return result
     }
 
-    private static func shrink(_ faults: String, isBroken: @escaping ([AppFault]) -> Bool) throws -> AppResult {
-        let whole = result(AppPlan(faults: []), isBroken: false)
-        let shrinker = AppShrinker(whole: whole) { $0.map { result($0, isBroken: isBroken($0.faults)) } }
-        return try shrinker.shrink(result(AppPlan(faults: try AppFault.list(faults)), isBroken: true))
+    private static func shrink(_ faults: String, isViolated: @escaping ([AppFault]) -> Bool) throws -> AppResult {
+        let whole = result(AppPlan(faults: []), isViolated: false)
+        let shrinker = AppShrinker(whole: whole) { $0.map { result($0, isViolated: isViolated($0.faults)) } }
+        return try shrinker.shrink(result(AppPlan(faults: try AppFault.list(faults)), isViolated: true))
     }
 
     /// Whether one of the kills comes at this call or later.
@@ -39,7 +39,7 @@ import Testing
         let least = try Self.shrink("cut@3,kill@1000,unplug@5,kill@end") { Self.isKilled($0, from: first) }
         #expect(least.plan.text == "kill@\(first)")
         #expect(least.text == "kill@\(first) (read)")
-        #expect(least.isBroken)
+        #expect(least.isViolated)
     }
 
     @Test("A single kill when nothing is owed any more becomes one at a call")
@@ -60,9 +60,9 @@ import Testing
 
     @Test("A kill of a later start is looked for behind the same line of the first")
     func landmark() throws {
-        var whole = Self.result(AppPlan(faults: []), isBroken: false)
+        var whole = Self.result(AppPlan(faults: []), isViolated: false)
         whole.history.seen = [AppHistory.Seen(at: 1, run: 0, calls: 600, what: .line(.program, "listening"))]
-        var found = Self.result(AppPlan(faults: try AppFault.list("kill@5,kill@440")), isBroken: true)
+        var found = Self.result(AppPlan(faults: try AppFault.list("kill@5,kill@440")), isViolated: true)
         found.history.seen = [AppHistory.Seen(at: 1, run: 1, calls: 400, what: .line(.program, "listening"))]
         let shrinker = AppShrinker(whole: whole) { $0.map { _ in whole } }
         #expect(shrinker.singles(of: found).map(\.text) == ["kill@640", "kill@5", "kill@end"])
@@ -71,11 +71,11 @@ import Testing
     @Test("What does not break again is given back as it was found, and it is not tried for ever")
     func unrepeatable() throws {
         var plays = 0
-        let whole = Self.result(AppPlan(faults: []), isBroken: false)
-        let found = Self.result(AppPlan(faults: try AppFault.list("kill@5,cut@6,kill@7,cut@8")), isBroken: true)
+        let whole = Self.result(AppPlan(faults: []), isViolated: false)
+        let found = Self.result(AppPlan(faults: try AppFault.list("kill@5,cut@6,kill@7,cut@8")), isViolated: true)
         let shrinker = AppShrinker(whole: whole) {
             plays += $0.count
-            return $0.map { Self.result($0, isBroken: false) }
+            return $0.map { Self.result($0, isViolated: false) }
         }
         #expect(try shrinker.shrink(found) == found)
         #expect(plays <= AppShrinker.playsMaximum)

@@ -11,7 +11,7 @@ import Testing
     @Test("Options are read, and what is wrong is named")
     func options() throws {
         let options = try Self.options("--cuts", "40", "--lying", "--jobs", "3", "--seed", "9", "--part", "2/4")
-        #expect(options.cuts == 40 && options.lies && options.jobs == 3 && options.seed == 9)
+        #expect(options.cuts == 40 && options.lies && options.common.jobs == 3 && options.common.seed == 9)
         for (words, wrong) in [
             (["--cuts", "0"], "--cuts"), (["--from", "3", "--to", "2"], "--to"), (["--choice", "x"], "--choice"),
             (["--role", "door"], "--role"), (["--part", "5/4"], "--part"), (["--lying=1"], "--lying"),
@@ -47,7 +47,7 @@ import Testing
             return
         }
         #expect(options.points([.lock: 100, .key: 100]) == [point])
-        #expect(options.seed == 7 && options.lies)
+        #expect(options.common.seed == 7 && options.lies)
     }
 
     @Test("Nothing, everything, the first writes, the first and a torn one, or chance is what survives")
@@ -83,10 +83,11 @@ import Testing
         first.point.number = 1
         #expect(first.standIn(0) == nil)
 
-        let queue = CutQueue([late.point], options: MachineOptions(), seed: 1)
-        #expect(queue.next() == late.point)
-        queue.add(late, keptIn: nil)
-        #expect(queue.next() == late.standIn(0) && queue.next() == nil)
+        var plan = CutPlan([late.point], options: MachineOptions(), seed: 1)
+        #expect(plan.next() == late.point)
+        plan.add(late)
+        #expect(plan.planned == 2)
+        #expect(plan.next() == late.standIn(0) && plan.next() == nil)
     }
 
     @Test("An opening waits behind every other choice for longer than it lives")

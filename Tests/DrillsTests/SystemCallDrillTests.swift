@@ -17,7 +17,7 @@ import Testing
         let options = try Self.options(
             "--role", "key", "--from=5", "--to", "90", "--part", "3/10", "--at", "exit", "--down", "7", "--jobs", "2",
             "--resume", "l", "--seed", "9")
-        #expect(options.roles == [.key])
+        #expect(options.common.roles == [.key])
         #expect(options.points([:]).map(\.number) == [7, 17, 27, 37, 47, 57, 67, 77, 87])
         #expect(options.points([:]).allSatisfy { $0.side == .exit && $0.downMilliseconds == 7 })
         for (words, wrong) in [
@@ -49,8 +49,8 @@ import Testing
             return
         }
         #expect(options.points([.lock: 5_000, .key: 5_000]) == [point])
-        #expect(options.seed == 7)
-        #expect(options.plant == .late)
+        #expect(options.common.seed == 7)
+        #expect(options.common.plant == .late)
     }
 
     @Test("An opening that waits for a dead lock is tried at once and past its deadline, each at every other call")
@@ -59,7 +59,7 @@ import Testing
             let point = CallPoint(role: .lock, side: .entry, number: number)
             #expect(point.down(withOpening: false) == 0)
             #expect(point.otherChoice(withOpening: false) == nil)
-            let past = CallPoint.pastDeadlineMilliseconds
+            let past = CaseRun.pastDeadlineMilliseconds
             #expect(point.down(withOpening: true) == (number % 2 == 1 ? past : 0))
             let other = point.otherChoice(withOpening: true)
             #expect(other?.down(withOpening: true) == (number % 2 == 1 ? 0 : past))
@@ -120,20 +120,18 @@ import Testing
         }
     }
 
-    // MARK: The queue
+    // MARK: The plan
 
     @Test("What is done is left out, and the points go on until nobody lives long enough")
     func queue() throws {
         let options = try Self.options("--role", "lock")
         let done = [1, 3].map { CaseResult(point: options.point(.lock, $0), verdict: .ok, milliseconds: 1) }
-        let queue = CallQueue([.lock: 4], results: done, options: options, seed: 1, ledger: nil)
+        var plan = CallPlan([.lock: 4], results: done, options: options, seed: 1, ledger: nil)
         var numbers: [Int] = []
-        while let point = queue.next() {
+        while let point = plan.next() {
             numbers.append(point.number)
             // The longest life makes five calls.
-            queue.add(
-                CaseResult(point: point, verdict: point.number > 5 ? .beyond : .ok, milliseconds: 1), followedBy: nil,
-                keptIn: nil)
+            try plan.add(CaseResult(point: point, verdict: point.number > 5 ? .beyond : .ok, milliseconds: 1))
         }
         #expect(numbers == [2] + Array(4...13))
     }
@@ -141,11 +139,11 @@ import Testing
     @Test("Lives that grow without end do not make a drill without end")
     func unending() throws {
         let options = try Self.options("--role", "lock")
-        let queue = CallQueue([.lock: 100], results: [], options: options, seed: 1, ledger: nil)
+        var plan = CallPlan([.lock: 100], results: [], options: options, seed: 1, ledger: nil)
         var last = 0
-        while let point = queue.next(), last < 1_000 {
+        while let point = plan.next(), last < 1_000 {
             last = point.number
-            queue.add(CaseResult(point: point, verdict: .ok, milliseconds: 1), followedBy: nil, keptIn: nil)
+            try plan.add(CaseResult(point: point, verdict: .ok, milliseconds: 1))
         }
         #expect(last == 133)
     }
@@ -153,17 +151,20 @@ import Testing
     @Test("Where a last call is given the points end there")
     func bounded() throws {
         let options = try Self.options("--role", "key", "--from", "2", "--to", "3")
-        let queue = CallQueue([:], results: [], options: options, seed: 1, ledger: nil)
-        #expect([queue.next(), queue.next(), queue.next()].map { $0?.number } == [2, 3, nil])
+        var plan = CallPlan([:], results: [], options: options, seed: 1, ledger: nil)
+        #expect([plan.next(), plan.next(), plan.next()].map { $0?.number } == [2, 3, nil])
     }
 
-    @Test("A failure ends the queue")
-    func failure() throws {
-        let queue = CallQueue([.lock: 9, .key: 9], results: [], options: try Self.options(), seed: 1, ledger: nil)
-        #expect(queue.next() != nil)
-        queue.fail(DrillError(.interrupted, "interrupted"))
-        #expect(queue.next() == nil)
-        #expect(queue.outcome.failure?.kind == .interrupted)
+    @Test("An opening that waited for a dead lock is tried the other way too, behind all other points")
+    func otherChoice() throws {
+        let options = try Self.options("--role", "lock", "--to", "2")
+        var plan = CallPlan([:], results: [], options: options, seed: 1, ledger: nil)
+        let next = plan.next()
+        let first = try #require(next)
+        try plan.add(CaseResult(point: first, verdict: .ok, milliseconds: 1, hadOpening: true))
+        #expect(plan.planned == 3)
+        #expect(plan.next()?.number == 2)
+        #expect(plan.next() == first.otherChoice(withOpening: true) && plan.next() == nil)
     }
 
     // MARK: The machine

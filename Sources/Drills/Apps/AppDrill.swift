@@ -1,6 +1,4 @@
-import CLinux
 import Glibc
-import Synchronization
 
 /// `latch-lab drill app`, from its options to its exit status.
 struct AppDrill: Sendable {
@@ -52,19 +50,14 @@ struct AppDrill: Sendable {
         let bench = try bench(program, file)
         Progress().say("drill app: seed \(seed)")
         let (whole, names) = try bench.play(AppPlan(faults: [], side: options.side), waiter)
-        guard !whole.isBroken else { return conclude(failedWhole: whole, file) }
+        guard !whole.isViolated else { return conclude(failedWhole: whole, file) }
         if options.isCounting { return conclude(counting: names) }
         let results = try play(bench, whole, waiter)
-        let failures = try shrink(results.filter(\.isBroken), whole, bench)
+        let failures = try shrink(results.filter(\.isViolated), whole, bench)
         let tally = AppTally(
             options: options, rules: bench.rules, file: file, seed: seed, whole: whole, results: results,
             failures: failures)
-        output(options.isJSON ? tally.jsonText + "\n" : tally.summary)
-        if let report = options.report {
-            try Report(page: AppReport(tally: tally).text, json: tally.jsonText + "\n", junit: tally.junit)
-                .write(to: report)
-            Progress().say("report: \(report)/index.html")
-        }
+        try tally.tell(isJSON: options.isJSON, report: options.report, output: output)
         return tally.isOK ? 0 : 1
     }
 
@@ -103,27 +96,20 @@ struct AppDrill: Sendable {
         let plans = options.plans(
             calls: calls, restoredCalls: results.first?.calls.last ?? 0,
             hasPeer: bench.rules.peer != nil, seed: seed)
-        return results + (try playAll(AppQueue(plans, isTold: true), plans.count, bench))
+        return results + (try playAll(plans, isTold: true, bench))
     }
 
-    /// All of a queue, by so many threads as suit the machine.
-    private func playAll(_ queue: AppQueue, _ count: Int, _ bench: Bench) throws -> [AppResult] {
-        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let jobs = min(options.jobs ?? cores * Self.jobsPerCore, max(count, 1))
-        try Threads((0..<jobs).map { _ in { work(queue, bench) } }).join()
+    /// All of these, by so many threads as suit the machine; the results are in the order of the plans.
+    private func playAll(_ plans: [AppPlan], isTold: Bool, _ bench: Bench) throws -> [AppResult] {
+        let queue = CaseQueue(AppLives(plans), isTold: isTold)
+        let jobs = min(options.jobs ?? Threads.cores * Self.jobsPerCore, max(plans.count, 1))
+        try queue.playAll(jobs: jobs) { plan, waiter in
+            let result = try bench.play(plan, waiter).result
+            return (result, result.directory)
+        }
         let (results, failure) = queue.outcome
         if let failure { throw failure }
         return results
-    }
-
-    /// One thread's share: each has a waiter of its own, and its children end with it.
-    private func work(_ queue: AppQueue, _ bench: Bench) {
-        do {
-            let waiter = try Waiter()
-            while let (index, plan) = queue.next() { queue.add(try bench.play(plan, waiter).result, at: index) }
-        } catch {
-            queue.fail(error as? DrillError ?? DrillError(.environment, "\(error)"))
-        }
     }
 
     /// Broken lives of the same rules tell the same story: of each story one is shrunk, if it is not one kill at a call already.
@@ -131,7 +117,7 @@ struct AppDrill: Sendable {
         _ broken: [AppResult], _ whole: AppResult, _ bench: Bench
     ) throws -> [AppFailure] {
         let shrinker = AppShrinker(whole: whole) { plans in
-            let results = try playAll(AppQueue(plans), plans.count, bench)
+            let results = try playAll(plans, isTold: false, bench)
             for result in results { result.directory.map(DrillDirectory.remove) }
             return results
         }

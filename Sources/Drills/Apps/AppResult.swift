@@ -1,5 +1,5 @@
 /// What became of one life.
-struct AppResult: Equatable, Sendable {
+struct AppResult: CaseOutcome, Equatable {
     var plan: AppPlan
     var findings: [AppJudge.Finding] = []
     var history = AppHistory()
@@ -8,7 +8,8 @@ struct AppResult: Equatable, Sendable {
     /// Where a life that broke a rule keeps its files.
     var directory: String?
 
-    var isBroken: Bool { !findings.isEmpty }
+    var isViolated: Bool { !findings.isEmpty }
+    var violations: [String] { findings.map(\.description) }
     var milliseconds: UInt64 { (history.ended &- history.began) / 1_000_000 }
     var kills: [AppHistory.Struck] { history.struck.filter { $0.fault.kind == .kill } }
 

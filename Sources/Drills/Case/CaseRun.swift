@@ -16,6 +16,8 @@ final class CaseRun {
     private var observer: AirObserver { household.observer }
     private var other: Role { victim == .lock ? .key : .lock }
 
+    /// How long a victim stays dead that comes back too late for an opening: longer than one lives, and than the judge's slack.
+    static let pastDeadlineMilliseconds: UInt64 = 3_500
     /// What the operator waits for: longer than the case's first life takes, and than a lock stays down in the worst.
     private static let waitSeconds: Int64 = 5
     private static let relockPatienceMilliseconds: UInt64 = 2_500

@@ -12,7 +12,7 @@ struct CutPoint: Hashable, Sendable {
     /// How long the machine stays without power, once it is known whether an opening waits for it: past its deadline at every other
     /// choice.
     func down(withOpening isOpening: Bool) -> UInt64 {
-        isOpening && choice % 2 == 1 ? CallPoint.pastDeadlineMilliseconds : 0
+        isOpening && choice % 2 == 1 ? CaseRun.pastDeadlineMilliseconds : 0
     }
 
     /// The command line that comes back to this point alone.
@@ -22,13 +22,13 @@ struct CutPoint: Hashable, Sendable {
             "--choice", "\(choice)",
         ]
         if options.lies { words.append("--lying") }
-        if let plant = options.plant { words += ["--plant", plant.rawValue] }
+        if let plant = options.common.plant { words += ["--plant", plant.rawValue] }
         return (words + ["--seed", "\(seed)"]).joined(separator: " ")
     }
 }
 
 /// What became of one cut.
-struct CutResult: Hashable, Sendable {
+struct CutResult: CaseOutcome, Hashable {
     var point: CutPoint
     /// nil: the life ended before its operation came.
     var operation: CutDisk.Operation?
@@ -39,4 +39,6 @@ struct CutResult: Hashable, Sendable {
     var restoreMicroseconds: UInt64?
     var milliseconds: UInt64
     var violations: [String] = []
+
+    var isViolated: Bool { !violations.isEmpty }
 }

@@ -16,7 +16,7 @@ struct CutReport {
             <h2>Promises</h2>
             \(HTMLReport.promises(tally.violated.map(\.violations)))
             \(failures)
-            \(tally.options.roles.map(section).joined(separator: "\n"))
+            \(tally.options.common.roles.map(section).joined(separator: "\n"))
             """
         return HTMLReport.page(title: "Latch drill without power, seed \(tally.seed): \(verdict)", body: body)
     }
@@ -27,7 +27,7 @@ struct CutReport {
                 ("cuts", "\(tally.cuts.count)"), ("that lost something", "\(tally.losing)"),
                 ("beyond the end", "\(tally.beyond)"), ("violated", "\(tally.violated.count)"),
             ]
-                + tally.options.roles.map {
+                + tally.options.common.roles.map {
                     ("writes and flushes of a \($0.rawValue)'s life", "\(tally.counts[$0] ?? 0)")
                 })
     }

@@ -9,7 +9,7 @@ struct CutTally: Equatable, Sendable {
     let results: [CutResult]
 
     var isOK: Bool { violated.isEmpty }
-    var violated: [CutResult] { results.filter { !$0.violations.isEmpty } }
+    var violated: [CutResult] { results.filter(\.isViolated) }
     var cuts: [CutResult] { results.filter { $0.operation != nil } }
     var beyond: Int { results.count { $0.operation == nil } }
 
@@ -26,7 +26,7 @@ struct CutTally: Equatable, Sendable {
 
     var json: JSONObject {
         var roles = JSONObject()
-        for role in options.roles {
+        for role in options.common.roles {
             roles[role.rawValue] = [
                 "operations": JSONValue(counts[role] ?? 0),
                 "cuts_at_writes": JSONValue(cuts(of: role, at: .write)),
@@ -52,7 +52,7 @@ struct CutTally: Equatable, Sendable {
     var jsonText: String { JSONValue.object(json).text }
 
     var summary: String {
-        var lines = options.roles.map { role in
+        var lines = options.common.roles.map { role in
             let restore = Tally.Restore(restoreMilliseconds(role))
             return "\(role.rawValue): \(counts[role] ?? 0) writes and flushes in a life; power cut at "
                 + "\(cuts(of: role, at: .write)) writes and \(cuts(of: role, at: .flush)) flushes; "

@@ -4,23 +4,11 @@ struct MachineOptions: Equatable, Sendable {
     static let usualCuts = 1_000
     static let maximumChoice = 60_000
 
-    var roles = Role.allCases
-    var from = 1
-    /// nil: as many as a whole life has.
-    var to: Int?
+    var common = CaseOptions()
     var cuts = usualCuts
     /// nil: as many as make up the cuts.
     var choice: Int?
-    var part = SystemCallOptions.Part()
     var lies = false
-    /// nil: a fresh one.
-    var seed: UInt64?
-    var isJSON = false
-    var report: String?
-    var latch: String?
-    var plant: DrillOptions.Plant?
-    /// nil: as many as suit the machine.
-    var jobs: Int?
 
     enum Parsed: Equatable {
         case run(MachineOptions)
@@ -33,41 +21,29 @@ struct MachineOptions: Equatable, Sendable {
         while let name = try reader.next() {
             switch name {
             case "--help", "-h": return .help
-            case "--json": try reader.flag { options.isJSON = true }
             case "--lying": try reader.flag { options.lies = true }
-            case "--role": options.roles = [try reader.choice(Role.self)]
-            case "--from": options.from = try reader.number(in: 1...SystemCallOptions.maximumNumber)
-            case "--to": options.to = try reader.number(in: 1...SystemCallOptions.maximumNumber)
             case "--cuts": options.cuts = try reader.number(in: 1...maximumCuts)
             case "--choice": options.choice = try reader.number(in: 0...maximumChoice)
-            case "--part": options.part = try SystemCallOptions.part(reader.value())
-            case "--seed": options.seed = try reader.number(in: 0...UInt64.max)
-            case "--report": options.report = try reader.value()
-            case "--latch": options.latch = try reader.value()
-            case "--plant": options.plant = try reader.choice(DrillOptions.Plant.self)
-            case "--jobs": options.jobs = try reader.number(in: 1...SystemCallOptions.maximumJobs)
-            default: throw reader.unknown
+            default: guard try options.common.take(name, from: &reader) else { throw reader.unknown }
             }
         }
-        if let to = options.to, to < options.from {
-            throw DrillOptions.UsageError(message: "option `--to` must not be smaller than `--from`")
-        }
+        try options.common.check()
         return .run(options)
     }
 
     /// The cuts, given how many operations each role's disk has in a whole life: every operation with the first choice, then every
     /// one with the second, until there are enough of them.
     func points(_ counts: [Role: Int]) -> [CutPoint] {
-        let places = roles.flatMap { role in
-            let last = to ?? counts[role] ?? 0
-            return last < from ? [] : (from...last).map { (role, $0) }
+        let places = common.roles.flatMap { role in
+            let last = common.to ?? counts[role] ?? 0
+            return last < common.from ? [] : (common.from...last).map { (role, $0) }
         }
         guard !places.isEmpty else { return [] }
         let choices = choice.map { $0...$0 } ?? 0...((cuts - 1) / places.count)
         let points = choices.flatMap { choice in
             places.map { CutPoint(role: $0.0, number: $0.1, choice: choice) }
         }
-        return stride(from: part.index - 1, to: points.count, by: part.of).map { points[$0] }
+        return stride(from: common.part.index - 1, to: points.count, by: common.part.of).map { points[$0] }
     }
 
     static let help = """
@@ -81,7 +57,7 @@ struct MachineOptions: Equatable, Sendable {
 
         Options:
           --cuts N        How many cuts at least; \(usualCuts) by default. Every operation comes with as many choices as that takes.
-          --role ROLE     Only the lock's or only the key's power is cut: \(names(Role.self)). Both by default.
+          --role ROLE     Only the lock's or only the key's power is cut: \(CaseOptions.names(Role.self)). Both by default.
           --from N        The first operation; 1 by default.
           --to M          The last one; by default the last that a whole life has.
           --choice C      Only this choice of what the medium keeps: 0 nothing, 1 everything, 2 the first writes, 3 the first writes
@@ -89,20 +65,7 @@ struct MachineOptions: Equatable, Sendable {
           --part K/OF     Every OFth cut, beginning with the Kth: 3/10 is a tenth of them.
           --lying         The disk says of each flush that it has been made, and makes none: promises must break.
           --seed S        Of the radio and of chance; a fresh one by default, which is printed.
-          --jobs J        Households at the same time; four for each core by default, since a case mostly waits.
-          --json          One JSON object on standard output, for programs.
-          --report DIR    Write a page of HTML, result.json and junit.xml there.
-          --latch PATH    The `latch` to drill; the one beside this program by default.
-          --plant FAULT   Break the product on purpose, which must be found: \(names(DrillOptions.Plant.self)).
-                          Only in a build, of both programs, made with `swift build -Xswiftc -DLATCH_PLANTS`.
-
-        Exit status: 0 when every promise held, 1 when not, 2 when the command line is wrong, 4 when the drill could not
-        be run.
-
+        \(CaseOptions.jobsHelp)
+        \(CaseOptions.endOfHelp)
         """
-
-    private static func names<Value: CaseIterable & RawRepresentable>(_: Value.Type) -> String
-    where Value.RawValue == String {
-        Value.allCases.map(\.rawValue).joined(separator: ", ")
-    }
 }

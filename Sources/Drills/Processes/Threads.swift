@@ -9,6 +9,9 @@ package final class Threads {
 
     private var threads: [pthread_t] = []
 
+    /// How many of them the machine runs at the same time.
+    static var cores: Int { max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
+
     /// Starts one for each body. Some may do where the machine has no room for all.
     package init(_ bodies: [@Sendable () -> Void]) throws(DrillError) {
         var status: Int32 = 0

@@ -59,7 +59,7 @@ struct AppReport {
             let restores = result.restoreMilliseconds(tally.rules.goal).map { "\($0) ms" }.joined(separator: ", ")
             let excuse = AppJudge.excuse(result.history, by: tally.rules).map { "excused by line \($0)" }
             return [
-                result.text, "\(result.milliseconds) ms", restores, result.isBroken ? "broken" : excuse ?? "held",
+                result.text, "\(result.milliseconds) ms", restores, result.isViolated ? "broken" : excuse ?? "held",
             ]
         }
         return HTMLReport.table(["faults", "length", "at its goal again in", "verdict"], rows)

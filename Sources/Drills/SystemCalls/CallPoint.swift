@@ -7,20 +7,17 @@ struct CallPoint: Hashable, Sendable {
     /// How long the victim stays dead; nil: as its number says.
     var downMilliseconds: UInt64?
 
-    /// Longer than an opening lives, and than the judge's slack.
-    static let pastDeadlineMilliseconds: UInt64 = 3_500
-
     /// How long the victim stays dead, once it is known whether an opening waits for it. Lives differ by a few calls, so the choice is
     /// made in the life itself: past the deadline at every other call.
     func down(withOpening isOpening: Bool) -> UInt64 {
-        downMilliseconds ?? (isOpening && number % 2 == 1 ? Self.pastDeadlineMilliseconds : 0)
+        downMilliseconds ?? (isOpening && number % 2 == 1 ? CaseRun.pastDeadlineMilliseconds : 0)
     }
 
     /// The same call, with the other choice; nil where there is none.
     func otherChoice(withOpening isOpening: Bool) -> CallPoint? {
         guard isOpening, downMilliseconds == nil else { return nil }
         var other = self
-        other.downMilliseconds = down(withOpening: true) == 0 ? Self.pastDeadlineMilliseconds : 0
+        other.downMilliseconds = down(withOpening: true) == 0 ? CaseRun.pastDeadlineMilliseconds : 0
         return other
     }
 
@@ -37,7 +34,7 @@ struct CallPoint: Hashable, Sendable {
 }
 
 /// What became of one point: the figures of a report, and a line of the ledger.
-struct CaseResult: Hashable, Sendable {
+struct CaseResult: CaseOutcome, Hashable {
     enum Verdict: String, Sendable {
         case ok
         /// The run ended before its call came.
@@ -52,4 +49,8 @@ struct CaseResult: Hashable, Sendable {
     var restoreMicroseconds: UInt64?
     var milliseconds: UInt64
     var violations: [String] = []
+    /// Whether the victim was killed with an opening between commit and act. A ledger does not keep it.
+    var hadOpening = false
+
+    var isViolated: Bool { verdict == .violated }
 }

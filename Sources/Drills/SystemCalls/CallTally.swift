@@ -8,9 +8,9 @@ struct CallTally: Equatable, Sendable {
     let counts: [Role: Int]
     let results: [CaseResult]
 
-    var isOK: Bool { !results.contains { $0.verdict == .violated } }
+    var isOK: Bool { violated.isEmpty }
     var killed: [CaseResult] { results.filter { $0.call != nil } }
-    var violated: [CaseResult] { results.filter { $0.verdict == .violated } }
+    var violated: [CaseResult] { results.filter(\.isViolated) }
     var beyond: Int { results.count { $0.verdict == .beyond } }
 
     /// Kills of one role by the name of the call, the most frequent first.

@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 /// `latch-lab drill syscalls`, from its options to its exit status.
 struct SystemCallDrill: Sendable {
     let options: SystemCallOptions
@@ -8,133 +5,76 @@ struct SystemCallDrill: Sendable {
     /// Where the summary or the JSON goes.
     let output: @Sendable (String) -> Void
 
-    private static let jobsPerCore = 4
-    private static let repetitionsMaximum = 5
-
     init(options: SystemCallOptions, output: @escaping @Sendable (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.seed ?? options.ledger.flatMap(CallLedger.seed) ?? SeededRandom.freshSeed
+        seed = options.common.seed ?? options.ledger.flatMap(CallLedger.seed) ?? SeededRandom.freshSeed
     }
 
     func run() throws -> Int32 {
-        let programs = try Programs(latch: options.latch)
+        let programs = try Programs(latch: options.common.latch)
         // Signals are taken in this thread first, so that those it starts leave them alone.
         let waiter = try Waiter()
         Progress().say("drill syscalls: seed \(seed)")
-        let ledger = try options.ledger.map { try CallLedger($0, seed: seed, plant: options.plant) }
+        let ledger = try options.ledger.map { try CallLedger($0, seed: seed, plant: options.common.plant) }
         defer { ledger?.close() }
         let template = try HouseTemplate(programs: programs, seed: seed, waiter: waiter)
         defer { template.remove() }
-        let witness = MachineWitness(directory: template.directory.path)
-        let watch = try Threads([{ witness.watch() }])
-        defer {
-            witness.end()
-            watch.join()
-        }
-        let house = House(programs: programs, template: template, witness: witness)
-        let whole = try options.roles.map { try wholeLife($0, house, waiter) }
-        let counts = Dictionary(uniqueKeysWithValues: zip(options.roles, whole.map(\.names.count)))
-        if options.isCounting { return conclude(counting: zip(options.roles, whole.map(\.names))) }
-        let results = (ledger?.results ?? []) + whole.map(\.result).filter { $0.verdict == .violated }
-        let queue = CallQueue(counts, results: results, options: options, seed: seed, ledger: ledger)
-        let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        let jobs = options.jobs ?? cores * Self.jobsPerCore
-        try Threads((0..<jobs).map { _ in { work(queue, house) } }).join()
-        let (all, failure) = queue.outcome
-        let tally = CallTally(seed: seed, plant: options.plant, counts: counts, results: all)
-        output(options.isJSON ? tally.jsonText + "\n" : tally.summary)
-        if let report = options.report {
-            try Report(page: CallReport(tally: tally).text, json: tally.jsonText + "\n", junit: tally.junit)
-                .write(to: report)
-            Progress().say("report: \(report)/index.html")
-        }
-        if let failure = failure ?? witness.failure { throw failure }
-        return tally.isOK ? 0 : 1
-    }
-
-    /// What every case needs, and no case changes.
-    private struct House: Sendable {
-        let programs: Programs
-        let template: HouseTemplate
-        let witness: MachineWitness
-    }
-
-    /// What one case leaves behind.
-    private struct Played {
-        let result: CaseResult
-        let history: CaseHistory
-        let callNames: [String]
-        /// Where a case that failed keeps its files; nil for one that held.
-        let directory: String?
-        /// Whether nothing was broken but what has to happen by a time.
-        let isOfTime: Bool
-    }
-
-    /// One thread's share: each has a waiter of its own, and its children end with it.
-    private func work(_ queue: CallQueue, _ house: House) {
-        do {
-            let waiter = try Waiter()
-            while let point = queue.next() {
-                let played = try play(point, house, waiter)
-                let next = point.otherChoice(withOpening: played.history.hasOpeningBetweenCommitAndAct)
-                queue.add(played.result, followedBy: next, keptIn: played.directory)
+        return try CaseBench.with(programs, template, seed: seed) { bench in
+            let whole = try options.common.roles.map { try wholeLife($0, bench, waiter) }
+            let counts = Dictionary(uniqueKeysWithValues: zip(options.common.roles, whole.map(\.callNames.count)))
+            if options.isCounting { return conclude(counting: zip(options.common.roles, whole.map(\.callNames))) }
+            let results = (ledger?.results ?? []) + whole.map(\.result).filter(\.isViolated)
+            let queue = CaseQueue(
+                CallPlan(counts, results: results, options: options, seed: seed, ledger: ledger), earlier: results)
+            try queue.playAll(jobs: options.common.households) { point, waiter in
+                let played = try play(point, bench, waiter)
+                return (played.outcome.result, played.directory)
             }
-        } catch {
-            queue.fail(error as? DrillError ?? DrillError(.environment, "\(error)"))
+            let (all, failure) = queue.outcome
+            let tally = CallTally(seed: seed, plant: options.common.plant, counts: counts, results: all)
+            try tally.tell(isJSON: options.common.isJSON, report: options.common.report, output: output)
+            if let failure = failure ?? bench.failure { throw failure }
+            return tally.isOK ? 0 : 1
         }
     }
+
+    private typealias Outcome = (result: CaseResult, callNames: [String])
 
     /// A life that nobody cuts short, for the number of its calls; it has to keep every promise too.
-    private func wholeLife(_ role: Role, _ house: House, _ waiter: Waiter) throws -> (
-        names: [String], result: CaseResult
-    ) {
-        let played = try play(CallPoint(role: role, side: options.side, number: 0), house, waiter)
+    private func wholeLife(_ role: Role, _ bench: CaseBench, _ waiter: Waiter) throws -> Outcome {
+        let played = try play(CallPoint(role: role, side: options.side, number: 0), bench, waiter)
         if let directory = played.directory {
-            Progress().say("a \(role.rawValue) that nobody killed: \(played.result.violations.joined(separator: "; "))")
+            let violations = played.outcome.result.violations
+            Progress().say("a \(role.rawValue) that nobody killed: \(violations.joined(separator: "; "))")
             Progress().say("  everything is kept in \(directory)")
         }
-        return (played.callNames, played.result)
+        return played.outcome
     }
 
-    /// Plays a point, and again while the machine stood still in a case that failed by its time, and by nothing else.
-    private func play(_ point: CallPoint, _ house: House, _ waiter: Waiter) throws -> Played {
-        for _ in 0..<Self.repetitionsMaximum {
-            let played = try playOnce(point, house, waiter)
-            guard let directory = played.directory, played.isOfTime,
-                let stall = house.witness.stall(from: played.history.began, to: played.history.ended)
-            else { return played }
-            Progress().say(
-                "the machine stood still for \(stall / 1_000_000) ms: the \(point.role.rawValue) at call \(point.number) is "
-                    + "killed again")
-            DrillDirectory.remove(directory)
+    private func play(_ point: CallPoint, _ bench: CaseBench, _ waiter: Waiter) throws -> CaseBench.Played<Outcome> {
+        try bench.play("the \(point.role.rawValue) at call \(point.number) is killed again") {
+            try playOnce(point, bench, waiter)
         }
-        throw DrillError(
-            .environment, "the machine stands still again and again: use an idle one, or name a quick disk in TMPDIR")
     }
 
-    private func playOnce(_ point: CallPoint, _ house: House, _ waiter: Waiter) throws -> Played {
+    private func playOnce(_ point: CallPoint, _ bench: CaseBench, _ waiter: Waiter) throws -> CaseBench.Played<Outcome>
+    {
         let directory = try DrillDirectory(isSeparate: false)
-        try house.template.furnish(directory)
-        let household = try CaseHousehold.make(directory, programs: house.programs, seed: seed, waiter: waiter)
+        try bench.template.furnish(directory)
+        let household = try bench.household(directory, waiter)
         let trace = try CallTrace(point.side, killAt: UInt64(point.number))
-        let run = CaseRun(
-            point.role, trace, down: point.down(withOpening:), household, house.template, waiter: waiter)
-        try run.run()
-        let history = run.history
-        let found = CaseJudge.violations(of: history)
-        let violations = found.map(\.description)
-        let restart = history.restart
+        let life = try bench.live(point.role, trace, down: point.down(withOpening:), household, waiter)
+        let hasHeld = life.found.isEmpty
         let result = CaseResult(
             point: point,
-            verdict: !violations.isEmpty ? .violated : trace.killedAt == nil && point.number > 0 ? .beyond : .ok,
-            call: trace.killedAt,
-            restoreMicroseconds: restart.flatMap { restart in restart.restoredAt.map { ($0 - restart.at) / 1000 } },
-            milliseconds: (history.ended - history.began) / 1_000_000, violations: violations)
-        if violations.isEmpty { directory.remove() }
-        return Played(
-            result: result, history: history, callNames: trace.names,
-            directory: violations.isEmpty ? nil : directory.path, isOfTime: found.allSatisfy(\.isOfTime))
+            verdict: !hasHeld ? .violated : trace.killedAt == nil && point.number > 0 ? .beyond : .ok,
+            call: trace.killedAt, restoreMicroseconds: life.restoreMicroseconds, milliseconds: life.milliseconds,
+            violations: life.found.map(\.description), hadOpening: life.history.hasOpeningBetweenCommitAndAct)
+        if hasHeld { directory.remove() }
+        return CaseBench.Played(
+            outcome: (result, trace.names), life: life, directory: hasHeld ? nil : directory.path,
+            isOfTime: life.found.allSatisfy(\.isOfTime))
     }
 
     private func conclude(counting lives: some Sequence<(Role, [String])>) -> Int32 {
