@@ -11,7 +11,7 @@ struct ProcessDrill {
     init(options: DrillOptions, output: @escaping (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.seed ?? SeededRandom.freshSeed
+        seed = options.seed ?? DrillSeed.fresh
     }
 
     func run() throws -> Int32 {

@@ -13,7 +13,7 @@ struct AppDrill: Sendable {
     init(options: AppOptions, output: @escaping @Sendable (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.seed ?? SeededRandom.freshSeed
+        seed = options.seed ?? DrillSeed.fresh
     }
 
     /// What every life needs, and no life changes.

@@ -10,7 +10,7 @@ struct MachineDrill: Sendable {
     init(options: MachineOptions, output: @escaping @Sendable (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.common.seed ?? SeededRandom.freshSeed
+        seed = options.common.seed ?? DrillSeed.fresh
     }
 
     func run() throws -> Int32 {

@@ -4,9 +4,6 @@ struct SeededRandom: RandomNumberGenerator, Sendable {
 
     init(seed: UInt64) { state = seed }
 
-    /// For a drill that was given none; short enough to be typed again.
-    static var freshSeed: UInt64 { UInt64.random(in: 0...UInt64(UInt32.max)) }
-
     mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var z = state

@@ -8,7 +8,7 @@ struct SystemCallDrill: Sendable {
     init(options: SystemCallOptions, output: @escaping @Sendable (String) -> Void) {
         self.options = options
         self.output = output
-        seed = options.common.seed ?? options.ledger.flatMap(CallLedger.seed) ?? SeededRandom.freshSeed
+        seed = options.common.seed ?? options.ledger.flatMap(CallLedger.seed) ?? DrillSeed.fresh
     }
 
     func run() throws -> Int32 {

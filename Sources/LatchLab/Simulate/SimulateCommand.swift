@@ -37,7 +37,7 @@ enum SimulateCommand {
             "latch-lab drill simulate --seed 7 --schedules 20000 --json",
         ]
     ) { arguments in
-        let seed = try arguments.integer("seed", in: 0...UInt64.max) ?? UInt64.random(in: 0...UInt64(UInt32.max))
+        let seed = try arguments.integer("seed", in: 0...UInt64.max) ?? DrillSeed.fresh
         let minutes = try arguments.integer("minutes", in: 1...10_000)
         let schedules = try arguments.integer("schedules", in: 1...100_000_000)
         let jobs = try arguments.integer("jobs", in: 1...1_000) ?? Campaign.processors
