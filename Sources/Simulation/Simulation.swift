@@ -40,7 +40,7 @@ package struct Simulation: Sendable {
     private static func chronicle(seed: UInt64, _ schedules: [Schedule]) throws -> Chronicle {
         let house = try House(seed: seed, keys: keys, scratch: try ScratchSpace())
         for schedule in schedules.dropLast() { _ = house.play(schedule) }
-        return schedules.last.map(house.chronicle) ?? Chronicle(keys: keys, begin: house.world.now)
+        return schedules.last.flatMap(house.chronicle(of:)) ?? Chronicle(keys: keys, begin: house.world.now)
     }
 
     /// A house in which these are played, and no others.

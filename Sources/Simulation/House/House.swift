@@ -103,14 +103,12 @@ package final class House {
     // MARK: One schedule
 
     /// Plays it, writes down what happens, and says that.
-    func chronicle(of schedule: Schedule) -> Chronicle {
+    func chronicle(of schedule: Schedule) -> Chronicle? {
         let begin = world.now
-        var chronicle = Chronicle(keys: pockets.count, begin: begin)
+        chronicle = Chronicle(keys: pockets.count, begin: begin)
         for fault in schedule.faults {
-            chronicle.note(
-                .faults, .wrong, "\(fault)", at: begin.advanced(byMilliseconds: fault.afterMilliseconds ?? 0))
+            note(.faults, .wrong, "\(fault)", at: begin.advanced(byMilliseconds: fault.afterMilliseconds ?? 0))
         }
-        self.chronicle = chronicle
         ledger.onNews = { [unowned self] in note(.commands, $1, "key \($0): \($2)") }
         let broken = play(schedule)
         ledger.onNews = nil
@@ -118,10 +116,8 @@ package final class House {
             note(.bolt, line.movement == .lock ? .locked : .opened, "\(line.movement)", at: line.at)
         }
         for promise in broken { note(.faults, .wrong, "broken: \(promise)") }
-        chronicle = self.chronicle ?? chronicle
-        self.chronicle = nil
-        chronicle.milliseconds = world.now.milliseconds(since: begin)
-        return chronicle
+        chronicle?.milliseconds = world.now.milliseconds(since: begin)
+        return chronicle.take()
     }
 
     func note(
