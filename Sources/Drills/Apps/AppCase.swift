@@ -1,4 +1,4 @@
-/// Plays one life of a program with its faults, and sees it through until nothing is owed or its time is over.
+/// Plays one life of a program with its faults. The life ends when the program owes nothing more, or when its time is over.
 final class AppCase {
     private let plan: AppPlan
     private let rules: AppRules
@@ -10,9 +10,9 @@ final class AppCase {
     private var firstTrace: CallTrace?
     private var trace: CallTrace
     private var rest: ArraySlice<AppFault>
-    /// Whether this drill ended the present run itself.
+    /// Whether the drill itself ended the present run.
     private var isKilled = false
-    /// When something last happened that the program may take its time for.
+    /// When the program was last started or last met a fault. From then on it has the time of `within` for what it owes.
     private var disturbedAt: UInt64 = 0
     private var lastCount: UInt64 = 0
     private var countedAt: UInt64 = 0
@@ -35,7 +35,7 @@ final class AppCase {
     /// The names of the first run's calls.
     var callNames: [String] { firstTrace?.names ?? [] }
 
-    /// What the judge says in the end; a promise that was not kept in its time is a broken one.
+    /// Returns the broken promises. A promise that is still owed when the time is over is broken too.
     func run() throws -> [AppJudge.Finding] {
         history.began = Clock.now
         defer {
@@ -59,7 +59,7 @@ final class AppCase {
             if !verdict.broken.isEmpty { return verdict.broken }
             let isIdle = isIdle(verdict)
             if isIdle, rest.isEmpty { return [] }
-            // What was to come at a call that was not reached comes now.
+            // The program rests and will not reach the next fault's call: the fault comes now.
             if isIdle, let fault = rest.popFirst() { try strike(fault) }
             if Clock.now > disturbedAt + rules.withinSeconds * 1_000_000_000 {
                 return verdict.owed.map {
@@ -85,7 +85,7 @@ final class AppCase {
     }
 
     private func launch() throws {
-        // Only a kill of this run: behind one that comes earlier in the list there is another run.
+        // The next kill ends this run. The kills after it belong to later runs.
         let kill = rest.first { $0.kind == .kill }
         var number = 0
         if case .call(let call)? = kill?.moment { number = call }
@@ -126,7 +126,7 @@ final class AppCase {
         }
     }
 
-    /// Nobody ends unless this drill kills it.
+    /// A program or a peer that ends without a kill of the drill has broken a promise.
     private func noticeDeaths() {
         guard history.deaths.isEmpty else { return }
         for side in AppSide.allCases {
@@ -142,7 +142,8 @@ final class AppCase {
         }
     }
 
-    /// Whether all that was to happen has happened, and the program has come to rest.
+    /// Whether nothing is owed and the program has come to rest: it made no call for a moment. One that never stops making calls counts
+    /// as resting a second after it owed something last.
     private func isIdle(_ verdict: AppJudge.Verdict) -> Bool {
         guard verdict.owed.isEmpty else {
             owedNothingSince = nil
@@ -157,7 +158,7 @@ final class AppCase {
 
     // MARK: Faults
 
-    /// Whether the next fault's call has come, and it has happened.
+    /// Carries out the next fault if its call has been reached; false when it has not.
     private func strikeNext() throws -> Bool {
         guard let fault = rest.first, case .call(let number) = fault.moment, trace.count >= UInt64(number) else {
             return false
@@ -197,7 +198,8 @@ final class AppCase {
         if fault.kind == .kill { try launch() }
     }
 
-    /// For a moment, and for as long as something is so and the program lives.
+    /// Waits for a moment, and then for as long as the condition holds. The death of a program and the end of the time end the wait
+    /// too.
     private func hold(while condition: () -> Bool) throws {
         let begin = Clock.now
         let deadline = begin + rules.withinSeconds * 1_000_000_000

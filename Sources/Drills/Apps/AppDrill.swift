@@ -83,7 +83,7 @@ struct AppDrill: Sendable {
         return Bench(lab: String(cString: lab), rules: rules, guests: guests, seed: seed)
     }
 
-    /// One life that is killed when nothing is owed any more tells how many calls a restored start makes.
+    /// Plays the lives. The first one is killed at its end, which shows how many calls a restored start makes.
     private func play(_ bench: Bench, _ whole: AppResult, _ waiter: Waiter) throws -> [AppResult] {
         var results: [AppResult] = []
         if options.faults == nil {
@@ -112,7 +112,7 @@ struct AppDrill: Sendable {
         return results
     }
 
-    /// Broken lives of the same rules tell the same story: of each story one is shrunk, if it is not one kill at a call already.
+    /// Lives that broke the same rules are alike: the first of them is shrunk, unless it is one kill at a call already.
     private func shrink(
         _ broken: [AppResult], _ whole: AppResult, _ bench: Bench
     ) throws -> [AppFailure] {

@@ -1,4 +1,4 @@
-/// What happens to a program, and when: behind so many of its system calls, or once nothing is owed any more.
+/// What happens to a program, and when: at one of its system calls, or at the time when it owes nothing more.
 struct AppFault: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Hashable, Sendable {
         /// SIGKILL, and another start.
@@ -14,7 +14,7 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
     enum Moment: Hashable, Sendable {
         /// The program's system call with this number, counted from its launch.
         case call(Int)
-        /// Everything that was to happen has happened.
+        /// When the program owes nothing more: it has done all that the rules ask for.
         case end
     }
 
@@ -31,7 +31,7 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// `kill@812`, `cut@end`; nil where it is neither.
+    /// Reads a fault such as `kill@812` or `cut@end`; nil for any other text.
     init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
@@ -49,7 +49,7 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
         self.moment = moment
     }
 
-    /// Faults with commas between. Within one run of the program they come in the order of their calls.
+    /// Reads faults with commas between them. The faults of one start have to be in the order of their calls.
     static func list(_ text: String) throws(DrillOptions.UsageError) -> [AppFault] {
         let words = text.split(separator: ",", omittingEmptySubsequences: false)
         guard words.count <= maximumFaults else {
@@ -67,8 +67,8 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
             guard number > last || number == Int.max else {
                 throw DrillOptions.UsageError(
                     message:
-                        "option `--faults`: `\(word)` comes behind a later call of the same start: only a kill begins "
-                        + "the count anew")
+                        "option `--faults`: `\(word)` stands after a fault at the same call or a later one. The faults of "
+                        + "one start have to be in the order of their calls; a kill begins another start")
             }
             last = fault.kind == .kill ? 0 : number
             faults.append(fault)
@@ -79,20 +79,23 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
     static func text(_ faults: [AppFault]) -> String { faults.map(\.description).joined(separator: ",") }
 }
 
-/// One life: which faults befall the program, one behind the other. A kill begins the count of calls anew.
+/// One life: the faults that happen to the program, one after the other. After a kill the calls are counted from 1 again.
 struct AppPlan: Hashable, Sendable {
     var faults: [AppFault]
     var side = CallTrace.Side.entry
 
     var text: String { faults.isEmpty ? "nothing" : AppFault.text(faults) }
 
-    /// Whether it is one kill at a call: there is nothing to take away.
+    /// Whether the plan is one kill at a call. Such a plan cannot be made smaller.
     var isLeast: Bool {
         guard faults.count == 1, let fault = faults.first, case .call = fault.moment else { return false }
         return fault.kind == .kill
     }
 
-    /// What is drawn from a seed, once it is known how many calls a whole life makes, and one that is restored.
+    /// Draws lives from a seed.
+    ///
+    /// - Parameter calls: the calls of a whole life that a kill may be at.
+    /// - Parameter restoredCalls: how many calls a restored start makes.
     static func draw(
         kills: Int, storms: Int, calls: ClosedRange<Int>, restoredCalls: Int, side: CallTrace.Side,
         hasPeer: Bool, seed: UInt64
@@ -105,7 +108,7 @@ struct AppPlan: Hashable, Sendable {
         let mixed = (0..<storms).map { _ in
             AppPlan(faults: storm(kinds, calls.upperBound, restoredCalls, &random), side: side)
         }
-        // The long ones first, so that nobody waits for one in the end.
+        // The long lives first: one that begins last would keep all threads but its own without work.
         return mixed + single
     }
 

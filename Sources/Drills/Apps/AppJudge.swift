@@ -1,8 +1,8 @@
-/// Holds what was seen of a program against its rules. Pure: what is owed becomes broken by the time of somebody else.
+/// Judges by the rules what was seen of a program. Pure, and without a clock: the caller knows when a debt is overdue.
 enum AppJudge {
-    /// One rule that does not hold, or not yet.
+    /// A rule that is broken, or that is not fulfilled yet.
     struct Finding: Hashable, Sendable {
-        /// The line of the rules file; 0: a promise that every program gives.
+        /// The line of the rules file; 0: the promise that no program ends by itself, which no file has to name.
         var line: Int
         var text: String
 
@@ -10,13 +10,13 @@ enum AppJudge {
     }
 
     struct Verdict: Equatable, Sendable {
-        /// What nothing can mend any more.
+        /// Broken for good: nothing that follows can change it.
         var broken: [Finding] = []
-        /// What still has to happen.
+        /// Not fulfilled yet: it still has to happen.
         var owed: [Finding] = []
     }
 
-    /// A line that follows from another may have been read before it: the two come from two processes.
+    /// An answer may have been read so much earlier than its cause: the two are lines of two processes.
     static let slackNanoseconds: UInt64 = 5_000_000_000
 
     static func judge(_ history: AppHistory, by rules: AppRules) -> Verdict {
@@ -53,21 +53,21 @@ enum AppJudge {
         return verdict
     }
 
-    /// The line of the rule by which this life is excused; nil for one that is judged.
+    /// The line of the rule that excuses this life; nil when none does.
     static func excuse(_ history: AppHistory, by rules: AppRules) -> Int? {
         rules.lines.first { line in
             if case .excuse(let sight) = line.rule { history.first(sight) != nil } else { false }
         }?.number
     }
 
-    /// The first run that began behind `first`.
+    /// The first run that began after `first` was seen.
     private static func restartRun(after first: AppRules.Sight, _ history: AppHistory) -> Int? {
         guard let cause = history.first(first) else { return nil }
         if case .line(.program, _) = cause.what { return cause.run + 1 }
         return history.runs.firstIndex { $0.startedAt > cause.at }
     }
 
-    /// The goal is due in the last run.
+    /// The goal, if the last run has not come to it.
     private static func goal(_ history: AppHistory, _ rules: AppRules) -> Finding? {
         let last = history.runs.count - 1
         guard !history.all(rules.goal).contains(where: { $0.run == last }) else { return nil }
@@ -76,7 +76,7 @@ enum AppJudge {
             text: "until \(rules.goal): not so in start \(last + 1); it said \(said(history, last))")
     }
 
-    /// What is due anew behind the last fault that took a link.
+    /// The rule `again`, if a fault has ended a link in the last run and the program has not shown the rule's sight since.
     private static func again(_ history: AppHistory, _ rules: AppRules) -> Finding? {
         let last = history.runs.count - 1
         guard let sight = rules.again,
@@ -88,7 +88,7 @@ enum AppJudge {
             text: "again \(sight): not so behind \(struck.fault) in start \(last + 1); it said \(said(history, last))")
     }
 
-    /// The last `first` that no `then` belongs to.
+    /// The last `first`, if no `then` has answered it; nil when one has.
     private static func unanswered(
         _ history: AppHistory, _ first: AppRules.Sight, _ then: AppRules.Sight
     ) -> AppHistory.Seen? {

@@ -16,17 +16,17 @@ struct AppRules: Equatable, Sendable {
     }
 
     enum Rule: Hashable, Sendable {
-        /// At no time.
+        /// The sight may never be seen.
         case never(Sight)
-        /// A program that is started again behind `first` shows `then`.
+        /// A program that is started again after `first` has to show `then`.
         case restart(after: Sight, then: Sight)
-        /// And it does not show this.
+        /// A program that is started again after `first` may not show this.
         case restartNever(after: Sight, never: Sight)
-        /// Once it has shown `first` it does not show `never` any more, in that life or another.
+        /// After `first` the program may not show `never`, in that start or a later one.
         case afterNever(Sight, never: Sight)
-        /// Behind the last `first` comes a `then`.
+        /// The last `first` has to be followed by a `then`.
         case when(Sight, then: Sight)
-        /// A life that shows this is counted, and judged no further.
+        /// A life that shows this is counted, and not judged any further.
         case excuse(Sight)
     }
 
@@ -42,14 +42,14 @@ struct AppRules: Equatable, Sendable {
     var peer: [String]?
     /// What both programs find in their environments besides their adapter and their directory.
     var environment: [String: String] = ["LATCH_PAIRING": "just-works"]
-    /// What each start comes to.
+    /// What each start has to show.
     var goal: Sight
     /// The line that the goal stands in.
     var goalLine: Int
-    /// What it comes to again when a fault has taken a link from it; nil where nothing is due.
+    /// What the program has to show again after a fault has ended a link; nil where nothing is asked for.
     var again: Sight?
     var againLine = 0
-    /// How long anything may take that has to happen.
+    /// How long the program has for each thing that it owes.
     var withinSeconds: UInt64 = defaultWithinSeconds
     var lines: [Line] = []
 
