@@ -190,6 +190,10 @@ let package = Package(
             name: "ForgetfulVisitor", dependencies: ["CoreBluetooth"], path: "Tests/ForgetfulVisitor",
             exclude: ["forgetful.drill"], swiftSettings: swift),
 
+        // An app of nobody's, for the comparison of restarts.
+        .executableTarget(
+            name: "Metronome", dependencies: ["CoreBluetooth"], path: "Tests/Interop/Metronome", swiftSettings: swift),
+
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(

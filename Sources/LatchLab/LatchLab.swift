@@ -8,7 +8,9 @@ struct LatchLab {
     static var program: CommandProgram {
         CommandProgram(
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
-            commands: [RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill],
+            commands: [
+                RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, RestartsCommand.restarts,
+            ],
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",
                 "latch-lab drill processes --kills 10 --seed 1 --report ./report",

@@ -1,3 +1,4 @@
+import DaemonControl
 import Foundation
 import FoundationXML
 import Testing
@@ -56,6 +57,35 @@ import Testing
 
     @Test("An empty history is drawn too")
     func empty() throws { _ = try parse(History(seed: 1, began: 5)) }
+
+    // MARK: Restarts
+
+    @Test("Restarts of peripherals beside each other")
+    func restarts() throws {
+        let result = try RestartReport(lines: [
+            #"{"title": "<ours>", "milliseconds": [300, 100, 200], "lost": 1}"#,
+            #"{"title": "theirs", "milliseconds": [9000], "lost": 0}"#,
+        ])
+        let told = try #require(result.json["peripherals"]?.array)
+        #expect(told.map { $0.object?["kills"]?.number } == [3, 1])
+        #expect(told[0].object?["notified_ms"] == ["p50": 200, "p99": 300, "max": 300])
+        #expect(told.map { $0.object?["lost_links"]?.number } == [1, 0])
+        let names = try parse(result.report.page)
+        #expect(names["svg"] == 2)
+        #expect(names["ours"] == nil)
+        #expect(result.report.json == JSONValue.object(result.json).text + "\n")
+    }
+
+    @Test(
+        "No restarts, or what is no line of them, is refused by its number",
+        arguments: [
+            ("", "line 1 is"), ("{}", "line 1 is"), (#"{"title": "a", "milliseconds": [], "lost": 0}"#, "line 1 is"),
+            (#"{"title": "a", "milliseconds": [-1], "lost": 0}"#, "line 1 is"), (nil, "no restart"),
+        ])
+    func malformedRestarts(line: String?, message: String) throws {
+        let error = #expect(throws: DrillError.self) { try RestartReport(lines: line.map { [$0] } ?? []) }
+        #expect(error?.description.contains(message) == true)
+    }
 
     // MARK: A drill at every system call
 

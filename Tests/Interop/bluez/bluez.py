@@ -40,6 +40,8 @@ class BlueZ:
     def __init__(self, machine):
         self.machine = machine
         self.objects = {}
+        # Who has bluetoothd's name from now on, whenever that changes; empty for nobody.
+        self.owners = asyncio.Queue()
         self._changed = asyncio.Event()
         self._heard_by = {}
         self._bus = None
@@ -57,14 +59,21 @@ class BlueZ:
         for rule in (f"sender='{SERVICE}'", f"type='signal',member='NameOwnerChanged',arg0='{SERVICE}'"):
             await self._call(*BUS, "AddMatch", "s", [rule])
 
+    def command(self, *options):
+        """bluetoothd as a line of shell, its configuration written."""
+        self.machine.write("/run/bluetoothd.conf", CONFIGURATION)
+        words = ("/usr/libexec/bluetooth/bluetoothd", "-n", *options, "-f", "/run/bluetoothd.conf", "-P", OMITTED_PLUGINS)
+        return " ".join(words)
+
     async def start(self):
         """Starts bluetoothd, and waits until it has its interfaces on the bus."""
-        self.machine.write("/run/bluetoothd.conf", CONFIGURATION)
-        self.machine.run(
-            f"/usr/libexec/bluetooth/bluetoothd -n -d -f /run/bluetoothd.conf -P {OMITTED_PLUGINS}"
-            " >>/run/bluetoothd.log 2>&1 & echo $! >/run/bluetoothd.pid"
-        )
+        self.machine.run(f"{self.command('-d')} >>/run/bluetoothd.log 2>&1 & echo $! >/run/bluetoothd.pid")
         await self.until(self._named, "bluetoothd is on the bus")
+        await self.look()
+
+    async def look(self):
+        """Asks bluetoothd for all its objects."""
+        self.objects = {}
         body = await self.call("/", OBJECTS, "GetManagedObjects")
         for path, interfaces in body[0].items():
             self._add(path, interfaces)
@@ -136,8 +145,14 @@ class BlueZ:
 
     async def serve(self, adapter, root, interfaces):
         """Registers a GATT application: all that lies below `root`."""
+        self.export(interfaces)
+        await self.register(adapter, root)
+
+    def export(self, interfaces):
         for interface in interfaces:
             self._bus.export(interface.path, interface)
+
+    async def register(self, adapter, root):
         await self.call(adapter, GATT_MANAGER, "RegisterApplication", "oa{sv}", [root, {}])
 
     async def withdraw(self, adapter, root, interfaces):
@@ -146,7 +161,10 @@ class BlueZ:
             self._bus.unexport(interface.path)
 
     async def advertise(self, adapter, advertisement):
-        self._bus.export(advertisement.path, advertisement)
+        self.export([advertisement])
+        await self.register_advertisement(adapter, advertisement)
+
+    async def register_advertisement(self, adapter, advertisement):
         await self.call(
             adapter, ADVERTISING_MANAGER, "RegisterAdvertisement", "oa{sv}", [advertisement.path, {}]
         )
@@ -170,7 +188,9 @@ class BlueZ:
     def _heard(self, message):
         if message.message_type != MessageType.SIGNAL:
             return
-        if message.member == "InterfacesAdded":
+        if message.member == "NameOwnerChanged" and message.body[0] == SERVICE:
+            self.owners.put_nowait(message.body[2])
+        elif message.member == "InterfacesAdded":
             self._add(*message.body)
         elif message.member == "InterfacesRemoved":
             path, interfaces = message.body

@@ -23,8 +23,8 @@ from disk import FLUSH, WRITE, CutDisk
 from inside import Inside
 from machine import Machine
 from support.daemons import Latch
-from support.processes import DEADLINE_SECONDS, Process, eventually
-from support.radios import VirtualRadio
+from support.processes import DEADLINE_SECONDS, eventually
+from support.radios import AdapterRadio
 from support.steps import StepFailed, Suite, check, check_equal, warn
 
 DISK_MEGABYTES = 32
@@ -68,7 +68,7 @@ class House:
         return Machine(
             self.cache,
             self.directory,
-            [f"{radio.socket}.1"],
+            [radio.adapter(1)],
             [
                 *("-blockdev", f"driver=nbd,node-name=disk,server.type=unix,server.path={self.nbd}"),
                 *("-device", "virtio-blk-pci,drive=disk"),
@@ -76,19 +76,6 @@ class House:
                 *("-device", "virtio-9p-pci,fsdev=metal,mount_tag=metal"),
             ],
         )
-
-
-class Radio(VirtualRadio):
-    """With an adapter of its own for each machine: a controller that comes back has the address that it had."""
-
-    def __init__(self, lab, directory):
-        self.socket = os.path.join(directory, "virtual.sock")
-        self._control = os.path.join(directory, "virtual.control")
-        Process.__init__(
-            self, "virtual radio", [lab, "radio", "--socket", self.socket, "--control", self._control, "--adapters", "2"]
-        )
-        self.transport = f"unix:{self.socket}.2"
-        eventually(self._is_listening, "the virtual radio listens")
 
 
 def empty_file_system(directory):
@@ -287,8 +274,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="latch-power-") as directory:
         house = House(program, os.path.abspath(options.cache), directory, options.lying)
         latch = Latch(program, directory)
-        with Radio(lab, directory) as radio:
-            with latch.key(radio.transport, "--config", latch.write("key.conf", KEY_SETTINGS)) as key:
+        with AdapterRadio(lab, directory, adapters=2) as radio:
+            with latch.key(f"unix:{radio.adapter(2)}", "--config", latch.write("key.conf", KEY_SETTINGS)) as key:
                 broken = asyncio.run(run(options, house, radio, key, seed))
                 key.stop()
             radio.stop()

@@ -74,6 +74,13 @@ class _Spoken:
             events, self._events = self._events, []
             return events
 
+    def drop(self, name, fields):
+        count = 0
+        with self._changed:
+            while self.take(name, fields) is not None:
+                count += 1
+        return count
+
     def join(self):
         self._reader.join(DEADLINE_SECONDS)
 
@@ -128,6 +135,10 @@ class InteropPeer(Process):
     def forget(self):
         """Every event that nobody has taken; they are gone."""
         return self.output.forget()
+
+    def drop(self, name, **fields):
+        """How many of these events nobody has taken; they are gone."""
+        return self.output.drop(name, _plain(fields))
 
     def power_on(self):
         """Both managers say so."""

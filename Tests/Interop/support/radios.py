@@ -55,15 +55,18 @@ class RootCanal(Process):
         check(not complaints, "the radio complained: " + "; ".join(complaints[:10]))
 
 
+PACED = ("--air", "paced")
+
+
 class VirtualRadio(Process):
     """The project's own radio: here so that a stranger's host meets our lock without a stranger's controller."""
 
-    def __init__(self, lab, directory):
+    def __init__(self, lab, directory, *options):
         self.socket = os.path.join(directory, "virtual.sock")
         self._control = os.path.join(directory, "virtual.control")
         self._controllers = 0
         super().__init__(
-            "virtual radio", [lab, "radio", "--socket", self.socket, "--control", self._control, "--air", "paced"]
+            "virtual radio", [lab, "radio", "--socket", self.socket, "--control", self._control, *(options or PACED)]
         )
         self.transport = f"unix:{self.socket}"
         # It says nothing when it is ready, but its sockets are there.
@@ -92,3 +95,14 @@ class VirtualRadio(Process):
         check(self.is_running, "the virtual radio ended by itself")
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
             return probe.connect_ex(self._control) == 0
+
+
+class AdapterRadio(VirtualRadio):
+    """With an adapter of its own for each host, on a socket of its own: a controller that comes back has the address that it had."""
+
+    def __init__(self, lab, directory, adapters):
+        super().__init__(lab, directory, "--adapters", str(adapters))
+
+    def adapter(self, number):
+        """The socket of an adapter, from 1."""
+        return f"{self.socket}.{number}"
