@@ -14,7 +14,7 @@ enum RestartsCommand {
             .value("report", "DIR", "Write index.html, result.json and junit.xml there."),
             .flag("json", "One JSON object on standard output."),
         ],
-        examples: ["latch-lab restarts --report ./report <./restarts"]
+        examples: ["latch-lab restarts --report ./report"]
     ) { arguments in
         var lines: [String] = []
         while let line = readLine() { lines.append(line) }
