@@ -6,7 +6,7 @@ struct CaseBench: Sendable {
     private let witness: MachineWitness
     private static let repetitionsMaximum = 5
 
-    /// What was seen of a case, and what its judge says.
+    /// A case as it was seen, and its judge's verdict.
     struct Life {
         let history: CaseHistory
         let found: [CaseViolation]

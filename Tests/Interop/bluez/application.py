@@ -10,6 +10,10 @@ ADVERTISEMENT = "/latch/advertisement"
 READ = PropertyAccess.READ
 
 
+def long_form(short):
+    return f"0000{short.lower()}-0000-1000-8000-00805f9b34fb"
+
+
 class Attribute(ServiceInterface):
     """What characteristics and descriptors have in common: a value that is read, and written in parts."""
 

@@ -3,7 +3,7 @@
 import asyncio
 
 import bluez
-from application import ROOT, Advertisement, Characteristic, Descriptor, Service
+from application import ROOT, Advertisement, Characteristic, Descriptor, Service, long_form
 from bluez import DEVICE, Agent
 from dbus_fast import Variant
 from support.ours import Remote, refusal
@@ -17,10 +17,6 @@ LONGEST_WRITE_OCTETS = len(LONG) - 4
 LONG_UUID = "0F0E0D0C-0B0A-0908-0706-050403020100"
 
 ATT_NOT_PERMITTED, ATT_AUTHENTICATION, ATT_AUTHORIZATION, ATT_OWN = 0x02, 0x05, 0x08, 0x83
-
-
-def long_form(short):
-    return f"0000{short.lower()}-0000-1000-8000-00805f9b34fb"
 
 
 class Tree:

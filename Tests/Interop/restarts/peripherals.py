@@ -8,22 +8,13 @@ import subprocess
 import threading
 
 import bluez
-from application import ROOT, Advertisement, Characteristic, Service
+from application import ROOT, Advertisement, Characteristic, Service, long_form
 from bluez import Refused
 from support.processes import DEADLINE_SECONDS
 from support.steps import warn
 
 BEAT = "FFF3"
 BEAT_SECONDS = 0.1
-
-
-def long_form(short):
-    return f"0000{short.lower()}-0000-1000-8000-00805f9b34fb"
-
-
-def supervised(name, command):
-    """A line of shell that starts a command again whenever it ends. Its process is in a file."""
-    return f"(while :; do {command} & echo $! >/run/{name}.pid; wait $!; done) >>/run/{name}.log 2>&1 &"
 
 
 class Inside:
@@ -34,7 +25,9 @@ class Inside:
         self.name = name
 
     def supervise(self, command):
-        self.machine.run(supervised(self.name, command))
+        """Starts a command, and again whenever it ends."""
+        loop = f"while :; do {command} & echo $! >/run/{self.name}.pid; wait $!; done"
+        self.machine.run(f"({loop}) >>/run/{self.name}.log 2>&1 &")
 
     def kill(self):
         self.machine.run(f"kill -KILL $(cat /run/{self.name}.pid)")
