@@ -9,7 +9,8 @@ struct LatchLab {
         CommandProgram(
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
             commands: [
-                RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, RestartsCommand.restarts,
+                RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, MeasuredCommands.restarts,
+                MeasuredCommands.power,
             ],
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",

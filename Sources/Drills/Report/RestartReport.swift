@@ -1,7 +1,7 @@
 import DaemonControl
 
 /// From a kill to the next notification: peripherals that were killed by turns, beside each other.
-package struct RestartReport {
+package struct RestartReport: MeasuredReport {
     /// One peripheral, as a line of JSON tells it: `{"title": …, "milliseconds": […], "lost": …}`.
     private struct Peripheral {
         let title: String
@@ -17,10 +17,9 @@ package struct RestartReport {
     private static let bins = 40
 
     /// - Parameter lines: one for each peripheral.
-    /// - Throws: `DrillError` for a line that is none.
     package init(lines: [String]) throws {
         peripherals = try lines.enumerated().map { index, line in
-            let object = (try? JSONValue(line: Array(line.utf8)))?.object
+            let object = Self.object(line)
             guard let title = object?["title"]?.string, let values = object?["milliseconds"]?.array,
                 let lost = object?["lost"]?.number, !values.isEmpty
             else { throw Self.malformed(index) }
@@ -32,11 +31,12 @@ package struct RestartReport {
     }
 
     private static func malformed(_ index: Int) -> DrillError {
-        DrillError(
-            .environment,
-            "line \(index + 1) is no object with a title, milliseconds of at least one restart, and a number of lost links"
-        )
+        malformed(
+            line: index + 1, expected: "a title, milliseconds of at least one restart, and a number of lost links")
     }
+
+    /// A comparison: nothing here is promised.
+    package var isOK: Bool { true }
 
     package var json: JSONObject {
         [

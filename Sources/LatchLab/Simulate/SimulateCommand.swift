@@ -46,11 +46,7 @@ enum SimulateCommand {
             let result = try play(
                 seed: seed, schedules: schedules ?? (minutes == nil ? usualSchedules : nil), minutes: minutes,
                 jobs: jobs)
-            if arguments.has("json") { Output.line(.object(result.json)) } else { Output.fields(result.json) }
-            if let directory = arguments["report"] {
-                try result.report().write(to: directory)
-                Output.prompt("report: \(directory)/index.html\n")
-            }
+            try MeasuredCommands.tell(result.json, report: result.report(), as: arguments)
             return result.violation == nil && !result.isInterrupted ? .ok : .refused
         } catch let error as DrillError {
             throw Failure(.state, error.description)

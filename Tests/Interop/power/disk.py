@@ -82,6 +82,12 @@ class CutDisk:
         with self._lock:
             return bytes(self._medium)
 
+    def put(self, medium):
+        """What somebody made of the medium while no machine had it."""
+        with self._lock:
+            self._medium[:] = medium
+            self._shown[:] = medium
+
     # What follows runs in the threads that serve.
 
     def _lose_power(self, operation):

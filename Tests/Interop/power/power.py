@@ -1,25 +1,28 @@
 """Power cuts of a whole machine: Debian's kernel, its Bluetooth subsystem, an ext4, and our lock on the HCI user channel.
 
-    power.py LATCH LATCH_LAB CACHE [--cuts N] [--seed S] [--lying]
+    power.py LATCH LATCH_LAB CACHE RESULT [--cuts N] [--seed S] [--lying]
 
 Each life boots the virtual machine on the disk that the last one left, gives the lock a command, and cuts the power at a
 write or a flush: at the next one in the next life. Each machine is a new boot, with a new kernel and a new controller. The
-key and the radio are out here, and keep running. The bolt is metal: its journal is on no machine's disk."""
+key and the radio are out here, and keep running. The bolt is metal: its journal is on no machine's disk. RESULT gets lines of
+JSON as `latch-lab power` takes them."""
 
 import argparse
 import asyncio
+import json
 import os
 import random
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
+import time
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), folder) for folder in ("..", "../bluez")]
 
 import judge
 from disk import FLUSH, WRITE, CutDisk
+from file_system import check_as_a_boot, empty_file_system, torn_journal
 from inside import Inside
 from machine import Machine
 from support.daemons import Latch
@@ -27,7 +30,6 @@ from support.processes import DEADLINE_SECONDS, eventually
 from support.radios import AdapterRadio
 from support.steps import StepFailed, Suite, check, check_equal, warn
 
-DISK_MEGABYTES = 32
 RELOCK_SECONDS = 3
 # A challenge outlives the slowness of an emulated machine. Its first commands wait for the boot behind a cut.
 LOCK_SETTINGS = (
@@ -76,30 +78,6 @@ class House:
                 *("-device", "virtio-9p-pci,fsdev=metal,mount_tag=metal"),
             ],
         )
-
-
-def empty_file_system(directory):
-    path = os.path.join(directory, "empty.img")
-    with open(path, "wb") as file:
-        file.truncate(DISK_MEGABYTES << 20)
-    subprocess.run(
-        ["mkfs.ext4", "-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard", path], check=True
-    )
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def damage(directory, medium):
-    """What a check says of the file system once its journal has been replayed, as a mount does; None when it is clean."""
-    path = os.path.join(directory, "left.img")
-    with open(path, "wb") as file:
-        file.write(medium)
-    # Status 1: its journal was replayed.
-    replayed = subprocess.run(["e2fsck", "-p", path], capture_output=True, text=True, check=False)
-    if replayed.returncode > 1:
-        return replayed.stdout.strip() or replayed.stderr.strip()
-    checked = subprocess.run(["e2fsck", "-f", "-n", path], capture_output=True, text=True, check=False)
-    return None if checked.returncode == 0 else checked.stdout.strip()
 
 
 async def come_up(house, machine):
@@ -172,26 +150,34 @@ class Case:
         return command
 
     def come_back(self, house):
-        names = {WRITE: "write", FLUSH: "flush", None: "rest behind operation"}
-        at = f"{names[house.disk.cut_in]} {house.disk.operations}"
-        kept, written = house.disk.restore(self.choice, self.chance)
-        return f"at {at}; {kept} of {written} unconfirmed octets kept"
+        """The power is back, and the disk is checked. What is told of the cut, and what is wrong with the file system."""
+        names = {WRITE: "write", FLUSH: "flush", None: "rest"}
+        told = {"at": names[house.disk.cut_in], "number": house.disk.operations}
+        told["kept"], told["unconfirmed"] = house.disk.restore(self.choice, self.chance)
+        mended, damage = check_as_a_boot(house.directory, house.disk.medium())
+        told["mended"] = mended is not None
+        if mended is not None:
+            house.disk.put(mended)
+        return told, damage
 
 
-async def play(house, radio, key, machine, case):
-    """One cut. The machine of the next life, and the judge's verdict on this one."""
+async def play(house, radio, key, machine, case, line):
+    """One cut. The machine of the next life, and the judge's verdict on this one; `line` gets what is told of it."""
     earlier = house.movements()
     asked = []
     command = await case.cut(house, machine, key, asked)
-    figure = case.come_back(house)
+    cut, damage = case.come_back(house)
+    line.update(cut)
     moved_before = frozenset(movement.command for movement in earlier if movement.opens)
-    history = judge.History([], moved_before, damage(house.directory, house.disk.medium()))
+    history = judge.History([], moved_before, damage)
     machine = house.machine(radio)
+    begin = time.monotonic()
     try:
         try:
             await come_up(house, machine)
         except StepFailed as error:
-            raise NeverCameUp(f"the machine does not come up: {error} ({figure})") from error
+            raise NeverCameUp(f"the machine does not come up: {error}") from error
+        line["back_ms"] = round((time.monotonic() - begin) * 1000)
         answers = [await asyncio.to_thread(finish, command)]
         await wait_for_relock(house)
         # A lock that has just come up may be busy with what it owes. So a command is given until one is taken.
@@ -208,7 +194,16 @@ async def play(house, radio, key, machine, case):
     except BaseException:
         machine.__exit__(*sys.exc_info())
         raise
-    return machine, judge.violations(history), f"{figure}; {', then '.join(spoken(answer) for answer in answers)}"
+    line["answers"] = [spoken(answer) for answer in answers]
+    line["violations"] = judge.violations(history)
+    return machine
+
+
+def figure_of(line):
+    kept = f"{line['kept']} of {line['unconfirmed']} unconfirmed octets kept"
+    mended = "; mended by the boot's check" if line["mended"] else ""
+    answers = ", then ".join(line["answers"]) or "no life behind it"
+    return f"at {line['at']} {line['number']}; {kept}{mended}; {answers}"
 
 
 def finish(command):
@@ -216,13 +211,18 @@ def finish(command):
     return command.answer()
 
 
-async def run(options, house, radio, key, seed):
+async def run(options, house, radio, key, seed, result):
     suite = Suite("power of a machine")
     with suite.step("the judge sees each promise broken that is") as figure:
         for said, history in judge.broken_histories():
             found = judge.violations(history)
             check(len(found) == (1 if said else 0) and all(said in one for one in found), f"it saw {found}, not {said!r}")
         figure.is_(f"{len(judge.broken_histories())} histories")
+    with suite.step("the check that a boot makes mends a journal whose last block is torn"):
+        mended, damage = check_as_a_boot(house.directory, torn_journal(house.directory))
+        check(mended is not None, "it mended nothing")
+        check_equal(damage, None, "what is still wrong")
+        check_equal(check_as_a_boot(house.directory, mended), (None, None), "what a second check finds")
     machine = house.machine(radio)
     broken = 0
     try:
@@ -232,16 +232,19 @@ async def run(options, house, radio, key, seed):
             await asyncio.to_thread(key.ask, "enroll", "-", text=code + "\n")
         for number in range(1, options.cuts + 1):
             with suite.step(f"cut {number}") as figure:
+                line = {"cut": number, "back_ms": None, "answers": [], "violations": []}
                 try:
-                    machine, found, text = await play(house, radio, key, machine, Case(seed, number))
+                    machine = await play(house, radio, key, machine, Case(seed, number), line)
                 except NeverCameUp as error:
-                    found, text = [str(error)], "no life behind it"
-                figure.is_(text)
-            for violation in found:
+                    line["violations"].append(str(error))
+                figure.is_(figure_of(line))
+            result.write(json.dumps(line) + "\n")
+            result.flush()
+            for violation in line["violations"]:
                 print(f"VIOLATION  cut {number}: {violation}", flush=True)
                 lying = " --lying" if options.lying else ""
                 print(f"    again with: scripts/drill-power --seed {seed} --cuts {number}{lying}", flush=True)
-            broken += bool(found)
+            broken += bool(line["violations"])
             if not machine.is_running:
                 break
     finally:
@@ -252,9 +255,8 @@ async def run(options, house, radio, key, seed):
 
 def main():
     parser = argparse.ArgumentParser(description="Cuts the power of a whole virtual machine with our lock in it.")
-    parser.add_argument("latch")
-    parser.add_argument("lab")
-    parser.add_argument("cache")
+    for program in ("latch", "lab", "cache", "result"):
+        parser.add_argument(program)
     parser.add_argument("--cuts", type=int, default=10, help="how many cuts, one life behind the other; 10 by default")
     parser.add_argument("--seed", type=int, help="LATCH_TEST_SEED by default, or a fresh one, which is printed")
     parser.add_argument("--lying", action="store_true", help="the disk makes no flush that it confirms: promises must break")
@@ -263,7 +265,7 @@ def main():
         parser.error("--cuts must be at least 1")
     # The machine, the radio and the key end with this program, also when somebody ends it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    for tool in ("qemu-system-x86_64", "mkfs.ext4", "e2fsck"):
+    for tool in ("qemu-system-x86_64", "mkfs.ext4", "e2fsck", "debugfs"):
         if shutil.which(tool) is None:
             sys.exit(f"power.py: there is no {tool} here: apt install qemu-system-x86 e2fsprogs")
     seed = options.seed
@@ -271,12 +273,16 @@ def main():
         seed = int(os.environ.get("LATCH_TEST_SEED") or random.SystemRandom().randrange(1 << 32))
     print(f"power of a machine: seed {seed}", flush=True)
     program, lab = os.path.abspath(options.latch), os.path.abspath(options.lab)
-    with tempfile.TemporaryDirectory(prefix="latch-power-") as directory:
+    with (
+        tempfile.TemporaryDirectory(prefix="latch-power-") as directory,
+        open(options.result, "w", encoding="ascii") as result,
+    ):
+        result.write(json.dumps({"seed": seed, "lies": options.lying}) + "\n")
         house = House(program, os.path.abspath(options.cache), directory, options.lying)
         latch = Latch(program, directory)
         with AdapterRadio(lab, directory, adapters=2) as radio:
             with latch.key(f"unix:{radio.adapter(2)}", "--config", latch.write("key.conf", KEY_SETTINGS)) as key:
-                broken = asyncio.run(run(options, house, radio, key, seed))
+                broken = asyncio.run(run(options, house, radio, key, seed, result))
                 key.stop()
             radio.stop()
         house.disk.close()
