@@ -31,6 +31,8 @@ package enum Plant: String, CaseIterable, Sendable {
     case reuse
     /// Anything passes for a lock's receipt.
     case receipt
+    /// A key signs for all its locks with one signing key.
+    case shared
     /// What a credential may do is not looked at.
     case role
     /// A pairing goes on with whichever method the peer wants.

@@ -4,6 +4,17 @@ package struct Simulation: Sendable {
     package static let schedulesPerHouse = 100
     package static let keys = 2
 
+    /// Each fourth house has two locks.
+    static func doors(seed: UInt64) -> Int { seed % 4 == 3 ? 2 : 1 }
+
+    private static func schedule(seed: UInt64, place: Int) -> Schedule {
+        Schedule(seed: seed, place: place, doors: doors(seed: seed), keys: keys)
+    }
+
+    private static func house(seed: UInt64) throws -> House {
+        try House(seed: seed, doors: doors(seed: seed), keys: keys, scratch: try ScratchSpace())
+    }
+
     package struct Violation: Sendable {
         /// Of the house, in which these schedules break a promise again.
         package let seed: UInt64
@@ -26,7 +37,7 @@ package struct Simulation: Sendable {
 
     /// Plays the schedules of one house.
     package mutating func playHouse(seed: UInt64, schedules count: Int) throws -> Violation? {
-        let schedules = (0..<count).map { Schedule(seed: seed, place: $0, keys: Self.keys) }
+        let schedules = (0..<count).map { Self.schedule(seed: seed, place: $0) }
         let (violation, tally) = try Self.play(seed: seed, schedules)
         self.tally.add(tally)
         return violation
@@ -34,19 +45,18 @@ package struct Simulation: Sendable {
 
     /// How the first schedule of a house went.
     package static func sample(seed: UInt64) throws -> Chronicle {
-        try chronicle(seed: seed, [Schedule(seed: seed, place: 0, keys: keys)])
+        try chronicle(seed: seed, [schedule(seed: seed, place: 0)])
     }
 
     private static func chronicle(seed: UInt64, _ schedules: [Schedule]) throws -> Chronicle {
-        let house = try House(seed: seed, keys: keys, scratch: try ScratchSpace())
+        let house = try house(seed: seed)
         for schedule in schedules.dropLast() { _ = house.play(schedule) }
         return schedules.last.flatMap(house.chronicle(of:)) ?? Chronicle(keys: keys, begin: house.world.now)
     }
 
     /// A house in which these are played, and no others.
     static func play(seed: UInt64, _ schedules: [Schedule]) throws -> (Violation?, Tally) {
-        let scratch = try ScratchSpace()
-        let house = try House(seed: seed, keys: keys, scratch: scratch)
+        let house = try house(seed: seed)
         for (number, schedule) in schedules.enumerated() {
             let broken = house.play(schedule)
             guard broken.isEmpty else {

@@ -9,15 +9,16 @@ import Testing
 /// The stranger of simulated schedules has to come to his end, or what withstands him proves nothing.
 @Suite("Somebody near the door")
 struct AdversaryTests {
-    /// An attack of this kind on a house whose first key has opened the door once, and then is asked to do so again.
-    private static func attacked(_ kind: Attack.Kind, holdMilliseconds: UInt64 = 700) throws -> House {
-        let house = try House(seed: 11, keys: 1, scratch: try ScratchSpace())
+    /// An attack of this kind on a house whose first key has opened the first door once, and then is asked to do so again.
+    private static func attacked(_ kind: Attack.Kind, doors: Int = 1) throws -> House {
+        let house = try House(seed: 11, doors: doors, keys: 1, scratch: try ScratchSpace())
         house.watchAir()
-        house.pockets[0].ask(.unlock, waitMilliseconds: 5_000)
+        house.pockets[0].ask(.unlock, of: house.door, waitMilliseconds: 5_000)
         house.agenda.run(milliseconds: 12_000)
-        house.adversary.begin(Attack(kind, key: 0, holdMilliseconds: holdMilliseconds, chance: 5))
+        let attack = Attack(kind, key: 0, isElsewhere: doors > 1, holdMilliseconds: 700, chance: 5)
+        house.adversary.begin(attack, near: house.door)
         house.agenda.run(milliseconds: 1_000)
-        house.pockets[0].ask(.unlock, waitMilliseconds: 5_000)
+        house.pockets[0].ask(.unlock, of: house.door, waitMilliseconds: 5_000)
         house.agenda.run(milliseconds: 6_000)
         return house
     }
@@ -33,6 +34,16 @@ struct AdversaryTests {
             #expect(
                 house.door.metal.lines.count { line in line.line.command.map { request.sent[$0] != nil } ?? false } <= 1
             )
+        }
+    }
+
+    @Test("What was meant for one door opens no other one, also where the other one's challenge was signed")
+    func elsewhere() throws {
+        for kind in [Attack.Kind.replay, .hold] {
+            let house = try Self.attacked(kind, doors: 2)
+            #expect(house.adversary.isDone && !house.adversary.sent.isEmpty)
+            #expect(house.doors[0].metal.lines.contains { $0.line.movement != .lock })
+            #expect(house.doors[1].metal.lines.isEmpty)
         }
     }
 

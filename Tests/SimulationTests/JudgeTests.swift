@@ -17,15 +17,17 @@ struct JudgeTests {
         var unlatching: Set<Int> = [0]
         var end = seconds(60)
         var keyHasEnded = false
+        /// Whose metal it is; the command is for the first one.
+        var door = 0
 
         init(
             _ operation: LockOperation = .unlock, sentAt sent: UInt64? = 1_200, arrivesAt arrival: UInt64? = 1_250
         ) {
-            ledger.asked(0, operation, until: seconds(9))
+            ledger.asked(0, operation, of: 0, until: seconds(9))
             ledger.took(0, id)
             guard let sent else { return }
             ledger.sent(0, challenge, at: milliseconds(sent))
-            if let arrival { ledger.arrived(challenge, at: milliseconds(arrival)) }
+            if let arrival { ledger.arrived(challenge, at: 0, milliseconds(arrival)) }
         }
 
         func moves(_ movement: Movement, at milliseconds: UInt64, for command: ChallengeID? = challenge) -> Self {
@@ -55,7 +57,8 @@ struct JudgeTests {
 
         var broken: [String] {
             Judge(
-                requests: ledger.requests, keyHasEnded: keyHasEnded, metal: metal.movements, absences: absences.all,
+                door: door, requests: ledger.requests, keyHasEnded: keyHasEnded, metal: metal.movements,
+                absences: absences.all,
                 unlatching: unlatching, end: end, settings: House.settings
             ).broken
         }
@@ -114,6 +117,19 @@ struct JudgeTests {
             relocked(Course().moves(.unlock, at: 1_300, for: ChallengeID(bits: 8)))
                 == ["the lock opened for a command that no key has sent"])
         #expect(relocked(Course(.lock).moves(.unlock, at: 1_300)) == ["the lock opened for a command to lock"])
+    }
+
+    @Test("Opened for a command that was meant for another lock")
+    func elsewhere() {
+        var course = Course().moves(.unlock, at: 1_300).moves(.lock, at: 4_800, for: nil).ends(.done)
+        course.door = 1
+        #expect(course.broken == ["the lock opened for a command to another lock"])
+        // What came to the other one has not come to this one.
+        let ledger = Ledger()
+        ledger.asked(0, .unlock, of: 0, until: Self.seconds(9))
+        ledger.sent(0, Self.challenge, at: Self.seconds(1))
+        ledger.arrived(Self.challenge, at: 1, Self.seconds(1))
+        #expect(ledger.requests[0].arrived == nil)
     }
 
     @Test("Opened late: behind the intent's life, which begins when the command comes; and for one that never came")
@@ -193,7 +209,7 @@ struct JudgeTests {
         ledger.sent(1, Self.challenge, at: Self.seconds(1))
         #expect(ledger.strays == [Self.id] && ledger.unasked == [Self.challenge])
         // A key that was killed before it could say that it took the command.
-        ledger.asked(0, .unlock, until: Self.seconds(9))
+        ledger.asked(0, .unlock, of: 0, until: Self.seconds(9))
         ledger.ended(0, Self.id, .expired)
         #expect(ledger.requests.first?.id == Self.id && ledger.strays.count == 1)
         // The next one's end is not his.

@@ -15,7 +15,7 @@ extension PairingMachine {
             (keys.ediv, keys.rand) = (agreed.material.ediv, agreed.material.rand)
         }
         if role == .responder {
-            turn.persist(turn.book.begin(bond(keys, state: .provisional)))
+            turn.persist(turn.book.begin(bond(keys, turn.book.localIdentity, state: .provisional)))
             sendKeys(keys, turn.book.localIdentity, &turn)
         }
         state = .receivingKeys(keys)
@@ -54,7 +54,7 @@ extension PairingMachine {
     /// link. Two bonds on both sides would not be safer: with LE Secure Connections neither side says which key it takes, and
     /// each could go on trying the one that the other does not.
     private mutating func finish(_ keys: ReceivedKeys, _ turn: inout PairingTurn) {
-        let bond = bond(keys, state: .unconfirmed)
+        let bond = bond(keys, turn.book.localIdentity, state: .unconfirmed)
         guard let identity = bond.identity, isExpected(identity, keys.agreed.method),
             let replaced = turn.book.replaceable(
                 by: peerAddress, identity: identity, irk: bond.peerIRK, credential: bond.credential,
@@ -89,16 +89,24 @@ extension PairingMachine {
             send(.identityAddressInformation(local.address.address), &turn)
         }
         if keys.contains(.signKey) {
-            send(.signingInformation(signatureKey: agreed.material.localCSRK), &turn)
+            send(.signingInformation(signatureKey: signatureKey(agreed, local)), &turn)
         }
     }
 
-    private func bond(_ keys: ReceivedKeys, state: BondState) -> Bond {
+    /// Of this bond alone: what one peer gets signed means nothing to another.
+    private func signatureKey(_ agreed: AgreedFeatures, _ local: LocalIdentity) -> Secret {
+        #if LATCH_PLANTS
+        if Plant.active == .shared, role == .initiator { return local.irk }
+        #endif
+        return agreed.material.localCSRK
+    }
+
+    private func bond(_ keys: ReceivedKeys, _ local: LocalIdentity, state: BondState) -> Bond {
         let parameters = keys.agreed.parameters
         return Bond(
             id: parameters.material.bondID, identity: keys.identity ?? IdentityAddress(peerAddress),
             peerIRK: keys.irk, ltk: keys.ltk, keySize: keys.agreed.keyOctets, ediv: keys.ediv, rand: keys.rand,
-            localCSRK: keys.agreed.keys(from: role).contains(.signKey) ? parameters.material.localCSRK : nil,
+            localCSRK: keys.agreed.keys(from: role).contains(.signKey) ? signatureKey(keys.agreed, local) : nil,
             remoteCSRK: keys.csrk, secureConnections: keys.agreed.isSecureConnections, model: keys.agreed.method.model,
             state: state, credential: parameters.credential)
     }

@@ -5,11 +5,13 @@ import LockProtocol
 final class Adversary {
     var heard = Eavesdropper()
     private unowned let world: World
-    private let door: Door
+    private let doors: [Door]
     private let pockets: [Pocket]
     private let agenda: Agenda
 
     private var attack: Attack?
+    /// The door that the key is asked to open.
+    private var door: Door?
     private var intruder: Intruder?
     private var stage = Stage.knocking
     private var dice = Dice(seed: 0)
@@ -32,18 +34,21 @@ final class Adversary {
         case done
     }
 
-    init(_ world: World, _ door: Door, _ pockets: [Pocket], _ agenda: Agenda) {
+    init(_ world: World, _ doors: [Door], _ pockets: [Pocket], _ agenda: Agenda) {
         self.world = world
-        self.door = door
+        self.doors = doors
         self.pockets = pockets
         self.agenda = agenda
     }
 
-    func begin(_ attack: Attack) {
+    func begin(_ attack: Attack, near door: Door) {
         end()
-        guard let lock = heard.lockAddress, let key = heard.keyAddresses[attack.key] else { return }
+        let mark = attack.isElsewhere ? doors.first { $0 !== door } ?? door : door
+        guard let lock = heard.lockAddresses[door.number], let victim = heard.lockAddresses[mark.number],
+            let key = heard.keyAddresses[attack.key]
+        else { return }
         let intruder = Intruder(world)
-        self.attack = attack
+        (self.attack, self.door) = (attack, door)
         self.intruder = intruder
         dice = Dice(seed: attack.chance)
         (sent, answered) = ([], 0)
@@ -52,7 +57,7 @@ final class Adversary {
             lure(notification(challenge: (0..<6).map { _ in octet() } + [50, 1]), as: lock)
         } else {
             stage = .knocking
-            intruder.initiate(to: lock, as: key)
+            intruder.initiate(to: victim, as: key)
         }
     }
 
@@ -131,7 +136,7 @@ final class Adversary {
             for opcode: UInt8 in [0x52, 0x12] { say([opcode] + handle + command, intruder) }
             stage = .done
         default:
-            guard let lock = heard.lockAddress else { return }
+            guard let lock = door.flatMap({ heard.lockAddresses[$0.number] }) else { return }
             lure(notification(challenge: challenge), as: lock)
         }
     }
@@ -187,7 +192,7 @@ final class Adversary {
     private var answered = 0
 
     private func setJamming(_ isOn: Bool) {
-        guard let attack, isOn != isJamming else { return }
+        guard let attack, let door, isOn != isJamming else { return }
         isJamming = isOn
         let pocket = pockets[attack.key]
         if isOn { world.cut(door.node, pocket.node) } else { world.join(door.node, pocket.node) }

@@ -17,33 +17,43 @@ package struct Attack: Sendable {
         case hold
         /// Says that it is the lock, and answers with receipts that it has heard.
         case pretend
+
+        /// Whether a key has to come to him.
+        var lures: Bool { self == .hold || self == .pretend }
     }
 
     package let kind: Kind
     /// The key whose address the stranger takes, or that he lets connect to him.
     package let key: Int
+    /// Whether he goes to another lock than the one that the key is asked to open, with what is meant for that one.
+    package let isElsewhere: Bool
     /// How long a command is held back.
     package let holdMilliseconds: UInt64
     /// Where its own chance begins.
     package let chance: UInt64
 
-    init(_ kind: Kind, key: Int, holdMilliseconds: UInt64, chance: UInt64) {
+    init(_ kind: Kind, key: Int, isElsewhere: Bool = false, holdMilliseconds: UInt64, chance: UInt64) {
         self.kind = kind
         self.key = key
+        self.isElsewhere = isElsewhere
         self.holdMilliseconds = holdMilliseconds
         self.chance = chance
     }
 
-    init(_ dice: inout Dice, keys: Int) {
+    init(_ dice: inout Dice, keys: Int, doors: Int) {
         kind = dice.choice(Kind.allCases)
         key = dice.below(keys)
         holdMilliseconds = dice.choice([0, 700, 3_000, 6_000, 12_000])
         chance = dice.next()
+        // Who says that he is the lock goes to none.
+        isElsewhere = doors > 1 && kind != .pretend && dice.oneIn(2)
     }
 }
 
 extension Attack: CustomStringConvertible {
-    package var description: String {
+    package var description: String { what + (isElsewhere ? ", at another lock" : "") }
+
+    private var what: String {
         switch kind {
         case .replay: "somebody sends again what he has heard of key \(key)"
         case .reverse: "somebody sends again what he has heard of key \(key), the newest first"

@@ -10,7 +10,7 @@ struct Eavesdropper {
     /// Notifications that sealed something.
     private(set) var receipts: [[UInt8]] = []
     private(set) var challengeHandle: UInt16 = 0
-    private(set) var lockAddress: DeviceAddress?
+    private(set) var lockAddresses: [Int: DeviceAddress] = [:]
     private(set) var keyAddresses: [Int: DeviceAddress] = [:]
 
     private static let receiptOctets = 19
@@ -32,7 +32,9 @@ struct Eavesdropper {
         }
     }
 
-    mutating func sawLock(_ address: DeviceAddress?) { lockAddress = address ?? lockAddress }
+    mutating func sawLock(_ door: Int, _ address: DeviceAddress?) {
+        if let address { lockAddresses[door] = address }
+    }
 
     mutating func sawKey(_ key: Int, _ address: DeviceAddress?) {
         if let address { keyAddresses[key] = address }

@@ -4,10 +4,13 @@ import CoreBluetoothEssentials
 import LockPeripheral
 import LockPersistence
 import LockProtocol
+import SecurityManager
 import StatePersistence
 
 /// A lock on its door: the machine with its disk and controller, the processes that come and go on it, and the metal.
 package final class Door {
+    let number: Int
+    package let name: String
     package let node: Node
     package let disk: SimulatedDisk
     package let metal = MetalJournal()
@@ -18,13 +21,20 @@ package final class Door {
     /// What its clock on the wall says; nil where nobody has set it.
     package var wallClockSeconds: Int64? = 1_800_000_000
     private var seal: LockSeal?
+    /// What a key calls it: the address that it had when it was enrolled. It keeps that for good.
+    private(set) var nameForKeys: String?
+    var absences = Absences()
+    /// When the present process began, until it is on the air.
+    var began: Instant?
 
-    init(_ world: World, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
+    init(_ world: World, _ number: Int, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
+        self.number = number
+        name = "Door \(number)"
         self.world = world
         self.disk = disk
         self.settings = settings
         dice = Dice(seed: seed)
-        node = world.add("door", seed: seed, disk: disk)
+        node = world.add("door \(number)", seed: seed, disk: disk)
         node.onEnd = { [unowned self] in
             lock = nil
             seal = nil
@@ -42,7 +52,7 @@ package final class Door {
                 state, anchor: FileAnchor(path: disk.directory + "/anchor", keys: state.keys))
             lock = try LockDaemon(
                 LockDaemon.Configuration(
-                    restoreIdentifier: "lock", name: "Front", settings: settings, boot: node.boot),
+                    restoreIdentifier: "lock", name: name, settings: settings, boot: node.boot),
                 host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state.database, seal: seal),
                 actuator: SimulatedBolt(journal: metal),
                 surroundings: LockDaemon.Surroundings(
@@ -50,6 +60,7 @@ package final class Door {
                     bootTime: { [unowned world] in world.now }, observe: { _ in },
                     fail: { [unowned self] in node.onFailure($0) }))
             self.seal = seal
+            nameForKeys = "\(host.identity.address)"
         }
     }
 

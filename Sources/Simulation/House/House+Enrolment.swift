@@ -18,13 +18,13 @@ extension House {
     static func role(of key: Int) -> Role { key == 0 ? .owner : .guest }
 
     /// The lock's operator opens a window, and the key's gives the code to it.
-    func beginEnrolment(of number: Int) -> EnrolmentCourse {
+    func beginEnrolment(of number: Int, at door: Door) -> EnrolmentCourse {
         let course = EnrolmentCourse()
         let pocket = pockets[number]
         let request = EnrolmentRequest(
             credential: pocket.name, role: Self.role(of: number), method: .outOfBand, seconds: Self.windowSeconds)
         var code: SetupCode?
-        door.node.call { [unowned self] _ in
+        door.node.call { _ in
             do {
                 try door.lock?.openEnrolment(request) { progress in
                     switch progress {

@@ -27,7 +27,7 @@ extension House {
         agenda.run(milliseconds: downMilliseconds + 1_000)
         let before = door.metal.lines.count
         // A guest has no right to it, an owner would have.
-        guest.ask(vandalism == .alteredRow ? .unlatch : .unlock, waitMilliseconds: 3_000)
+        guest.ask(vandalism == .alteredRow ? .unlatch : .unlock, of: door, waitMilliseconds: 3_000)
         agenda.run(milliseconds: 6_000)
         let moved = door.metal.lines.dropFirst(before).filter { $0.line.movement != .lock }
         return moved.isEmpty ? [] : ["\(vandalism), and the lock opens for it"]

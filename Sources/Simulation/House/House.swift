@@ -5,7 +5,7 @@ import LockPeripheral
 import LockProtocol
 import VirtualRadio
 
-/// A lock and its keys on one air, and everything that happens to them.
+/// Locks and their keys on one air, and everything that happens to them.
 package final class House {
     package static let settings = LockSettings(relockSeconds: 3, lockAndGoSeconds: 4)
     /// How long the lock leaves anything open, and the bolt and the radio take besides.
@@ -21,13 +21,14 @@ package final class House {
     private let scratch: ScratchSpace
     package let world: World
     package let ledger = Ledger()
-    package let door: Door
+    package let doors: [Door]
+    /// The one that the schedule is about.
+    package private(set) var door: Door
     package let pockets: [Pocket]
     let adversary: Adversary
     let agenda: Agenda
     package internal(set) var tally = Tally()
     var complaints: [String] = []
-    var absences = Absences()
     /// Where a process is to be killed, and has not come to.
     var armed: [Machine: KillPoint] = [:]
     var restoreFaults: [Machine: KillPoint] = [:]
@@ -37,18 +38,22 @@ package final class House {
     var keyHasEnded = false
     /// Of the schedule that is played, where somebody wants to see it.
     private(set) var chronicle: Chronicle?
-    /// When the lock's present process began, until it is on the air.
-    var lockBegan: Instant?
 
-    /// Makes the machines, and enrols the keys.
+    /// Makes the machines, and enrols each key at each door.
     ///
     /// - Throws: ``SimulationFailure`` when it cannot be furnished.
-    package init(seed: UInt64, keys: Int, scratch: ScratchSpace) throws {
+    package init(seed: UInt64, doors count: Int = 1, keys: Int, scratch: ScratchSpace) throws {
         self.scratch = scratch
         world = World(SharedAir(AirConfiguration(pacing: .paced, seed: seed), recorder: nil))
-        door = Door(
-            world, disk: SimulatedDisk(try scratch.makeDirectory("door"), .lock), settings: Self.settings, seed: seed)
         let (world, ledger) = (world, ledger)
+        // Seeds far apart: a machine's next process takes the next one.
+        let doors = try (0..<count).map { number in
+            Door(
+                world, number, disk: SimulatedDisk(try scratch.makeDirectory("door-\(number)"), .lock),
+                settings: Self.settings, seed: seed &+ 10_000 &* UInt64(number))
+        }
+        guard let first = doors.first else { throw SimulationFailure.notFurnished("it has no door") }
+        (self.doors, door) = (doors, first)
         pockets = try (0..<keys).map { number in
             Pocket(
                 world, number, disk: SimulatedDisk(try scratch.makeDirectory("pocket-\(number)"), .key), ledger: ledger,
@@ -56,43 +61,47 @@ package final class House {
         }
         let agenda = Agenda(world)
         self.agenda = agenda
-        let adversary = Adversary(world, door, pockets, agenda)
+        let adversary = Adversary(world, doors, pockets, agenda)
         self.adversary = adversary
         world.onStandstill = { [unowned self] in complaints.append("\($0) turns at one instant") }
         for (number, pocket) in pockets.enumerated() {
-            watch(pocket.node, pocket.disk, .key)
+            watch(pocket)
             pocket.node.onSent = { [unowned world, unowned adversary] packet in
                 adversary.heard.heardKey(number, packet)
                 if let challenge = Self.command(in: packet) { ledger.sent(number, challenge, at: world.now) }
             }
         }
-        // Whoever is heard is in the world, and would keep it.
-        door.node.onReceived = { [unowned world] packet in
-            if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: world.now) }
-        }
-        door.node.onSent = { [unowned self, unowned world, unowned adversary] in
-            adversary.heard.heardLock($0)
-            if let began = lockBegan, RawController.startsAdvertising($0) {
-                tally.restored(within: world.now.milliseconds(since: began))
-                lockBegan = nil
+        for door in doors {
+            let number = door.number
+            // Whoever is heard is in the world, and would keep it.
+            door.node.onReceived = { [unowned world] packet in
+                if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: number, world.now) }
             }
+            door.node.onSent = { [unowned self, unowned world, unowned adversary, unowned door] in
+                adversary.heard.heardLock($0)
+                if let began = door.began, RawController.startsAdvertising($0) {
+                    tally.restored(within: world.now.milliseconds(since: began))
+                    door.began = nil
+                }
+            }
+            watch(door)
         }
-        watch(door.node, door.disk, .lock)
         try furnish()
     }
 
     private func furnish() throws {
-        try door.launch()
-        for pocket in pockets { try pocket.launch() }
+        for resident in doors as [any Resident] + pockets { try resident.launch() }
         world.run(forMilliseconds: 500)
-        for number in pockets.indices {
-            let enrolment = beginEnrolment(of: number)
-            guard world.run(forMilliseconds: 60_000, until: { enrolment.isAnnounced }) else {
-                throw SimulationFailure.notFurnished("\(pockets[number].name) cannot be enrolled")
+        for door in doors {
+            for number in pockets.indices {
+                let enrolment = beginEnrolment(of: number, at: door)
+                guard world.run(forMilliseconds: 60_000, until: { enrolment.isAnnounced }) else {
+                    throw SimulationFailure.notFurnished("\(pockets[number].name) cannot be enrolled at \(door.name)")
+                }
+                world.run(forMilliseconds: 1_000)
             }
-            world.run(forMilliseconds: 1_000)
+            door.idle()
         }
-        door.idle()
         guard complaints.isEmpty else { throw SimulationFailure.notFurnished(complaints.joined(separator: "; ")) }
     }
 
@@ -112,8 +121,11 @@ package final class House {
         ledger.onNews = { [unowned self] in note(.commands, $1, "key \($0): \($2)") }
         let broken = play(schedule)
         ledger.onNews = nil
-        for (line, _) in door.metal.movements {
-            note(.bolt, line.movement == .lock ? .locked : .opened, "\(line.movement)", at: line.at)
+        for door in doors {
+            for (line, _) in door.metal.movements {
+                note(
+                    .bolt, line.movement == .lock ? .locked : .opened, "\(door.name): \(line.movement)", at: line.at)
+            }
         }
         for promise in broken { note(.faults, .wrong, "broken: \(promise)") }
         chronicle?.milliseconds = world.now.milliseconds(since: begin)
@@ -130,8 +142,11 @@ package final class House {
     package func play(_ schedule: Schedule) -> [String] {
         complaints = []
         ledger.begin()
-        door.metal.begin()
-        absences.forget()
+        door = doors[schedule.door]
+        for door in doors {
+            door.metal.begin()
+            door.absences.forget()
+        }
         armed = [:]
         downMilliseconds = schedule.downMilliseconds
         endsOfSchedule = 0
@@ -140,25 +155,37 @@ package final class House {
         for fault in schedule.faults { arm(fault, pockets[schedule.key]) }
         let begin = world.now
         let eventsBefore = events
+        agenda.run(milliseconds: schedule.leadMilliseconds)
+        let bystander = beginBystander(of: schedule)
         let isOver = beginDeed(of: schedule)
         agenda.run(milliseconds: schedule.waitMilliseconds + Self.longestFaultMilliseconds) { [unowned self] in
-            agenda.isEmpty && isOver()
+            agenda.isEmpty && isOver() && bystander.map { !ledger.requests[$0].ends.isEmpty } ?? true
         }
         disarm(pockets[schedule.key])
         // A point that the schedule did not come to: then where it has come to.
         if endsOfSchedule == 0 { (schedule.killsKey ? pockets[schedule.key].node : door.node).kill() }
         agenda.run(milliseconds: Self.settlingMilliseconds + 2 * downMilliseconds)
-        door.idle()
+        for door in doors { door.idle() }
         expectObedience(
             of: pockets[schedule.key],
             within: schedule.faults.contains(where: \.losesPackets) ? Self.owedMilliseconds : Self.calmMilliseconds)
         tally.events += events - eventsBefore
         tally.schedules += 1
         tally.virtualMilliseconds += world.now.milliseconds(since: begin)
-        let judge = Judge(
-            requests: ledger.requests, keyHasEnded: keyHasEnded, metal: door.metal.movements, absences: absences.all,
-            unlatching: unlatching, end: world.now, settings: Self.settings)
-        var broken = complaints + judge.broken
+        var broken = complaints
+        for door in doors {
+            let judge = Judge(
+                door: door.number, requests: ledger.requests, keyHasEnded: keyHasEnded, metal: door.metal.movements,
+                absences: door.absences.all, unlatching: unlatching, end: world.now, settings: Self.settings)
+            broken += judge.broken
+        }
+        if let bystander, schedule.sparesBystanders {
+            let request = ledger.requests[bystander]
+            if !request.ends.contains(.done), !request.outcomes.contains(.done) {
+                broken.append(
+                    "key \(request.key) did not open door \(request.door), where nothing was wrong: \(request.ends)")
+            }
+        }
         broken += ledger.strays.map { "\($0) ended, and nobody had asked for it" }
         broken += ledger.unasked.map { "a command for \($0) left a key that nobody had asked" }
         if let vandalism = schedule.vandalism { broken += self.broken(by: vandalism) }
@@ -167,7 +194,7 @@ package final class House {
 
     /// Whoever is near the door sees who is there.
     func watchAir() {
-        adversary.heard.sawLock(door.node.host?.addressOnAir)
+        for door in doors { adversary.heard.sawLock(door.number, door.node.host?.addressOnAir) }
         for (number, pocket) in pockets.enumerated() {
             adversary.heard.sawKey(number, pocket.node.host?.addressOnAir)
         }
@@ -176,22 +203,32 @@ package final class House {
     /// What somebody does in it; says whether that is over.
     private func beginDeed(of schedule: Schedule) -> () -> Bool {
         guard !schedule.isEnrolment else {
-            let enrolment = beginEnrolment(of: schedule.key)
+            let enrolment = beginEnrolment(of: schedule.key, at: door)
             return { enrolment.isOver }
         }
-        pockets[schedule.key].ask(schedule.operation, waitMilliseconds: schedule.waitMilliseconds)
-        return { [unowned self] in !(ledger.requests.last?.ends.isEmpty ?? true) }
+        let place = ledger.requests.count
+        pockets[schedule.key].ask(schedule.operation, of: door, waitMilliseconds: schedule.waitMilliseconds)
+        return { [unowned self] in !(ledger.requests[place].ends.isEmpty) }
+    }
+
+    /// The place of his request in the ledger.
+    private func beginBystander(of schedule: Schedule) -> Int? {
+        guard schedule.hasBystander, let other = doors.first(where: { $0 !== door }),
+            let key = pockets.indices.first(where: { $0 != schedule.key })
+        else { return nil }
+        pockets[key].ask(.unlock, of: other, waitMilliseconds: Self.calmMilliseconds)
+        return ledger.requests.count - 1
     }
 
     /// Iterations and acts of every process so far.
     private var events: Int {
-        ([door.node] + pockets.map(\.node)).reduce(0) { $0 + $1.commitCount + $1.actCount }
+        (doors as [any Resident] + pockets).map(\.node).reduce(0) { $0 + $1.commitCount + $1.actCount }
     }
 
     /// Whatever happened, the lock obeys its keys afterwards, and says so.
     private func expectObedience(of pocket: Pocket, within milliseconds: UInt64) {
         let count = ledger.requests.count
-        pocket.ask(.lock, waitMilliseconds: milliseconds)
+        pocket.ask(.lock, of: door, waitMilliseconds: milliseconds)
         agenda.run(milliseconds: milliseconds + 1_000) { [unowned self] in
             ledger.requests.count > count && !(ledger.requests.last?.ends.isEmpty ?? true)
         }

@@ -53,10 +53,12 @@ package final class Pocket {
     }
 
     /// An operator asks, and watches.
-    package func ask(_ operation: LockOperation, waitMilliseconds: UInt64) {
-        ledger.asked(number, operation, until: world.now.advanced(byMilliseconds: waitMilliseconds))
+    package func ask(_ operation: LockOperation, of door: Door, waitMilliseconds: UInt64) {
+        ledger.asked(
+            number, operation, of: door.number, until: world.now.advanced(byMilliseconds: waitMilliseconds))
         node.call { [unowned self] _ in
-            key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
+            key?.command(operation, lock: door.nameForKeys, waitMilliseconds: waitMilliseconds) {
+                [unowned self] progress in
                 if case .took(let id, _) = progress { ledger.took(number, id) }
             }
         }

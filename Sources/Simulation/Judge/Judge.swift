@@ -6,6 +6,8 @@ import LockProtocol
 /// What a schedule has broken, by what operators were told, by what was seen to leave the keys, and by the metal; in the judge's
 /// time. Nothing that a lock or a key keeps is asked.
 package struct Judge {
+    /// The lock whose metal this is.
+    let door: Int
     let requests: [Ledger.Request]
     /// Whether the key's process has ended meanwhile: then nobody may have been told an end.
     let keyHasEnded: Bool
@@ -19,7 +21,7 @@ package struct Judge {
     /// How long a bolt takes, with a launch before it.
     private static let promptMilliseconds: UInt64 = 2_500
     package var broken: [String] {
-        requests.flatMap(brokenBy) + brokenByMetal + brokenRelocks
+        requests.filter { $0.door == door }.flatMap(brokenBy) + brokenByMetal + brokenRelocks
     }
 
     private func movements(of request: Ledger.Request) -> [BoltJournal.Line] {
@@ -61,6 +63,7 @@ package struct Judge {
             guard let asking, let sent = asking.sent[command] else {
                 return "the lock opened for a command that no key has sent"
             }
+            if asking.door != door { return "the lock opened for a command to another lock" }
             if asking.operation == .lock { return "the lock opened for a command to lock" }
             guard let arrived = asking.arrived else { return "the lock opened for a command that never came to it" }
             // Intent: what is not begun by then is not begun.

@@ -11,6 +11,8 @@ package final class Ledger {
         /// carries it out then, or tells what became of it.
         package fileprivate(set) var id: KeyRequestID?
         package let operation: LockOperation
+        /// Which lock is meant.
+        package let door: Int
         /// Nothing leaves the key behind that.
         package let until: Instant
         /// Every end that was told, by whichever process.
@@ -18,7 +20,7 @@ package final class Ledger {
         package fileprivate(set) var outcomes: [LockResult] = []
         /// The challenges that commands left the key with while this was the request under way, and when.
         package fileprivate(set) var sent: [ChallengeID: Instant] = [:]
-        /// When the lock got one of those last.
+        /// When that lock got one of those last.
         package fileprivate(set) var arrived: Instant?
     }
 
@@ -33,8 +35,8 @@ package final class Ledger {
 
     package init() {}
 
-    func asked(_ key: Int, _ operation: LockOperation, until instant: Instant) {
-        requests.append(Request(key: key, id: nil, operation: operation, until: instant))
+    func asked(_ key: Int, _ operation: LockOperation, of door: Int, until instant: Instant) {
+        requests.append(Request(key: key, id: nil, operation: operation, door: door, until: instant))
         onNews?(key, .asked, "\(operation.name) is asked for")
     }
 
@@ -56,9 +58,9 @@ package final class Ledger {
         requests[place].sent[challenge] = instant
     }
 
-    /// A command was seen to come to the lock.
-    func arrived(_ challenge: ChallengeID, at instant: Instant) {
-        guard let place = requests.lastIndex(where: { $0.sent[challenge] != nil }) else { return }
+    /// A command was seen to come to a lock. At another one than was meant it has not come.
+    func arrived(_ challenge: ChallengeID, at door: Int, _ instant: Instant) {
+        guard let place = requests.lastIndex(where: { $0.sent[challenge] != nil && $0.door == door }) else { return }
         requests[place].arrived = instant
     }
 

@@ -31,7 +31,7 @@ package enum Fault: Sendable {
         let medium: Int
     }
 
-    init(_ dice: inout Dice, keys: Int) {
+    init(_ dice: inout Dice, keys: Int, doors: Int) {
         switch dice.below(19) {
         case 0:
             self = .silence(afterMilliseconds: UInt64(dice.below(600)), milliseconds: UInt64(100 + dice.below(3_000)))
@@ -40,7 +40,8 @@ package enum Fault: Sendable {
             self = .powerCut(
                 Machine(&dice), afterMilliseconds: UInt64(dice.below(1_500)), medium: dice.below(1 << 16),
                 losesMovement: dice.oneIn(2))
-        case 4, 5, 6: self = .attack(Attack(&dice, keys: keys), afterMilliseconds: UInt64(dice.below(2_000)))
+        case 4, 5, 6:
+            self = .attack(Attack(&dice, keys: keys, doors: doors), afterMilliseconds: UInt64(dice.below(2_000)))
         case 7, 8: self = Self.disk(&dice)
         case 9: self = .slowDisk(Machine(&dice), milliseconds: dice.choice([40, 400, 1_500, 4_000]))
         case 10:
@@ -101,7 +102,7 @@ package enum Fault: Sendable {
         case .packets(_, let fault): "packets, \(fault.kind)"
         case .clockStep: "clock step"
         case .secondProcess: "second process"
-        case .attack(let attack, _): "attack, \(attack.kind)"
+        case .attack(let attack, _): "attack, \(attack.kind)" + (attack.isElsewhere ? ", at another lock" : "")
         }
     }
 

@@ -4,9 +4,12 @@ import LockProtocol
 package struct Schedule: Sendable, CustomStringConvertible {
     package let place: Int
     package let key: Int
+    package let door: Int
     package let operation: LockOperation
     /// The key is enrolled once more instead, under the name that it has.
     package let isEnrolment: Bool
+    /// Somebody else opens another door with another key meanwhile, where there are some.
+    package let hasBystander: Bool
     package let waitMilliseconds: UInt64
     /// How long a machine stays without a process.
     package let downMilliseconds: UInt64
@@ -14,16 +17,18 @@ package struct Schedule: Sendable, CustomStringConvertible {
     /// What somebody does to the lock's disk behind it.
     package let vandalism: Vandalism?
 
-    package init(seed: UInt64, place: Int, keys: Int) {
+    package init(seed: UInt64, place: Int, doors: Int = 1, keys: Int) {
         var dice = Dice(seed: seed, part: UInt64(place))
         self.place = place
         key = dice.below(keys)
+        door = doors > 1 ? dice.below(doors) : 0
         operation = dice.choice([.unlock, .unlock, .unlock, .lock, .unlatch, .lockAndGo])
         isEnrolment = dice.oneIn(20)
+        hasBystander = doors > 1 && keys > 1 && dice.oneIn(2)
         waitMilliseconds = dice.choice([3_000, 8_000, 20_000])
         downMilliseconds = dice.choice([0, 50, 700, 2_500, 6_000])
-        faults = [Fault(&dice, keys: keys)]
-        while dice.oneIn(3), faults.count < 4 { faults.append(Fault(&dice, keys: keys)) }
+        faults = [Fault(&dice, keys: keys, doors: doors)]
+        while dice.oneIn(3), faults.count < 4 { faults.append(Fault(&dice, keys: keys, doors: doors)) }
         vandalism =
             place % Simulation.schedulesPerHouse == Simulation.schedulesPerHouse - 1
             ? dice.choice(Vandalism.allCases) : nil
@@ -35,10 +40,34 @@ package struct Schedule: Sendable, CustomStringConvertible {
         faults.contains { if case .kill(.key, _) = $0 { true } else { false } }
     }
 
+    /// How long nobody does anything yet: who lures a key has to be there before it is asked.
+    var leadMilliseconds: UInt64 {
+        faults.map { fault in
+            guard case .attack(let attack, let delay) = fault, attack.kind.lures else { return 0 }
+            return delay + Self.knockMilliseconds
+        }.max() ?? 0
+    }
+    private static let knockMilliseconds: UInt64 = 500
+
+    /// Whether nothing that goes wrong concerns anybody but the key and the lock that the schedule is about.
+    var sparesBystanders: Bool {
+        faults.allSatisfy {
+            switch $0 {
+            // There is one thread for all, and a stranger goes where he likes.
+            case .slowDisk, .attack: false
+            case .kill, .killInRestore, .killBoth, .powerCut, .silence, .disk, .suspension, .controllerReset,
+                .clockStep,
+                .packets, .secondProcess:
+                true
+            }
+        }
+    }
+
     package var description: String {
         let wrongs = faults.isEmpty ? "killed at its end" : faults.map(\.description).joined(separator: "; ")
         return
-            "\(place): \(isEnrolment ? "enrolment of" : "\(operation.name) by") key \(key) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
+            "\(place): \(isEnrolment ? "enrolment of" : "\(operation.name) by") key \(key) at door \(door) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
+            + (hasBystander ? "; somebody else opens another door" : "")
             + (vandalism.map { "; and then \($0)" } ?? "")
     }
 }
