@@ -2,7 +2,7 @@ import CoreBluetoothEssentials
 import FoundationEssentials
 
 /// The same client on Apple's API, with its delegates inline on the loop, as the key has it.
-final class CoreBluetoothClient: CBCentralManagerDelegate, CBPeripheralDelegate {
+final class CoreBluetoothClient: CBCentralManagerCallbacks, CBPeripheralCallbacks {
     private let steps: [Workload.Step]
     private let done: () -> Void
     private var manager: CBCentralManager?
@@ -14,7 +14,7 @@ final class CoreBluetoothClient: CBCentralManagerDelegate, CBPeripheralDelegate 
     init(_ bluetooth: CBHost, _ steps: [Workload.Step], done: @escaping () -> Void) {
         self.steps = steps
         self.done = done
-        manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth)
+        manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth)
     }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -28,7 +28,7 @@ final class CoreBluetoothClient: CBCentralManagerDelegate, CBPeripheralDelegate 
     ) {
         guard self.peripheral == nil else { return }
         self.peripheral = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.stopScan()
         central.connect(peripheral)
     }

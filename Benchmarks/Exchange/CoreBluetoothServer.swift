@@ -2,14 +2,14 @@ import CoreBluetoothEssentials
 import FoundationEssentials
 
 /// The same server on Apple's API, with its delegate inline on the loop, as the lock has it.
-final class CoreBluetoothServer: CBPeripheralManagerDelegate {
+final class CoreBluetoothServer: CBPeripheralManagerCallbacks {
     private var manager: CBPeripheralManager?
     private let notifying = CBMutableCharacteristic(
         type: CBUUID(Exchange.notifying), properties: .notify, value: nil, permissions: .readable)
     private let value = Data(Exchange.value)
     private var isSubscribed = false
 
-    init(_ bluetooth: CBHost) { manager = CBPeripheralManager(delegate: self, delivery: .inline, host: bluetooth) }
+    init(_ bluetooth: CBHost) { manager = CBPeripheralManager(callbacks: self, delivery: .inline, host: bluetooth) }
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         guard peripheral.state == .poweredOn else { return }

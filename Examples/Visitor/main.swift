@@ -38,7 +38,7 @@ final class Visitor: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate, @
 
     func centralManager(
         _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
-        rssi RSSI: Int
+        rssi RSSI: NSNumber
     ) {
         say("discovered a doorbell")
         central.stopScan()

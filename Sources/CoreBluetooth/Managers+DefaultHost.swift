@@ -8,7 +8,13 @@ extension CBCentralManager {
     public convenience init(
         delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil
     ) {
-        self.init(delegate: delegate, queue: queue, options: options, host: .default)
+        self.init(callbacks: delegate, queue: queue, options: options, host: .default)
+    }
+
+    /// Who hears of this manager; not retained.
+    public var delegate: (any CBCentralManagerDelegate)? {
+        get { callbacks as? any CBCentralManagerDelegate }
+        set { callbacks = newValue }
     }
 }
 
@@ -17,6 +23,12 @@ extension CBPeripheralManager {
     public convenience init(
         delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil
     ) {
-        self.init(delegate: delegate, queue: queue, options: options, host: .default)
+        self.init(callbacks: delegate, queue: queue, options: options, host: .default)
+    }
+
+    /// Who hears of this manager; not retained.
+    public var delegate: (any CBPeripheralManagerDelegate)? {
+        get { callbacks as? any CBPeripheralManagerDelegate }
+        set { callbacks = newValue }
     }
 }

@@ -33,7 +33,7 @@ private final class Stream: CBL2CAPChannelDelegate, @unchecked Sendable {
 }
 
 /// Publishes services, and holds the channels that come.
-private final class ChannelDoor: CBPeripheralManagerDelegate, @unchecked Sendable {
+private final class ChannelDoor: CBPeripheralManagerCallbacks, @unchecked Sendable {
     private(set) var manager: CBPeripheralManager?
     private(set) var psms: [CBL2CAPPSM] = []
     private(set) var unpublished: [(CBL2CAPPSM, Bool)] = []
@@ -42,7 +42,7 @@ private final class ChannelDoor: CBPeripheralManagerDelegate, @unchecked Sendabl
     var holds = true
 
     init(_ host: CBHost) {
-        manager = CBPeripheralManager(delegate: self, delivery: .inline, host: host)
+        manager = CBPeripheralManager(callbacks: self, delivery: .inline, host: host)
     }
 
     func vanish() { manager = nil }
@@ -66,14 +66,14 @@ private final class ChannelDoor: CBPeripheralManagerDelegate, @unchecked Sendabl
 }
 
 /// Connects to the first door and opens what it is told to.
-private final class ChannelKey: CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
+private final class ChannelKey: CBCentralManagerCallbacks, CBPeripheralCallbacks, @unchecked Sendable {
     private(set) var manager: CBCentralManager?
     private(set) var door: CBPeripheral?
     private(set) var isConnected = false
     var streams: [Stream] = []
     private(set) var errors: [any Error] = []
 
-    init(_ host: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: host) }
+    init(_ host: CBHost) { manager = CBCentralManager(callbacks: self, delivery: .inline, host: host) }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
         if central.state == .poweredOn { central.scanForPeripherals(withServices: [Door.service]) }
@@ -84,7 +84,7 @@ private final class ChannelKey: CBCentralManagerDelegate, CBPeripheralDelegate, 
     ) {
         guard door == nil else { return }
         door = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.stopScan()
         central.connect(peripheral)
     }

@@ -123,7 +123,7 @@ struct EndToEndTests {
         let description = try #require(readable.descriptors?.first)
         peripheral.readValue(for: description)
         #expect(scene.world.run { key.has("descriptor") })
-        #expect(description.value as? String == "State")
+        #expect(description.content as? String == "State")
 
         peripheral.readRSSI()
         #expect(scene.world.run { key.has("rssi") })

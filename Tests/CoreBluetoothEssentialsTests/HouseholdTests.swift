@@ -12,13 +12,13 @@ import Testing
 import WorldSupport
 
 /// Connects to the first lock that it hears, listens to its challenges, and answers none.
-private final class SilentCaller: CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
+private final class SilentCaller: CBCentralManagerCallbacks, CBPeripheralCallbacks, @unchecked Sendable {
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
     private(set) var isConnected = false
     private(set) var challenges: [Data] = []
 
-    init(_ bluetooth: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth) }
+    init(_ bluetooth: CBHost) { manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth) }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
         if central.state == .poweredOn { central.scanForPeripherals(withServices: nil) }
@@ -30,7 +30,7 @@ private final class SilentCaller: CBCentralManagerDelegate, CBPeripheralDelegate
     ) {
         guard lock == nil else { return }
         lock = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.stopScan()
         central.connect(peripheral)
     }

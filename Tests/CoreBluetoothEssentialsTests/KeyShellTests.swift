@@ -60,13 +60,13 @@ struct KeyShellTests {
 }
 
 /// Publishes another service where a lock's was.
-private final class Mover: CBPeripheralManagerDelegate, @unchecked Sendable {
+private final class Mover: CBPeripheralManagerCallbacks, @unchecked Sendable {
     private var manager: CBPeripheralManager?
     private(set) var hasMoved = false
 
     init(_ bluetooth: CBHost) {
         manager = CBPeripheralManager(
-            delegate: self, delivery: .inline,
+            callbacks: self, delivery: .inline,
             options: [CBPeripheralManagerOptionRestoreIdentifierKey: "lock"], host: bluetooth)
     }
 

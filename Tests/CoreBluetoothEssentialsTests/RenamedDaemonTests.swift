@@ -14,11 +14,11 @@ import WorldSupport
 @Suite("A daemon under another restore identifier", .capturesFailures)
 struct RenamedDaemonTests {
     /// Hears every advertisement of one name, and sees whose service is where.
-    private final class Passer: CBCentralManagerDelegate, @unchecked Sendable {
+    private final class Passer: CBCentralManagerCallbacks, @unchecked Sendable {
         private var manager: CBCentralManager?
         private(set) var heard: [String] = []
 
-        init(_ bluetooth: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth) }
+        init(_ bluetooth: CBHost) { manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth) }
 
         func forget() { heard = [] }
 
@@ -110,7 +110,7 @@ struct RenamedDaemonTests {
 }
 
 /// Advertises a name of its own, in every life.
-private final class Caller: CBPeripheralManagerDelegate, @unchecked Sendable {
+private final class Caller: CBPeripheralManagerCallbacks, @unchecked Sendable {
     private var manager: CBPeripheralManager?
     private let name: String
     private(set) var isAdvertising = false
@@ -118,7 +118,7 @@ private final class Caller: CBPeripheralManagerDelegate, @unchecked Sendable {
     init(_ bluetooth: CBHost, _ name: String) {
         self.name = name
         manager = CBPeripheralManager(
-            delegate: self, delivery: .inline, options: [CBPeripheralManagerOptionRestoreIdentifierKey: name],
+            callbacks: self, delivery: .inline, options: [CBPeripheralManagerOptionRestoreIdentifierKey: name],
             host: bluetooth)
     }
 
@@ -134,12 +134,12 @@ private final class Caller: CBPeripheralManagerDelegate, @unchecked Sendable {
 }
 
 /// Connects to the first lock that it hears and discovers it.
-private final class Visitor: CBCentralManagerDelegate, CBPeripheralDelegate, @unchecked Sendable {
+private final class Visitor: CBCentralManagerCallbacks, CBPeripheralCallbacks, @unchecked Sendable {
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
     private(set) var services: [CBUUID]?
 
-    init(_ bluetooth: CBHost) { manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth) }
+    init(_ bluetooth: CBHost) { manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth) }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
         if central.state == .poweredOn {
@@ -153,7 +153,7 @@ private final class Visitor: CBCentralManagerDelegate, CBPeripheralDelegate, @un
     ) {
         guard lock == nil else { return }
         lock = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.connect(peripheral)
     }
 

@@ -12,7 +12,7 @@ import Testing
 import WorldSupport
 
 /// An app on a key's host: encrypts with the key's bond, reads Lock State and listens to it.
-private final class StateReader: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked Sendable {
+private final class StateReader: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unchecked Sendable {
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
     enum Answer: Equatable {
@@ -27,13 +27,13 @@ private final class StateReader: CBCentralManagerDelegate, CBPeripheralLinkDeleg
 
     init(_ bluetooth: CBHost, _ address: DeviceAddress) {
         self.address = address
-        manager = CBCentralManager(delegate: self, delivery: .inline, host: bluetooth)
+        manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth)
     }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
         guard central.state == .poweredOn, let peripheral = central.peripheral(at: address) else { return }
         lock = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.connect(peripheral)
     }
 

@@ -71,7 +71,7 @@ struct ServiceMappingTests {
         let characteristics = try #require(restored.characteristics)
         #expect(characteristics.map { $0.handles?.value } == published.characteristics.map { Optional($0.value) })
         #expect(characteristics.first?.value == Data([9]))
-        #expect(characteristics.first?.descriptors?.first?.value as? String == "Door")
+        #expect(characteristics.first?.descriptors?.first?.content as? String == "Door")
         #expect((characteristics.last as? CBMutableCharacteristic)?.access == override.access)
         #expect((characteristics.last as? CBMutableCharacteristic)?.permissions == .writeEncryptionRequired)
     }

@@ -46,7 +46,7 @@ struct DefaultHostTests {
 
     private func manager(on host: CBHost) -> (CBCentralManager, Listener) {
         let listener = Listener(host)
-        return (CBCentralManager(delegate: listener, queue: DispatchQueue(label: "app"), host: host), listener)
+        return (CBCentralManager(callbacks: listener, queue: DispatchQueue(label: "app"), host: host), listener)
     }
 
     private static func composition(

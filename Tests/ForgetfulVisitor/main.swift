@@ -23,7 +23,7 @@ final class ForgetfulVisitor: NSObject, CBCentralManagerDelegate, CBPeripheralDe
 
     func centralManager(
         _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
-        rssi RSSI: Int
+        rssi RSSI: NSNumber
     ) {
         say("discovered a doorbell")
         central.stopScan()

@@ -29,9 +29,9 @@ public class CBDescriptor: CBAttribute, @unchecked Sendable {
     /// Whose descriptor this is.
     public var characteristic: CBCharacteristic? { state.withLock { $0.characteristic } }
 
-    /// The value as last read or set: a `String` for User Description; a `UInt16`, where Apple has a number object, for
-    /// Extended Properties, Client and Server Configuration; `Data` for every other type.
-    public var value: Any? {
+    /// The value as last read or set: a `String` for User Description; a `UInt16` for Extended Properties, Client and Server
+    /// Configuration; `Data` for every other type. Apps have it as Apple does, with number objects.
+    package var content: Any? {
         switch state.withLock({ $0.value }) {
         case nil: nil
         case .text(let text): text

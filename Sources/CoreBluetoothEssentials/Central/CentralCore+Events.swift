@@ -20,7 +20,7 @@ extension CentralCore: CentralRoleDelegate {
                 defer { content.name = name }
                 return content.name != nil
             }
-            if isRenamed { peripheral.delegate?.peripheralDidUpdateName(peripheral) }
+            if isRenamed { peripheral.callbacks?.peripheralDidUpdateName(peripheral) }
             // Heard before the app stopped the scan, and on its way to it since.
             guard manager.isScanning else { return }
             delegate.centralManager(
@@ -54,6 +54,7 @@ extension CentralCore: CentralRoleDelegate {
         let keepsSubscriptions = sessions[peer]?.subscriptions.isEmpty == false
         // The app may have asked for another connection before it could hear that this one is over.
         let isWanted = sessions[peer]?.isWanted == true
+        let endedAt = handle.secondsSince2001
         tell {
             let stale = peripheral.content.withLock { content in
                 // The app may have asked for another connection since it gave this one up.
@@ -64,7 +65,8 @@ extension CentralCore: CentralRoleDelegate {
             for characteristic in stale { characteristic.state.withLock { $0.isNotifying = false } }
         } _: { manager, delegate in
             delegate.centralManager(
-                manager, didDisconnectPeripheral: peripheral, error: error.map { appleError($0) })
+                manager, didDisconnectPeripheral: peripheral, timestamp: endedAt, isReconnecting: false,
+                error: error.map { appleError($0) })
         }
         if isWanted { showWanted(peripheral) }
     }

@@ -151,7 +151,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     // MARK: Telling the app
 
     /// For what strangers can cause as often as they like: it may be dropped.
-    func tellDiscovery(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerDelegate) -> Void) {
+    func tellDiscovery(_ call: @escaping @Sendable (CBCentralManager, any CBCentralManagerCallbacks) -> Void) {
         _ = delivery.deliver(host, within: discoveriesBacklog) { self.withDelegate(call) }
     }
 

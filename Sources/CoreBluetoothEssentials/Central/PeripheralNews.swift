@@ -56,9 +56,9 @@ enum PeripheralNews: Sendable {
         case .tree(let news): news.show(peripheral)
         case .value(let news): news.show(peripheral)
         case .link(let news):
-            if let delegate = peripheral.delegate as? any CBPeripheralLinkDelegate { news.tell(peripheral, delegate) }
+            if let delegate = peripheral.callbacks as? any CBPeripheralLinkDelegate { news.tell(peripheral, delegate) }
         case .channel(let channel, let error):
-            peripheral.delegate?.peripheral(peripheral, didOpen: channel, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didOpen: channel, error: error)
         }
     }
 }
@@ -68,22 +68,22 @@ extension PeripheralNews.TreeNews {
         switch self {
         case .services(let found, let filter):
             if case .success(let found) = found { peripheral.show(found, filter) }
-            peripheral.delegate?.peripheral(peripheral, didDiscoverServices: found.failure)
+            peripheral.callbacks?.peripheral(peripheral, didDiscoverServices: found.failure)
         case .includedServices(let service, let found, let filter):
             if case .success(let found) = found { peripheral.show(found, includedBy: service, filter) }
-            peripheral.delegate?
+            peripheral.callbacks?
                 .peripheral(peripheral, didDiscoverIncludedServicesFor: service, error: found.failure)
         case .characteristics(let service, let found, let filter, let subscribed):
             if case .success(let found) = found { peripheral.show(found, of: service, filter, subscribed) }
-            peripheral.delegate?
+            peripheral.callbacks?
                 .peripheral(peripheral, didDiscoverCharacteristicsFor: service, error: found.failure)
         case .descriptors(let characteristic, let found):
             if case .success(let found) = found { characteristic.adopt(found) }
-            peripheral.delegate?
+            peripheral.callbacks?
                 .peripheral(peripheral, didDiscoverDescriptorsFor: characteristic, error: found.failure)
         case .invalidated(let range):
             let gone = peripheral.forget(range)
-            peripheral.delegate?.peripheral(peripheral, didModifyServices: gone)
+            peripheral.callbacks?.peripheral(peripheral, didModifyServices: gone)
         }
     }
 }
@@ -93,28 +93,30 @@ extension PeripheralNews.ValueNews {
         switch self {
         case .read(let characteristic, let octets, let error):
             if let octets { characteristic.state.withLock { $0.value = Data(octets) } }
-            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: error)
         case .readDescriptor(let descriptor, let octets, let error):
             if let octets {
                 let read = CBDescriptor.Value(octets, type: descriptor.uuid.bluetoothUUID)
                 descriptor.state.withLock { $0.value = read }
             }
-            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didUpdateValueFor: descriptor, error: error)
         case .wrote(let characteristic, let error):
-            peripheral.delegate?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didWriteValueFor: characteristic, error: error)
         case .wroteDescriptor(let descriptor, let error):
-            peripheral.delegate?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
-        case .ready: peripheral.delegate?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
+            peripheral.callbacks?.peripheral(peripheral, didWriteValueFor: descriptor, error: error)
+        case .ready: peripheral.callbacks?.peripheralIsReady(toSendWriteWithoutResponse: peripheral)
         case .notifying(let characteristic, let enabled, let error):
             if error == nil { characteristic.state.withLock { $0.isNotifying = enabled } }
-            peripheral.delegate?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didUpdateNotificationStateFor: characteristic, error: error)
         case .sent(let handle, let octets):
             guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
                 return
             }
             characteristic.state.withLock { $0.value = Data(octets) }
-            peripheral.delegate?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
-        case .rssi(let rssi, let error): peripheral.delegate?.peripheral(peripheral, didReadRSSI: rssi, error: error)
+            peripheral.callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+        case .rssi(let rssi, let error):
+            if error == nil { peripheral.content.withLock { $0.rssi = rssi } }
+            peripheral.callbacks?.peripheral(peripheral, didReadRSSI: rssi, error: error)
         }
     }
 }

@@ -67,7 +67,7 @@ public final class CBL2CAPChannel: Hashable, Sendable {
     public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }
 
-/// What an app hears of a channel. Every method is optional; see ``CBPeripheralDelegate`` for delegates that are subclasses.
+/// What an app hears of a channel. Every method is optional; see ``CBPeripheralCallbacks`` for delegates that are subclasses.
 public protocol CBL2CAPChannelDelegate: AnyObject {
     /// Octets have arrived since the last call. Read until there are none.
     func channelHasBytesAvailable(_ channel: CBL2CAPChannel)

@@ -6,7 +6,7 @@ import SecurityManager
 // What a key needs of its links and Apple's API does not say: signed writes, pairing by a pinned method, encryption.
 
 /// What a central manager's delegate may also be.
-package protocol CBCentralLinkDelegate: CBCentralManagerDelegate {
+package protocol CBCentralLinkDelegate: CBCentralManagerCallbacks {
     /// Right before `didConnect`: who is on the other end, as far as is known.
     func centralManager(_ central: CBCentralManager, willConnect peripheral: CBPeripheral, link: LinkInfo)
 }
@@ -19,7 +19,7 @@ package enum UnwrittenReason: Sendable {
 }
 
 /// What a peripheral's delegate may also be.
-package protocol CBPeripheralLinkDelegate: CBPeripheralDelegate {
+package protocol CBPeripheralLinkDelegate: CBPeripheralCallbacks {
     /// Encryption came up, or failed to. A bonded peripheral is proven from here on.
     func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?)
     /// Ends ``CBPeripheral/pair(_:credential:)``.

@@ -8,7 +8,7 @@ import Synchronization
 // a write came.
 
 /// What a peripheral manager's delegate may also be.
-package protocol CBPeripheralManagerLinkDelegate: CBPeripheralManagerDelegate {
+package protocol CBPeripheralManagerLinkDelegate: CBPeripheralManagerCallbacks {
     func peripheralManager(_ peripheral: CBPeripheralManager, centralDidConnect central: CBCentral, link: LinkInfo)
     func peripheralManager(
         _ peripheral: CBPeripheralManager, centralDidDisconnect central: CBCentral, link: LinkInfo,

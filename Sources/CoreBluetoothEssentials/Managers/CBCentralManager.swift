@@ -15,19 +15,19 @@ import Synchronization
 public final class CBCentralManager: CBManager, @unchecked Sendable {
     let core: CentralCore
 
-    /// A manager on `host`. Its delegates are called on `queue`, a serial one, or the main queue.
-    public convenience init(
-        delegate: (any CBCentralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil, host: CBHost
+    /// A manager on `host` that calls its delegates on `queue`, a serial one, or the main queue.
+    package convenience init(
+        callbacks: (any CBCentralManagerCallbacks)?, queue: DispatchQueue?, options: [String: Any]? = nil, host: CBHost
     ) {
-        self.init(delegate: delegate, delivery: .queue(queue ?? .main), options: options, host: host)
+        self.init(callbacks: callbacks, delivery: .queue(queue ?? .main), options: options, host: host)
     }
 
     /// A manager that calls its delegates where `delivery` says.
     package init(
-        delegate: (any CBCentralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
+        callbacks: (any CBCentralManagerCallbacks)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        core = CentralCore(handle: host, delivery: delivery, delegate: delegate)
+        core = CentralCore(handle: host, delivery: delivery, delegate: callbacks)
         super.init()
         core.register(self, restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
     }
@@ -35,7 +35,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     deinit { core.unregister() }
 
     /// Who hears of this manager; not retained.
-    public weak var delegate: (any CBCentralManagerDelegate)? {
+    package weak var callbacks: (any CBCentralManagerCallbacks)? {
         get { core.delegate }
         set { core.delegate = newValue }
     }
@@ -98,5 +98,5 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
 extension CBCentralManager: CoreManager {
     static var kind: String { "central" }
 
-    func tellState(_ delegate: any CBCentralManagerDelegate) { delegate.centralManagerDidUpdateState(self) }
+    func tellState(_ delegate: any CBCentralManagerCallbacks) { delegate.centralManagerDidUpdateState(self) }
 }

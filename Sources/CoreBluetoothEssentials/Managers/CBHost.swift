@@ -31,5 +31,9 @@ public final class CBHost: Sendable {
         executor.execute { $0.setPairingAgent(agent) }
     }
 
+    /// Now, as Apple's time stamps say it.
+    var secondsSince2001: Double { Double(wallClockSeconds() - Self.secondsFrom1970To2001) }
+    private static let secondsFrom1970To2001: Int64 = 978_307_200
+
     func misuse(_ message: String) { misuseHandler?("API MISUSE: " + message) }
 }

@@ -15,20 +15,20 @@ import Synchronization
 public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     let core: PeripheralCore
 
-    /// A manager on `host`. Its delegate is called on `queue`, a serial one, or the main queue.
-    public convenience init(
-        delegate: (any CBPeripheralManagerDelegate)?, queue: DispatchQueue?, options: [String: Any]? = nil,
+    /// A manager on `host` that calls its delegate on `queue`, a serial one, or the main queue.
+    package convenience init(
+        callbacks: (any CBPeripheralManagerCallbacks)?, queue: DispatchQueue?, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        self.init(delegate: delegate, delivery: .queue(queue ?? .main), options: options, host: host)
+        self.init(callbacks: callbacks, delivery: .queue(queue ?? .main), options: options, host: host)
     }
 
     /// A manager that calls its delegate where `delivery` says.
     package init(
-        delegate: (any CBPeripheralManagerDelegate)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
+        callbacks: (any CBPeripheralManagerCallbacks)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        core = PeripheralCore(handle: host, delivery: delivery, delegate: delegate)
+        core = PeripheralCore(handle: host, delivery: delivery, delegate: callbacks)
         super.init()
         core.register(self, restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
     }
@@ -36,7 +36,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     deinit { core.unregister() }
 
     /// Who hears of this manager; not retained.
-    public weak var delegate: (any CBPeripheralManagerDelegate)? {
+    package weak var callbacks: (any CBPeripheralManagerCallbacks)? {
         get { core.delegate }
         set { core.delegate = newValue }
     }
@@ -118,5 +118,5 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 extension CBPeripheralManager: CoreManager {
     static var kind: String { "peripheral" }
 
-    func tellState(_ delegate: any CBPeripheralManagerDelegate) { delegate.peripheralManagerDidUpdateState(self) }
+    func tellState(_ delegate: any CBPeripheralManagerCallbacks) { delegate.peripheralManagerDidUpdateState(self) }
 }

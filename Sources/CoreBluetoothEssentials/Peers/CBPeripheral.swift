@@ -8,7 +8,7 @@ import Synchronization
 /// nothing. What the properties say changes right before the delegate hears of it.
 public final class CBPeripheral: CBPeer, @unchecked Sendable {
     struct State: Sendable {
-        var delegate = Delegate<any CBPeripheralDelegate>()
+        var delegate = Delegate<any CBPeripheralCallbacks>()
         var name: String?
         var state = CBPeripheralState.disconnected
         var services: [CBService]?
@@ -18,6 +18,8 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
         /// Octets of a Write Command's value.
         var writeLength = CBPeripheral.writeLengthMinimumOctets
         var commands = CommandBudget()
+        /// As last read, dBm.
+        var rssi: Int?
     }
 
     /// A Write Command's value at the default ATT_MTU of 23.
@@ -35,7 +37,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     }
 
     /// Who hears of this peripheral; not retained.
-    public weak var delegate: (any CBPeripheralDelegate)? {
+    package weak var callbacks: (any CBPeripheralCallbacks)? {
         get { content.withLock { $0.delegate }.value }
         set {
             let delegate = Delegate(newValue)
@@ -45,6 +47,9 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
 
     /// The name that the peripheral says it has.
     public var name: String? { content.withLock { $0.name } }
+
+    /// The signal strength that was read last, dBm; nil before.
+    package var lastRSSI: Int? { content.withLock { $0.rssi } }
 
     /// Where the connection stands.
     public var state: CBPeripheralState { content.withLock { $0.state } }

@@ -50,7 +50,7 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     @discardableResult
     func tellFlooded(
         by central: CBCentral,
-        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerDelegate) -> Void
+        _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerCallbacks) -> Void
     ) -> Bool {
         delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
     }

@@ -61,7 +61,7 @@ package final class KeyDaemon {
         }
         feed(.radio(isOn: false))
         manager = CBCentralManager(
-            delegate: self, delivery: .inline,
+            callbacks: self, delivery: .inline,
             options: [CBCentralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
     }
 
@@ -157,7 +157,7 @@ package final class KeyDaemon {
     @discardableResult
     func keep(_ peripheral: CBPeripheral) -> CBPeripheral {
         sessions[peripheral.peer, default: LockSession()].peripheral = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         return peripheral
     }
 }

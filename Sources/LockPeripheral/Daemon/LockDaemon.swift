@@ -105,7 +105,7 @@ package final class LockDaemon {
         enrolmentTimer = host.makeTimer()
         host.join(store)
         manager = CBPeripheralManager(
-            delegate: self, delivery: .inline,
+            callbacks: self, delivery: .inline,
             options: [CBPeripheralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
     }
 

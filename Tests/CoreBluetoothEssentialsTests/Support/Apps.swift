@@ -37,7 +37,7 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
         self.addsAlways = addsAlways
         makesService = service
         manager = CBPeripheralManager(
-            delegate: self, delivery: queue.map { .queue($0) } ?? .inline,
+            callbacks: self, delivery: queue.map { .queue($0) } ?? .inline,
             options: identifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] }, host: host)
     }
 
@@ -137,7 +137,7 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
 }
 
 /// A key that scans for the door, connects to it and discovers it, and writes down what it hears.
-final class Key: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked Sendable {
+final class Key: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unchecked Sendable {
     private(set) var manager: CBCentralManager?
     private(set) var log: [String] = []
     private(set) var restored: [String: Any] = [:]
@@ -156,7 +156,7 @@ final class Key: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked 
     init(_ host: CBHost, identifier: String? = "pocket", queue: DispatchQueue? = nil) {
         self.queue = queue
         manager = CBCentralManager(
-            delegate: self, delivery: queue.map { .queue($0) } ?? .inline,
+            callbacks: self, delivery: queue.map { .queue($0) } ?? .inline,
             options: identifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, host: host)
     }
 
@@ -184,7 +184,7 @@ final class Key: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked 
         note("restore")
         restored = dict
         door = (dict[CBCentralManagerRestoredStatePeripheralsKey] as? [CBPeripheral])?.first
-        door?.delegate = self
+        door?.callbacks = self
         discovers = false
     }
     func centralManager(
@@ -195,7 +195,7 @@ final class Key: CBCentralManagerDelegate, CBPeripheralLinkDelegate, @unchecked 
         advertisement = advertisementData
         guard door == nil else { return }
         door = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         central.stopScan()
         central.connect(peripheral)
     }

@@ -242,10 +242,10 @@ final class Household {
 }
 
 /// Advertises, takes every connection and has no key for anybody.
-private final class ConnectableStranger: CBPeripheralManagerDelegate, @unchecked Sendable {
+private final class ConnectableStranger: CBPeripheralManagerCallbacks, @unchecked Sendable {
     private var manager: CBPeripheralManager?
 
-    init(_ bluetooth: CBHost) { manager = CBPeripheralManager(delegate: self, delivery: .inline, host: bluetooth) }
+    init(_ bluetooth: CBHost) { manager = CBPeripheralManager(callbacks: self, delivery: .inline, host: bluetooth) }
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         if peripheral.state == .poweredOn { peripheral.startAdvertising([:]) }

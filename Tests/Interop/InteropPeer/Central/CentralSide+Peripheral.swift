@@ -89,10 +89,10 @@ extension CentralSide: CBPeripheralLinkDelegate {
 
     func peripheral(_ peripheral: CBPeripheral, didUpdateValueFor descriptor: CBDescriptor, error: (any Error)?) {
         var fields = describe(descriptor)
-        switch descriptor.value {
+        switch descriptor.content {
         case let text as String: fields["text"] = .string(text)
         case let number as UInt16: fields["number"] = JSONValue(number)
-        default: fields["value"] = JSONValue(optional: descriptor.value as? Data)
+        default: fields["value"] = JSONValue(optional: descriptor.content as? Data)
         }
         tell("descriptorValue", peripheral, fields, error)
     }

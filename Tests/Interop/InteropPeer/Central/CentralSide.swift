@@ -15,7 +15,7 @@ final class CentralSide: Side {
         self.voice = voice
         self.channels = channels
         manager = CBCentralManager(
-            delegate: self, delivery: .inline,
+            callbacks: self, delivery: .inline,
             options: restoreIdentifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, host: bluetooth)
     }
 
@@ -28,7 +28,7 @@ final class CentralSide: Side {
     @discardableResult
     func meet(_ peripheral: CBPeripheral) -> CBPeripheral {
         peripherals[peripheral.identifier.uuidString] = peripheral
-        peripheral.delegate = self
+        peripheral.callbacks = self
         return peripheral
     }
 

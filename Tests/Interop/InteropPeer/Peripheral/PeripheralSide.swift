@@ -20,7 +20,7 @@ final class PeripheralSide: Side {
         self.channels = channels
         self.host = host
         manager = CBPeripheralManager(
-            delegate: self, delivery: .inline,
+            callbacks: self, delivery: .inline,
             options: restoreIdentifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] }, host: bluetooth)
     }
 

@@ -1,7 +1,5 @@
-/// What an app hears of a peripheral manager. Only the first method is required.
-///
-/// See ``CBPeripheralDelegate`` for delegates that are subclasses.
-public protocol CBPeripheralManagerDelegate: AnyObject {
+/// What is heard of a peripheral manager. Only the first method is required. Apps have Apple's protocol, which refines this one.
+public protocol CBPeripheralManagerCallbacks: AnyObject {
     /// The adapter's state changed. Calls are taken in ``CBManagerState/poweredOn`` only.
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager)
     /// Once, before the first `peripheralManagerDidUpdateState`, when something was kept under the manager's restore
@@ -35,7 +33,7 @@ public protocol CBPeripheralManagerDelegate: AnyObject {
     func peripheralManager(_ peripheral: CBPeripheralManager, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
 }
 
-extension CBPeripheralManagerDelegate {
+extension CBPeripheralManagerCallbacks {
     /// Does nothing.
     public func peripheralManager(_ peripheral: CBPeripheralManager, willRestoreState dict: [String: Any]) {}
     /// Does nothing.

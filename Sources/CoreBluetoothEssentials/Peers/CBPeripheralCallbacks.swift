@@ -1,15 +1,12 @@
 import FoundationEssentials
 
-/// What an app hears of a peripheral. Every method is optional.
-///
-/// A delegate that is a subclass must find the methods that it overrides declared in its base class: a default
-/// implementation makes a method optional, and is what a base class without the method calls.
-public protocol CBPeripheralDelegate: AnyObject {
+/// What is heard of a peripheral. Every method is optional. Apps have Apple's protocol, which refines this one.
+public protocol CBPeripheralCallbacks: AnyObject {
     /// The peripheral's name changed.
     func peripheralDidUpdateName(_ peripheral: CBPeripheral)
     /// These services are gone from ``CBPeripheral/services``, with everything in them. Discover what took their place.
     func peripheral(_ peripheral: CBPeripheral, didModifyServices invalidatedServices: [CBService])
-    /// The link's signal strength, in dBm. (Apple has a number object here.)
+    /// The link's signal strength, in dBm.
     func peripheral(_ peripheral: CBPeripheral, didReadRSSI RSSI: Int, error: (any Error)?)
     /// Ends ``CBPeripheral/discoverServices(_:)``.
     func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?)
@@ -42,7 +39,7 @@ public protocol CBPeripheralDelegate: AnyObject {
     func peripheral(_ peripheral: CBPeripheral, didOpen channel: CBL2CAPChannel?, error: (any Error)?)
 }
 
-extension CBPeripheralDelegate {
+extension CBPeripheralCallbacks {
     /// Does nothing.
     public func peripheralDidUpdateName(_ peripheral: CBPeripheral) {}
     /// Does nothing.

@@ -1,14 +1,12 @@
-/// What an app hears of a central manager. Only the first method is required.
-///
-/// See ``CBPeripheralDelegate`` for delegates that are subclasses.
-public protocol CBCentralManagerDelegate: AnyObject {
+/// What is heard of a central manager. Only the first method is required. Apps have Apple's protocol, which refines this one.
+public protocol CBCentralManagerCallbacks: AnyObject {
     /// The adapter's state changed. Calls are taken in ``CBManagerState/poweredOn`` only.
     func centralManagerDidUpdateState(_ central: CBCentralManager)
     /// Once, before the first `centralManagerDidUpdateState`, when something was kept under the manager's restore
     /// identifier: what stands, under the `CBCentralManagerRestoredState…` keys. Take the peripherals, set their
     /// delegates, and ask for nothing again: it runs already.
     func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any])
-    /// A scan found a peripheral, or something new about it. (Apple has a number object for the signal strength, dBm.)
+    /// A scan found a peripheral, or something new about it. The signal strength is in dBm.
     func centralManager(
         _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
         rssi RSSI: Int)
@@ -20,9 +18,13 @@ public protocol CBCentralManagerDelegate: AnyObject {
     /// peripheral's operations after this.
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?)
+    /// The same, with when it was, in seconds since the year 2001. Whoever has this one does not hear the other.
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: Double,
+        isReconnecting: Bool, error: (any Error)?)
 }
 
-extension CBCentralManagerDelegate {
+extension CBCentralManagerCallbacks {
     /// Does nothing.
     public func centralManager(_ central: CBCentralManager, willRestoreState dict: [String: Any]) {}
     /// Does nothing.
@@ -40,4 +42,9 @@ extension CBCentralManagerDelegate {
     public func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {}
+    /// Tells it without the time.
+    public func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: Double,
+        isReconnecting: Bool, error: (any Error)?
+    ) { centralManager(central, didDisconnectPeripheral: peripheral, error: error) }
 }
