@@ -161,8 +161,8 @@ struct ErrorMappingTests {
         let own = appleError(.gatt(.refused(ATTErrorCode(rawValue: 0x80), handle: .first)))
         #expect((own as? CBATTError)?.code.rawValue == 0x80)
         #expect(ATTErrorCode(CBATTError.Code.success) == nil)
-        #expect(ATTErrorCode(CBATTError.Code(rawValue: 0x81)) == ATTErrorCode(rawValue: 0x81))
-        #expect(ATTErrorCode(CBATTError.Code(rawValue: 0x181)) == .unlikelyError)
+        #expect(ATTErrorCode(CBATTError.Code(number: 0x81)) == ATTErrorCode(rawValue: 0x81))
+        #expect(ATTErrorCode(CBATTError.Code(number: 0x181)) == .unlikelyError)
     }
 
     @Test("Errors have Apple's domains and codes, and match in a catch")

@@ -50,6 +50,10 @@ public class CBCharacteristic: CBAttribute, @unchecked Sendable {
     /// Whether this side is subscribed.
     public var isNotifying: Bool { state.withLock { $0.isNotifying } }
 
+    /// Always false: nothing is broadcast, as with Apple.
+    @available(*, deprecated)
+    public var isBroadcasted: Bool { false }
+
     var handles: Handles? { state.withLock { $0.handles } }
 }
 

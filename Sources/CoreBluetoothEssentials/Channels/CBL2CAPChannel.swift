@@ -7,7 +7,7 @@ import Synchronization
 public typealias CBL2CAPPSM = UInt16
 
 /// The type of a characteristic whose value is a PSM, two octets, least significant first.
-public let CBL2CAPPSMCharacteristicString = "ABDD3056-28FA-441D-A470-55A75A52553A"
+public let CBUUIDL2CAPPSMCharacteristicString = "ABDD3056-28FA-441D-A470-55A75A52553A"
 
 /// An octet stream to a peer and back, over an L2CAP credit-based channel.
 ///

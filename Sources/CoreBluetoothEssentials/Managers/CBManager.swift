@@ -13,6 +13,10 @@ public class CBManager: Hashable, @unchecked Sendable {
     /// is for the system to say, and ``state`` tells.
     public class var authorization: CBManagerAuthorization { .allowedAlways }
 
+    /// The same, as iOS 13.0 had it.
+    @available(*, deprecated, message: "Use CBManager.authorization instead.")
+    public var authorization: CBManagerAuthorization { Self.authorization }
+
     /// Whether both are the same object.
     public static func == (a: CBManager, b: CBManager) -> Bool { a === b }
     /// Hashes what `==` compares.

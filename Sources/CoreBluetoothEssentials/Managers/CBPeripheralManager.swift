@@ -43,6 +43,10 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 
     public override var state: CBManagerState { core.state }
 
+    /// What Apple's systems before iOS 13 said of the app: always authorised, as ``CBManager/authorization`` is.
+    @available(*, deprecated, message: "Use CBManager.authorization instead.")
+    public class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus { .authorized }
+
     /// Whether advertising started, or was restored, and was not stopped.
     public var isAdvertising: Bool { core.shared.withLock { $0.isAdvertising } }
 
@@ -86,6 +90,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// Sends a value to these subscribers, or to all: a notification or an indication, as each chose. Bonded subscribers
     /// that are away get it when they return. False when there is no room: then
     /// `peripheralManagerIsReady(toUpdateSubscribers:)` says when there is.
+    @discardableResult
     public func updateValue(
         _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
     ) -> Bool {

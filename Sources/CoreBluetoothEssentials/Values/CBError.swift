@@ -49,9 +49,12 @@ public struct CBError: LocalizedError, Hashable, Sendable {
 
     /// What happened.
     public let code: Code
+    package let details: ErrorDetails
 
     /// The error with this code.
-    public init(_ code: Code) { self.code = code }
+    public init(_ code: Code) { self.init(code, ErrorDetails()) }
+
+    package init(_ code: Code, _ details: ErrorDetails) { (self.code, self.details) = (code, details) }
 
     /// ``CBErrorDomain``.
     public static var errorDomain: String { CBErrorDomain }
@@ -132,4 +135,17 @@ extension CBError {
     public static var encryptionTimedOut: Code { .encryptionTimedOut }
     /// See ``Code/tooManyLEPairedDevices``.
     public static var tooManyLEPairedDevices: Code { .tooManyLEPairedDevices }
+    /// See ``Code/leGattExceededBackgroundNotificationLimit``.
+    public static var leGattExceededBackgroundNotificationLimit: Code { .leGattExceededBackgroundNotificationLimit }
+    /// See ``Code/leGattNearBackgroundNotificationLimit``.
+    public static var leGattNearBackgroundNotificationLimit: Code { .leGattNearBackgroundNotificationLimit }
+    /// Apple's misspelt name for ``Code/unknownDevice``.
+    @available(*, deprecated, renamed: "unknownDevice")
+    public static var unkownDevice: Code { .unknownDevice }
+}
+
+extension CBError.Code {
+    /// Apple's misspelt name for ``unknownDevice``.
+    @available(*, deprecated, renamed: "unknownDevice")
+    public static var unkownDevice: Self { .unknownDevice }
 }

@@ -120,3 +120,7 @@ public let CBUUIDServerCharacteristicConfigurationString = "2903"
 public let CBUUIDCharacteristicFormatString = "2904"
 /// Characteristic Aggregate Format.
 public let CBUUIDCharacteristicAggregateFormatString = "2905"
+/// Valid Range.
+public let CBUUIDCharacteristicValidRangeString = "2906"
+/// Observation Schedule.
+public let CBUUIDCharacteristicObservationScheduleString = "2910"

@@ -69,7 +69,7 @@ extension PeripheralSide {
                 guard let first = requests.first else { return reply.done() }
                 if let value = try arguments.optionalOctets("value") { first.value = Data(value) }
                 let error = try arguments.optionalNumber("error") ?? 0
-                manager?.respond(to: first, withResult: CBATTError.Code(rawValue: Int(error)))
+                manager?.respond(to: first, withResult: CBATTError.Code(number: Int(error)))
                 reply.done()
             },
             "update": { [unowned self] (arguments, reply) throws(Refusal) in
