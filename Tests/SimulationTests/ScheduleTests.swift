@@ -29,6 +29,16 @@ struct ScheduleTests {
         #expect(first.1.schedules == 40 && first.1.ends.values.reduce(0, +) >= 40)
     }
 
+    /// Two keys whose processes had one chance made one signing key, and what the one had signed passed for the other's.
+    @Test("No two machines of a house ever have the same chance")
+    func chance() {
+        let processes: UInt64 = 1_000
+        let seeds = (0..<4).flatMap { machine in
+            (0..<processes).map { House.seed(of: machine, in: .max - processes) &+ $0 }
+        }
+        #expect(Set(seeds).count == seeds.count)
+    }
+
     /// The end of a cancelled attempt to connect came cut short; a suspended process was killed, and its successor suspended too.
     @Test("What once broke a promise breaks none any more", arguments: [(20_262_837, 10), (20_270_509, 52)])
     func found(seed: UInt64, place: Int) throws {

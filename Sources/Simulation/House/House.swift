@@ -46,18 +46,17 @@ package final class House {
         self.scratch = scratch
         world = World(SharedAir(AirConfiguration(pacing: .paced, seed: seed), recorder: nil))
         let (world, ledger) = (world, ledger)
-        // Seeds far apart: a machine's next process takes the next one.
         let doors = try (0..<count).map { number in
             Door(
                 world, number, disk: SimulatedDisk(try scratch.makeDirectory("door-\(number)"), .lock),
-                settings: Self.settings, seed: seed &+ 10_000 &* UInt64(number))
+                settings: Self.settings, seed: Self.seed(of: number, in: seed))
         }
         guard let first = doors.first else { throw SimulationFailure.notFurnished("it has no door") }
         (self.doors, door) = (doors, first)
         pockets = try (0..<keys).map { number in
             Pocket(
                 world, number, disk: SimulatedDisk(try scratch.makeDirectory("pocket-\(number)"), .key), ledger: ledger,
-                seed: seed &+ UInt64(number) &+ 1)
+                seed: Self.seed(of: count + number, in: seed))
         }
         let agenda = Agenda(world)
         self.agenda = agenda
@@ -88,6 +87,12 @@ package final class House {
         }
         try furnish()
     }
+
+    /// The seed of a machine's first process; each next one takes the next. Two machines with the same chance would make the
+    /// same keys, and what one of them signed would pass for the other's.
+    static func seed(of machine: Int, in seed: UInt64) -> UInt64 { seed &+ seedsApart &* UInt64(machine) }
+    /// More than a machine has in all the schedules of a house.
+    static let seedsApart: UInt64 = 1_000_000
 
     private func furnish() throws {
         for resident in doors as [any Resident] + pockets { try resident.launch() }
