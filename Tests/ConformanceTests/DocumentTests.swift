@@ -63,7 +63,10 @@ struct DocumentTests {
         }
     }
 
-    @Test("Every type, member and constant that a page names is in the sources", arguments: Page.all)
+    /// The list of Apple's symbols also has those that are not here: scripts/check-symbols holds it to the product.
+    private static let own = Page.all.filter { $0.name != "docs/SYMBOLS.md" }
+
+    @Test("Every type, member and constant that a page names is in the sources", arguments: own)
     func symbols(page: Page) {
         for span in page.spans where !Self.foreign.contains(span) {
             if let name = span.wholeMatch(of: /([A-Z]\w+)\.([a-z]\w*)(?:\(.*\))?/), name.2 != "swift", name.2 != "md" {
