@@ -31,7 +31,7 @@ extension AppleError {
         return result != nil
     }
 
-    /// `as! Self`.
+    /// A cast that must not fail.
     public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout Self?) {
         _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
     }

@@ -72,12 +72,4 @@ package final class Door {
         _ = seal?.makeGenerationOfLaunch()
         node.settleIteration()
     }
-
-    /// The power of the machine goes, and with it what the bolt had not ended, where `withMovement` says so.
-    package func losePower(choice: Int, withMovement: Bool) {
-        node.kill()
-        disk.losePower(choice: choice)
-        metal.losePower(withWhatMoved: withMovement)
-        node.boot = BootID(bits: node.boot.bits + 1)
-    }
 }

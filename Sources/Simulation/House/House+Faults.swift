@@ -77,13 +77,7 @@ extension House {
     }
 
     private func losePower(of resident: any Resident, after delay: UInt64, medium: Int, losesMovement: Bool) {
-        agenda.after(delay) {
-            switch resident {
-            case let door as Door: door.losePower(choice: medium, withMovement: losesMovement)
-            case let pocket as Pocket: pocket.losePower(choice: medium)
-            default: break
-            }
-        }
+        agenda.after(delay) { resident.losePower(choice: medium, withMovement: losesMovement) }
     }
 
     private func suspend(

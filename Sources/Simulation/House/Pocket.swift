@@ -46,12 +46,6 @@ package final class Pocket {
         }
     }
 
-    package func losePower(choice: Int) {
-        node.kill()
-        disk.losePower(choice: choice)
-        node.boot = BootID(bits: node.boot.bits + 1)
-    }
-
     /// An operator asks, and watches.
     package func ask(_ operation: LockOperation, of door: Door, waitMilliseconds: UInt64) {
         ledger.asked(

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// A machine in a house: its disk and its controller, and the processes that come and go on it.
 protocol Resident: AnyObject {
     var kind: Machine { get }
@@ -8,12 +10,27 @@ protocol Resident: AnyObject {
     ///
     /// - Throws: What the disk says.
     func launch() throws
+
+    /// The machine has lost its power: what becomes of its metal, where it has some.
+    func losePowerOfMetal(withWhatMoved isLost: Bool)
+}
+
+extension Resident {
+    /// The power of the machine goes, and with it what its bolt had not ended, where `withMovement` says so.
+    func losePower(choice: Int, withMovement: Bool) {
+        node.kill()
+        disk.losePower(choice: choice)
+        losePowerOfMetal(withWhatMoved: withMovement)
+        node.boot = BootID(bits: node.boot.bits + 1)
+    }
 }
 
 extension Door: Resident {
     var kind: Machine { .lock }
+    func losePowerOfMetal(withWhatMoved isLost: Bool) { metal.losePower(withWhatMoved: isLost) }
 }
 
 extension Pocket: Resident {
     var kind: Machine { .key }
+    func losePowerOfMetal(withWhatMoved isLost: Bool) {}
 }
