@@ -186,13 +186,9 @@ struct ChannelTests {
 
     @Test("Octets that the host has not taken: as many as there is room for, and not one more")
     func outgoingBound() {
-        let link = LinkInfo(
-            link: LinkID(rawValue: 1), peer: PeerIdentifier(bits: 1), bond: nil, isProven: false, security: .open,
-            mtu: 23,
-            address: DeviceAddress(kind: .random, bits: 7), facts: LinkFacts())
-        let info = ChannelInfo(
-            id: HostChannelID(link: link.link, number: 1), psm: 0x80, link: link, sduOctetsMaximum: 2_048)
-        let pipe = ChannelPipe(info, handle: CBHost(BusyLoop()), delivery: .inline, host: nil)
+        let pipe = ChannelPipe(
+            HostChannelID(link: LinkID(rawValue: 1), number: 1), sduOctetsMaximum: 2_048, handle: CBHost(BusyLoop()),
+            delivery: .inline, host: nil)
         let most = [UInt8](repeating: 1, count: ChannelPipe.outgoingOctetsMaximum - 1)
         #expect(pipe.write(most) == most.count)
         #expect(pipe.write([2, 3]) == 1)

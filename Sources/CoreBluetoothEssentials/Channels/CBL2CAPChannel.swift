@@ -21,6 +21,8 @@ public final class CBL2CAPChannel: Hashable, Sendable {
     /// The service that the channel was opened to.
     public let psm: CBL2CAPPSM
     let pipe: ChannelPipe
+    /// What the product makes of the channel, for as long as that lives: its streams.
+    package let attachment = Mutex<(any AnyObject & Sendable)?>(nil)
 
     init(peer: CBPeer, psm: CBL2CAPPSM, pipe: ChannelPipe) {
         self.peer = peer
@@ -50,6 +52,11 @@ public final class CBL2CAPChannel: Hashable, Sendable {
 
     /// False once either side has closed it or the link is gone.
     public var isOpen: Bool { pipe.state.withLock { $0.isOpen } }
+
+    /// Waits for octets, for room, or for the end. Not for the loop's own thread, which brings them.
+    package func waitForBytes() { pipe.wait { !$0.incoming.isEmpty || !$0.isOpen } }
+    /// See ``waitForBytes()``.
+    package func waitForSpace() { pipe.wait { $0.room > 0 || !$0.isOpen } }
 
     /// Takes up to `maxLength` octets of what has arrived; empty when there is nothing. The peer gets credit for more.
     public func read(maxLength: Int) -> Data { pipe.read(maxLength) }

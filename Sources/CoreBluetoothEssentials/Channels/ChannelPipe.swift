@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothHost
+import Dispatch
 import FoundationEssentials
 import Synchronization
 
@@ -24,6 +25,8 @@ final class ChannelPipe: @unchecked Sendable {
         var isTellingBytes = false
         var isTellingSpace = false
         var isEndTold = false
+        /// Threads that stand still until something has changed.
+        var waiting: [DispatchSemaphore] = []
 
         var room: Int { max(0, ChannelPipe.outgoingOctetsMaximum - outgoing.count) }
     }
@@ -42,9 +45,9 @@ final class ChannelPipe: @unchecked Sendable {
     private weak var host: Host?
     private var flushTimer: TimerToken?
 
-    init(_ info: ChannelInfo, handle: CBHost, delivery: CallbackDelivery, host: Host?) {
-        id = info.id
-        sduOctetsMaximum = info.sduOctetsMaximum
+    init(_ id: HostChannelID, sduOctetsMaximum: Int, handle: CBHost, delivery: CallbackDelivery, host: Host?) {
+        self.id = id
+        self.sduOctetsMaximum = sduOctetsMaximum
         self.handle = handle
         self.delivery = delivery
         self.host = host
@@ -68,7 +71,8 @@ final class ChannelPipe: @unchecked Sendable {
             guard state.isOpen, !state.isClosing else { return 0 }
             let taken = min(octets.count, state.room)
             state.outgoing += octets[..<taken]
-            if taken < octets.count { state.roomIsAwaited = true }
+            // Whoever has filled it hears of room, too, whether or not there was more.
+            if taken < octets.count || state.room == 0 { state.roomIsAwaited = true }
             return taken
         }
         if taken > 0 { handle.executor.execute { _ in self.flush() } }
@@ -91,6 +95,28 @@ final class ChannelPipe: @unchecked Sendable {
         }
     }
 
+    /// The thread goes on when `condition` holds.
+    func wait(until condition: (State) -> Bool) {
+        while true {
+            let semaphore = state.withLock { state -> DispatchSemaphore? in
+                guard !condition(state) else { return nil }
+                let semaphore = DispatchSemaphore(value: 0)
+                state.waiting.append(semaphore)
+                return semaphore
+            }
+            guard let semaphore else { return }
+            semaphore.wait()
+        }
+    }
+
+    private func wakeWaiting() {
+        let waiting = state.withLock { state in
+            defer { state.waiting = [] }
+            return state.waiting
+        }
+        for semaphore in waiting { semaphore.signal() }
+    }
+
     // MARK: The host's side, on the loop
 
     /// Hands over what the host has room for; with all of it gone, a channel that the app has closed ends.
@@ -101,6 +127,7 @@ final class ChannelPipe: @unchecked Sendable {
             guard !sdu.isEmpty, host.send(sdu, on: id) == .taken else { break }
             state.withLock { $0.outgoing.removeFirst(sdu.count) }
         }
+        wakeWaiting()
         announceSpace()
         if state.withLock({ $0.isOpen && $0.isClosing && $0.outgoing.isEmpty }) { host.closeChannel(id) }
     }
@@ -109,6 +136,7 @@ final class ChannelPipe: @unchecked Sendable {
         // Nobody is there to read it.
         guard state.withLock({ $0.channel }) != nil else { return close() }
         state.withLock { $0.incoming += sdu }
+        wakeWaiting()
         announceBytes()
     }
 
@@ -119,6 +147,7 @@ final class ChannelPipe: @unchecked Sendable {
             state.end = end
             state.outgoing = []
         }
+        wakeWaiting()
         announceEnd()
     }
 
@@ -219,7 +248,8 @@ final class ChannelRouter: ChannelDelegate {
     }
 
     func channelOpened(_ channel: ChannelInfo) {
-        let pipe = ChannelPipe(channel, handle: handle, delivery: delivery, host: host)
+        let pipe = ChannelPipe(
+            channel.id, sduOctetsMaximum: channel.sduOctetsMaximum, handle: handle, delivery: delivery, host: host)
         pipes[channel.id] = pipe
         opened(channel, pipe)
     }
