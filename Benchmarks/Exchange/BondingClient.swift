@@ -90,7 +90,7 @@ final class BondingClient: CentralRoleDelegate {
         host.cancelConnection(manager, peer)
     }
 
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
         if let error { fail("the link ended: \(error)") }
         connect(peer)
     }

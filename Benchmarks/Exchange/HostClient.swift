@@ -77,7 +77,9 @@ final class HostClient: CentralRoleDelegate {
         workload?.answered()
     }
 
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) { fail("the link ended: \(error as Any)") }
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
+        fail("the link ended: \(error as Any)")
+    }
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) { fail("no connection: \(error)") }
     func hostStateChanged(_ state: HostState) {}
     func mtuChanged(_ link: LinkInfo) {}

@@ -316,7 +316,7 @@ private final class FuzzApp: CentralRoleDelegate, PeripheralRoleDelegate {
     func connected(_ link: LinkInfo) {}
     func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {}
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         require(open.remove(token) != nil, "an operation was answered twice")
     }

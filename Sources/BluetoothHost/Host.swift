@@ -166,17 +166,17 @@ extension Host {
     /// it are already running again by themselves, or run from now on where they were at rest. nil without identifier, and when
     /// nothing was kept under it.
     package func registerCentral(
-        restoreIdentifier: String?, delegate: any CentralRoleDelegate
+        restoreIdentifier: String?, options: ManagerOptions = [], delegate: any CentralRoleDelegate
     ) -> (ManagerID, RestorationRecord?) {
-        let (id, record) = ask { $0.register(.central, restoreIdentifier: restoreIdentifier) }
+        let (id, record) = ask { $0.register(.central, restoreIdentifier: restoreIdentifier, options) }
         delegates[id] = RoleDelegate(central: delegate)
         return (id, record)
     }
 
     package func registerPeripheral(
-        restoreIdentifier: String?, delegate: any PeripheralRoleDelegate
+        restoreIdentifier: String?, options: ManagerOptions = [], delegate: any PeripheralRoleDelegate
     ) -> (ManagerID, RestorationRecord?) {
-        let (id, record) = ask { $0.register(.peripheral, restoreIdentifier: restoreIdentifier) }
+        let (id, record) = ask { $0.register(.peripheral, restoreIdentifier: restoreIdentifier, options) }
         delegates[id] = RoleDelegate(peripheral: delegate)
         return (id, record)
     }

@@ -8,15 +8,16 @@ import SecurityManager
 
 extension HostCore {
     mutating func register(
-        _ role: RestoreKey.Role, restoreIdentifier: String?
+        _ role: RestoreKey.Role, restoreIdentifier: String?, _ options: ManagerOptions
     ) -> (ManagerID, RestorationRecord?) {
         let identifier = restoreIdentifier.flatMap {
             makeRoom(for: RestoreKey(role: role, identifier: $0)) ? $0 : nil
         }
         let (owner, restored) = ledger.register(role: role, identifier: identifier)
         let isClaimed = managers.isClaimed(owner)
-        let id = managers.add(ManagerTable.Slot(owner: owner, role: role))
+        let id = managers.add(ManagerTable.Slot(owner: owner, role: role, options: options))
         if !isClaimed { claim(owner) }
+        readNames(for: owner)
         return (id, restored ? ledger.record(owner) : nil)
     }
 
@@ -31,6 +32,7 @@ extension HostCore {
         }
         unpublishAll(of: slot.owner)
         ledger.release(slot.owner)
+        delays.forget(slot.owner)
         noteLimitedDeadline()
         for link in links.all where link.client.users.remove(slot.owner) != nil { endUnwanted(link) }
         wishesChanged()
@@ -42,6 +44,7 @@ extension HostCore {
         consider(recovery.deadline)
         consider(gap.deadline)
         consider(limitedDeadline)
+        consider(delays.deadline)
         consider(unclaimed.deadline)
         for link in links.all { consider(link.deadline) }
         for link in links.rejected.values { consider(link.deadline) }
@@ -54,6 +57,7 @@ extension HostCore {
         withRecovery(.timerFired)
         tellGAP(.timerFired)
         if let due = limitedDeadline, due <= now { wishesChanged() }
+        if delays.end(now) { wishesChanged() }
         endGraces()
         for link in links.all { timerFired(link) }
         dropStandingLinks()
@@ -64,7 +68,12 @@ extension HostCore {
     mutating func setState(_ new: HostState) {
         guard state != new else { return }
         state = new
-        if new == .poweredOn { beginGraces() } else { unclaimed.endAll() }
+        if new == .poweredOn {
+            beginGraces()
+            inheritServices()
+        } else {
+            unclaimed.endAll()
+        }
         for manager in managers.centrals { announce(CentralNews.state(new), to: manager) }
         announce(PeripheralNews.state(new))
     }

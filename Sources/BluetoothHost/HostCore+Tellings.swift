@@ -27,6 +27,13 @@ extension HostCore {
         if link.isClient { announce(news, toThoseWanting: link.peer) }
     }
 
+    /// To the central managers that look at every link.
+    mutating func announceToObservers(_ news: @autoclosure () -> CentralNews) {
+        for manager in managers.centrals where managers[manager]?.options.contains(.observesLinks) == true {
+            announce(news(), to: manager)
+        }
+    }
+
     /// To whoever speaks with the user.
     mutating func announce(_ news: AgentNews, of link: Link) { tellings.append(.agent(news, link.info)) }
 }

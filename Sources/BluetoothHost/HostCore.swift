@@ -50,6 +50,7 @@ struct HostCore: ~Copyable {
     var agent: IOCapability?
     var nextToken: UInt64 = 1
     var publishedChannels = PublishedChannels()
+    var delays = DelayedConnections()
     /// When the first limited discoverable mode ends.
     var limitedDeadline: Instant?
     /// What the next PDU is sent for, where its completion matters.

@@ -113,7 +113,7 @@ final class CentralApp: CentralRoleDelegate {
     }
     func mtuChanged(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
         link = nil
         disconnections += 1
         disconnectionErrors.append(error)

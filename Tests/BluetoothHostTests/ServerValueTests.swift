@@ -442,10 +442,29 @@ import Testing
         #expect(bench.out == ["subscribed 1 for app 1"])
     }
 
+    @Test("Of two equal services of one life both stand; one that stands from before is not published again, but once")
+    func equal() throws {
+        var bench = try Bench(services: 1)
+        var outputs: [Server.Output] = []
+        bench.server.published.inherit(Self.apps[0])
+        #expect(try bench.server.publish(Self.definition, of: Self.apps[0], into: &outputs) == bench.published[0])
+        #expect(outputs.isEmpty)
+        let second = try bench.server.publish(Self.definition, of: Self.apps[0], into: &outputs)
+        #expect(second.declaration > bench.published[0].end)
+        #expect(bench.server.published.services(of: Self.apps[0]) == [bench.published[0], second])
+        // Both come again, each in its place.
+        outputs = []
+        bench.server.published.inherit(Self.apps[0])
+        #expect(try bench.server.publish(Self.definition, of: Self.apps[0], into: &outputs) == bench.published[0])
+        #expect(try bench.server.publish(Self.definition, of: Self.apps[0], into: &outputs) == second)
+        #expect(outputs.isEmpty)
+    }
+
     @Test("A service that stands is not published again; only its owner takes it back, the last of several first")
     func tree() throws {
         var bench = try Bench(services: 2)
         var outputs: [Server.Output] = []
+        bench.server.published.inherit(Self.apps[0])
         let again = try bench.server.publish(Self.definition, of: Self.apps[0], into: &outputs)
         #expect(again == bench.published[0])
         bench.server.unpublish(bench.value, of: Self.apps[0], into: &outputs)

@@ -5,7 +5,7 @@ import GATT
 
 @testable import CoreBluetoothEssentials
 
-enum ConnectionInput: CaseIterable { case wanted, withdrawn, stranger, bonded, secured, paired, ended }
+enum ConnectionInput: CaseIterable { case wanted, withdrawn, stranger, bonded, secured, paired, ended, lost }
 
 enum TreeInput: CaseIterable {
     case kept, discovered, discoveryFailed, sameHash, otherHash, invalidated, endedBonded, endedStranger
@@ -82,6 +82,7 @@ struct PeerSessionBench {
         case .secured: feed(.secured(isBonded: false))
         case .paired: feed(.secured(isBonded: true))
         case .ended: feed(.ended)
+        case .lost: feed(.lost)
         }
     }
 

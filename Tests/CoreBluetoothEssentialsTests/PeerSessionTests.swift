@@ -24,36 +24,39 @@ struct PeerSessionTests {
 
     /// By state, in the order of ``ConnectionInput``.
     static let afterwards: [String: [String]] = [
-        "none": ["wanted", "none", "stranger", "bonded", "none", "none", "none"],
-        "wanted": ["wanted", "none, ending: wanted", "stranger", "bonded", "wanted", "wanted", "none"],
+        "none": ["wanted", "none", "stranger", "bonded", "none", "none", "none", "none"],
+        "wanted": ["wanted", "none, ending: wanted", "stranger", "bonded", "wanted", "wanted", "none", "wanted"],
         "stranger": [
             "stranger, asked again", "none, ending: stranger", "stranger", "bonded", "stranger", "bonded", "none",
+            "wanted",
         ],
-        "bonded": ["bonded, asked again", "none, ending: bonded", "stranger", "bonded", "stranger", "bonded", "none"],
+        "bonded": [
+            "bonded, asked again", "none, ending: bonded", "stranger", "bonded", "stranger", "bonded", "none", "wanted",
+        ],
         "bonded, asked again": [
             "bonded, asked again", "none, ending: bonded, asked again", "stranger", "bonded", "stranger, asked again",
-            "bonded, asked again", "wanted",
+            "bonded, asked again", "wanted", "wanted",
         ],
         "none, ending: wanted": [
             "wanted, ending: wanted", "none, ending: wanted", "none, ending: stranger", "none, ending: bonded",
-            "none, ending: wanted", "none, ending: wanted", "none",
+            "none, ending: wanted", "none, ending: wanted", "none", "none",
         ],
         "none, ending: bonded": [
             "wanted, ending: bonded", "none, ending: bonded", "none, ending: stranger", "none, ending: bonded",
-            "none, ending: stranger", "none, ending: bonded", "none",
+            "none, ending: stranger", "none, ending: bonded", "none", "none",
         ],
         "wanted, ending: stranger": [
             "wanted, ending: stranger", "none, ending: stranger, wanted", "wanted, ending: stranger",
-            "wanted, ending: bonded", "wanted, ending: stranger", "wanted, ending: bonded", "wanted",
+            "wanted, ending: bonded", "wanted, ending: stranger", "wanted, ending: bonded", "wanted", "wanted",
         ],
         "wanted, ending: wanted": [
             "wanted, ending: wanted", "none, ending: wanted, wanted", "wanted, ending: stranger",
-            "wanted, ending: bonded", "wanted, ending: wanted", "wanted, ending: wanted", "wanted",
+            "wanted, ending: bonded", "wanted, ending: wanted", "wanted, ending: wanted", "wanted", "wanted",
         ],
         "none, ending: wanted, wanted": [
             "wanted, ending: wanted, wanted", "none, ending: wanted, wanted", "none, ending: stranger, wanted",
             "none, ending: bonded, wanted", "none, ending: wanted, wanted", "none, ending: wanted, wanted",
-            "none, ending: wanted",
+            "none, ending: wanted", "none, ending: wanted",
         ],
     ]
 

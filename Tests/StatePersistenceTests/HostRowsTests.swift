@@ -55,6 +55,7 @@ struct HostRowsTests {
         }
         #expect(a.hasBonds == b.hasBonds, comment)
         #expect(a.clients() == b.clients(), comment)
+        #expect(a.peerNames() == b.peerNames(), comment)
         for limit in [1, 2, 9] {
             var cursor: PeerIdentifier?
             repeat {

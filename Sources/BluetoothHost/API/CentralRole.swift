@@ -10,8 +10,9 @@ package protocol CentralRoleDelegate: AnyObject {
     func discovered(_ report: AdvertisementReport)
     func connected(_ link: LinkInfo)
     func connectionFailed(_ peer: PeerIdentifier, error: HostError)
-    /// `error` is nil when this side asked for it.
-    func disconnected(_ peer: PeerIdentifier, error: HostError?)
+    /// `error` is nil when this side asked for it. `isReconnecting`: the wish for the connection stands, and ``connected(_:)`` comes
+    /// when it is made again.
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool)
     /// Exactly once for each operation that was accepted.
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>)
     /// A write with a time, of which ``completed(_:peer:result:)`` said that it was on its way, was not released in time:
@@ -31,11 +32,36 @@ package protocol CentralRoleDelegate: AnyObject {
     /// Both sides show six digits: answer whether they are equal with ``Host/answerPairing(_:_:)``.
     func numericComparisonRequested(_ link: LinkInfo, value: UInt32)
     func paired(_ peer: PeerIdentifier, result: Result<BondID, HostError>)
+    /// A link of this side's is there, or has gone, whoever asked for it. Of a link in a bonded peer's name it is said once the peer
+    /// has proved itself, and said again of a link whose peer has got another name. For ``ManagerOptions/observesLinks``.
+    func linkChanged(_ link: LinkInfo, isUp: Bool)
+    /// What is known of the peer's tree has changed, whoever discovered it: ``Host/remoteDatabase(_:)``. For
+    /// ``ManagerOptions/observesLinks``.
+    func treeChanged(_ peer: PeerIdentifier)
+    /// The peer's GAP service says that it is called so. For ``ManagerOptions/observesLinks``.
+    func nameRead(_ peer: PeerIdentifier, _ name: String)
 }
 
 extension CentralRoleDelegate {
     /// For those who give no write a time.
     package func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) {}
+    /// For those who do not observe links.
+    package func linkChanged(_ link: LinkInfo, isUp: Bool) {}
+    /// For those who do not observe links.
+    package func treeChanged(_ peer: PeerIdentifier) {}
+    /// For those who do not observe links.
+    package func nameRead(_ peer: PeerIdentifier, _ name: String) {}
+}
+
+/// What a manager wants beside what every manager has.
+package struct ManagerOptions: OptionSet, Sendable {
+    package let rawValue: UInt8
+    package init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// A central manager hears of every link, of what is known of its peers' trees, and by which names these call themselves.
+    package static let observesLinks = Self(rawValue: 1 << 0)
+    /// What the manager has asked for ends when the adapter goes, as with Apple: connections, the scan, services and advertising.
+    package static let endsWithPower = Self(rawValue: 1 << 1)
 }
 
 /// What an operation of a central brought back.

@@ -23,6 +23,9 @@ extension Host {
         ask { $0.cancelConnection(manager, peer) }
     }
 
+    /// Every peer that is kept: an app has asked to connect to it, or it is bonded.
+    package func keptPeers() -> [PeerName] { core.peers.keptNames() }
+
     package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { core.peerRecord(peer) }
 
     /// The name of whoever is at `address`, made when there is none yet.

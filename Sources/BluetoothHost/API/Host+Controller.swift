@@ -22,6 +22,9 @@ extension Host {
     /// what stood in the place of a packet indicator.
     package func transportOutOfStep(indicator: UInt8?) { ask { $0.transportOutOfStep(indicator: indicator) } }
 
+    /// What the controller can do that apps ask after, once it is there.
+    package var controllerFeatures: ControllerFeatures { core.controller.facts.apps }
+
     /// One packet from the controller: its type, and what follows the packet indicator.
     package func received(_ type: HCIPacketType, _ octets: RawSpan) {
         ask { $0.receivedPacket(type, octets) }

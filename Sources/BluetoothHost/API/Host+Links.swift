@@ -60,6 +60,9 @@ extension Host {
         ask { $0.read(manager, peer, reading) }
     }
 
+    /// The links that stand, but for those in a bonded peer's name whose other end has not proved to be that peer.
+    package var provenLinks: [LinkInfo] { core.links.all.filter { !$0.isImpostorPossible }.map(\.info) }
+
     /// A link as it is now; nil once it is gone.
     package func link(_ link: LinkID) -> LinkInfo? { core.info(of: link) }
 

@@ -24,6 +24,11 @@ extension Host {
 
     package func unpublishAll(_ manager: ManagerID) { ask { $0.unpublishAll(manager) } }
 
+    /// Whether a service stands from before, an earlier life or the adapter's last absence, and may be published again.
+    package func isInherited(_ manager: ManagerID, service declaration: AttributeHandle) -> Bool {
+        core.isInherited(manager, service: declaration)
+    }
+
     /// What a manager has published, restored services among it, in the order of handles.
     package func publishedServices(of manager: ManagerID) -> [PublishedService] { core.publishedServices(of: manager) }
 

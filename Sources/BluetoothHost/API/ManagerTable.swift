@@ -6,6 +6,7 @@ struct ManagerTable {
     struct Slot {
         let owner: RestorationLedger.Owner
         let role: RestoreKey.Role
+        var options: ManagerOptions = []
     }
 
     private var slots: [ManagerID: Slot] = [:]
@@ -43,4 +44,9 @@ struct ManagerTable {
 
     /// The manager that an owner has registered; of several under one name the last.
     func manager(of owner: RestorationLedger.Owner) -> ManagerID? { byOwner[owner] }
+
+    /// What the manager that an owner has registered wants.
+    func options(of owner: RestorationLedger.Owner) -> ManagerOptions {
+        byOwner[owner].flatMap { slots[$0] }?.options ?? []
+    }
 }

@@ -27,7 +27,7 @@ enum CentralNews {
     case discovered(AdvertisementReport)
     case connected(LinkInfo)
     case connectionFailed(PeerIdentifier, HostError)
-    case disconnected(PeerIdentifier, HostError?)
+    case disconnected(PeerIdentifier, HostError?, isReconnecting: Bool)
     case completed(OperationToken, PeerIdentifier, Result<OperationValue, HostError>)
     case writeLapsed(OperationToken, PeerIdentifier)
     case valueUpdated(PeerIdentifier, AttributeHandle, [UInt8], isIndication: Bool)
@@ -38,6 +38,9 @@ enum CentralNews {
     case displayPasskey(PeerIdentifier, UInt32)
     case numericComparisonRequested(LinkInfo, UInt32)
     case paired(PeerIdentifier, Result<BondID, HostError>)
+    case linkChanged(LinkInfo, isUp: Bool)
+    case treeChanged(PeerIdentifier)
+    case nameRead(PeerIdentifier, String)
 
     func tell(_ delegate: any CentralRoleDelegate) {
         switch self {
@@ -45,7 +48,8 @@ enum CentralNews {
         case .discovered(let report): delegate.discovered(report)
         case .connected(let link): delegate.connected(link)
         case .connectionFailed(let peer, let error): delegate.connectionFailed(peer, error: error)
-        case .disconnected(let peer, let error): delegate.disconnected(peer, error: error)
+        case .disconnected(let peer, let error, let isReconnecting):
+            delegate.disconnected(peer, error: error, isReconnecting: isReconnecting)
         case .completed(let token, let peer, let result): delegate.completed(token, peer: peer, result: result)
         case .writeLapsed(let token, let peer): delegate.writeLapsed(token, peer: peer)
         case .valueUpdated(let peer, let handle, let value, let isIndication):
@@ -59,6 +63,9 @@ enum CentralNews {
         case .numericComparisonRequested(let link, let value):
             delegate.numericComparisonRequested(link, value: value)
         case .paired(let peer, let result): delegate.paired(peer, result: result)
+        case .linkChanged(let link, let isUp): delegate.linkChanged(link, isUp: isUp)
+        case .treeChanged(let peer): delegate.treeChanged(peer)
+        case .nameRead(let peer, let name): delegate.nameRead(peer, name)
         }
     }
 }

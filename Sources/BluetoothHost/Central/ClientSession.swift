@@ -23,6 +23,8 @@ struct ClientSession {
             case databaseHash([UInt8]?)
             /// The tree is not the one that this side knows.
             case treeVoid
+            /// What the peer calls itself.
+            case name([UInt8])
         }
 
         /// Who hears of the result; nobody of the host's own operations.
@@ -38,6 +40,14 @@ struct ClientSession {
     private var underWay: [SecuredOperation] = []
     /// Refused for want of security: they run again when the link is as secure as it is going to be.
     private var awaitingSecurity: [SecuredOperation] = []
+
+    private var isNameAsked = false
+
+    /// Whether the peer has not been asked for its name on this link; it is from now on.
+    mutating func takeNameReading() -> Bool {
+        defer { isNameAsked = true }
+        return !isNameAsked
+    }
 
     var isAwaitingSecurity: Bool { !awaitingSecurity.isEmpty }
     var hasRoomToAwaitSecurity: Bool { awaitingSecurity.count < Self.awaitingSecurityMaximum }
@@ -75,7 +85,9 @@ extension SecuredOperation {
         case (.readDatabaseHash, .success(.values(let values))):
             conclusion.consequence = .databaseHash(values.first?.value)
         // What was agreed is said when it is; a peer that refuses keeps the default.
-        case (.exchangeMTU, _), (.readDatabaseHash, _), (.claimFeatures, _): break
+        case (.readName, .success(.values(let values))):
+            if let name = values.first?.value { conclusion.consequence = .name(name) }
+        case (.exchangeMTU, _), (.readDatabaseHash, _), (.claimFeatures, _), (.readName, _): break
         }
         if case .failure(.refused(.databaseOutOfSync, _)) = result { conclusion.consequence = .treeVoid }
         return conclusion

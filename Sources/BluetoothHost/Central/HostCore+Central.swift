@@ -34,7 +34,9 @@ extension HostCore {
         if let link = links.serviceable(peer) {
             link.client.users.insert(slot.owner)
             announce(.connected(link.info), to: manager)
+            readName(of: link)
         } else {
+            delays.begin(slot.owner, pending, now: now)
             wishesChanged()
             for link in links.all(of: peer) { serveWaiting(link) }
         }
@@ -44,13 +46,14 @@ extension HostCore {
         guard let slot = managers[manager],
             ledger.asked(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
         else { return }
+        delays.forget(slot.owner, peer)
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
         if let link = links.client(of: peer) {
             link.client.users.remove(slot.owner)
             endUnwanted(link)
         }
-        announce(.disconnected(peer, nil), to: manager)
+        announce(.disconnected(peer, nil, isReconnecting: false), to: manager)
         wishesChanged()
     }
 
@@ -106,11 +109,14 @@ extension HostCore {
         let error: HostError? = link.isEndedByApp ? nil : .disconnected(reason)
         // A connection that was asked for since the link was given up is another one, and waits for its own link. While
         // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,
-        // what was asked for stands too, and is made anew: an app then hears `disconnected`, and `connected` again.
+        // what was asked for stands too, and is made anew: an app then hears that this side reconnects, and `connected` again.
         for owner in wanting(link.peer) where link.client.users.contains(owner) {
             guard let manager = managers.manager(of: owner) else { continue }
-            if state == .poweredOn { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
-            announce(.disconnected(link.peer, error), to: manager)
+            let stands =
+                state == .poweredOn
+                ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
+            if !stands { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
+            announce(.disconnected(link.peer, error, isReconnecting: stands), to: manager)
         }
     }
 }
@@ -219,6 +225,7 @@ extension HostCore {
             if let owner = managers[manager]?.owner { withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) } }
         case .databaseHash(let hash): if let hash { databaseHashRead(link, hash) }
         case .treeVoid: treeIsVoid(link)
+        case .name(let octets): nameRead(link, octets)
         }
     }
 

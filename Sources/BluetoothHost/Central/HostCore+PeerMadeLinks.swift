@@ -34,6 +34,7 @@ extension HostCore {
         for owner in wanting(link.peer) where link.client.users.contains(owner) {
             if let manager = managers.manager(of: owner) { announce(.connected(link.info), to: manager) }
         }
+        readName(of: link)
     }
 
     /// Managers that wait for a link's peer and have no other link to it. A manager keeps a link that is ending until it has

@@ -14,6 +14,7 @@ extension HostCore {
                 $0.databaseHash = database.hash
             }
         }
+        announceToObservers(.treeChanged(peer))
         if let link { claimFeatures(link, of: database) }
     }
 
@@ -41,6 +42,7 @@ extension HostCore {
                 $0.databaseHash = nil
             }
         }
+        announceToObservers(.treeChanged(link.peer))
         for owner in ledger.owners(of: .central) { endSubscriptions(owner, link.peer, in: .first ... .last) }
         announce(
             .servicesInvalidated(link.peer, AttributeHandle.first...AttributeHandle.last), toThoseWanting: link.peer)

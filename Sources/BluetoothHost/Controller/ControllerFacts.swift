@@ -19,6 +19,15 @@ package struct DataLength: Hashable, Sendable {
     package static let maximum = Self(octets: 251, microseconds: 2120)
 }
 
+/// What apps may ask whether the controller can do.
+package struct ControllerFeatures: OptionSet, Sendable {
+    package let rawValue: UInt
+    package init(rawValue: UInt) { self.rawValue = rawValue }
+
+    /// Advertisements of the extended kind are heard, and connected to.
+    package static let extendedScanAndConnect = Self(rawValue: 1 << 0)
+}
+
 /// What a controller says of itself before anything is asked of it.
 package struct ControllerFacts: Sendable {
     package var version = CoreVersion(rawValue: 0)
@@ -49,6 +58,8 @@ package struct ControllerFacts: Sendable {
         let isExtended = features.contains(.extendedAdvertising) && Self.extendedCommands.allSatisfy(supports)
         return isExtended ? .extended : .legacy
     }
+
+    var apps: ControllerFeatures { commandFamily == .extended ? .extendedScanAndConnect : [] }
 
     /// How many peers the resolving list takes, as far as it is of use: without LE Set Privacy Mode a peer that shows its
     /// identity address might not be heard.

@@ -88,11 +88,13 @@ extension HostCore {
 
     /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
     private mutating func startOver() {
+        let wasOn = state == .poweredOn
         setState(.resetting)
         tellGAP(.controllerLost)
         for link in links.all { closed(link, reason: .hardwareFailure) }
         links.controllerLost()
         controller.startOver()
+        if wasOn { endWithPower() }
     }
 }
 

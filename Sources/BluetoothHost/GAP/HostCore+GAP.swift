@@ -82,7 +82,9 @@ extension HostCore {
 
     private var wantedConnections: [GAP.Wishes.Connection] {
         var found: Set<PeerIdentifier> = []
-        return ledger.running(.central).flatMap { ledger.asked($0).pendingConnections }.compactMap { pending in
+        return ledger.running(.central).flatMap { owner in
+            ledger.asked(owner).pendingConnections.filter { !delays.isDelayed(owner, $0.peer) }
+        }.compactMap { pending in
             guard let address = peers[pending.peer]?.address, found.insert(pending.peer).inserted else { return nil }
             let irks = resolvingKeys(of: address)
             return GAP.Wishes.Connection(

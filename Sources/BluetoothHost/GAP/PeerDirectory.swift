@@ -54,6 +54,12 @@ package struct PeerDirectory {
         rest?.peer(at: address).flatMap { records[$0.identifier] == nil ? $0 : nil }
     }
 
+    /// Every peer that is kept, by nothing but its names.
+    func keptNames() -> [PeerName] {
+        if let rest { return rest.peerNames() }
+        return kept.compactMap { records[$0] }.map { PeerName(identifier: $0.identifier, name: $0.name) }
+    }
+
     /// Takes a kept peer into memory, if it is not there yet: one that will be asked for often.
     package mutating func read(_ identifier: PeerIdentifier) {
         guard records[identifier] == nil, let record = rest?.peer(identifier) else { return }
@@ -100,9 +106,11 @@ package struct PeerDirectory {
         if kept.contains(identifier) { facts.append(.peer(record)) }
     }
 
-    /// The name in an advertisement, which anybody may send: known while the process lives, and never written for it.
+    /// The name in an advertisement, which anybody may send: known while the process lives, and never written for it. It takes no
+    /// name away that is kept, which the peer's own GAP service may have said.
     package mutating func heard(_ identifier: PeerIdentifier, name: String) {
         read(identifier)
+        if kept.contains(identifier), records[identifier]?.name != nil { return }
         records[identifier]?.name = name
     }
 

@@ -81,6 +81,10 @@ extension HostCore {
         withServer { $0.unpublishAll(of: owner, into: &$1) }
     }
 
+    func isInherited(_ manager: ManagerID, service declaration: AttributeHandle) -> Bool {
+        managers[manager].map { server.published.isInherited(declaration, of: $0.owner) } ?? false
+    }
+
     func publishedServices(of manager: ManagerID) -> [PublishedService] {
         managers[manager].map { server.published.services(of: $0.owner) } ?? []
     }

@@ -30,9 +30,13 @@ struct PublishedServices {
         entries.lazy.filter { $0.owner == owner }.map(\.service)
     }
 
-    /// The service that an owner has published with this definition. The owner says so again: it is this life's.
+    /// A service that an earlier life has published with this definition. The owner says so again: it is this life's, and the next one
+    /// that is equal stands beside it.
     mutating func claim(_ definition: ServiceDefinition, of owner: Owner) -> PublishedService? {
-        guard let place = entries.firstIndex(where: { $0.owner == owner && $0.service.definition == definition })
+        guard
+            let place = entries.firstIndex(where: {
+                $0.owner == owner && $0.isInherited && $0.service.definition == definition
+            })
         else { return nil }
         entries[place].isInherited = false
         return entries[place].service
@@ -41,6 +45,13 @@ struct PublishedServices {
     /// An app begins another life: what it has published is what an earlier one did.
     mutating func inherit(_ owner: Owner) {
         for place in entries.indices where entries[place].owner == owner { entries[place].isInherited = true }
+    }
+
+    /// Whether a service of this owner's is an earlier life's, and not published again in this one.
+    func isInherited(_ declaration: AttributeHandle, of owner: Owner) -> Bool {
+        let place = place(of: declaration)
+        return place < entries.count && entries[place].service.declaration == declaration
+            && entries[place].owner == owner && entries[place].isInherited
     }
 
     /// What the owner's earlier lives published under this UUID and this one has not.

@@ -63,6 +63,7 @@ extension HostCore {
             identify(link, bond.id, proven: false)
         }
         tell(.connected(id, isCentral: role == .central, onAir: address, link.bond))
+        if !link.isImpostorPossible { announceToObservers(.linkChanged(link.info, isUp: true)) }
         switch role {
         case .central:
             // Taken back, or come by itself, while this link was on its way.
@@ -117,6 +118,7 @@ extension HostCore {
             announce(.centralDisconnected(link.info, reason))
             if link.isClient { clientLinkClosed(link, reason) }
         }
+        announceToObservers(.linkChanged(link.info, isUp: false))
         tellServer(.closed(link.id))
         // What was refused for want of a slot in the controller may go now.
         tellGAP(.roomMade)

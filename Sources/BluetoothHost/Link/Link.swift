@@ -128,4 +128,6 @@ enum OperationOrigin {
     case readDatabaseHash
     /// The host's own write of the features that this client has.
     case claimFeatures
+    /// The host's own read of what the peer calls itself.
+    case readName
 }

@@ -102,6 +102,11 @@ package struct RestorationLedger {
         return asked.pendingConnections.contains { $0.peer == peer }
     }
 
+    /// Whether its wish for a connection to this peer outlives the link that comes of it.
+    func reconnects(_ owner: Owner, _ peer: PeerIdentifier) -> Bool {
+        entries[owner]?.asked.pendingConnections.contains { $0.peer == peer && $0.reconnects } == true
+    }
+
     private mutating func add(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) -> Owner {
         let owner = Owner(number: nextNumber)
         nextNumber += 1

@@ -140,10 +140,12 @@ extension HostCore {
         }
         controller.acl?.setStanding(.proven, of: link.handle)
         identify(link, bond.id, proven: true)
+        announceToObservers(.linkChanged(link.info, isUp: true))
         serve(link)
         securityChanged(link, nil)
         deliverQueuedUpdates(to: link)
         checkDatabaseHash(link)
+        readName(of: link)
         // Core 5.4, Vol 4, Part E, 7.8.18 (LE Connection Update command)
         linkLayer(link, .proven(supervisionTimeout: configuration.supervisionTimeout))
     }

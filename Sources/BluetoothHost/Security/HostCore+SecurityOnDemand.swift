@@ -53,7 +53,9 @@ extension HostCore {
 
     /// Whether an operation's refusal is a reason to make the link secure.
     func wantsSecurity(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) -> Bool {
-        configuration.pairing.isAllowed && error.wantsSecurity && link.isClient && !operation.isRetry
+        // Nobody pairs for a name that nobody asked for.
+        if case .readName = operation.origin { return false }
+        return configuration.pairing.isAllowed && error.wantsSecurity && link.isClient && !operation.isRetry
     }
 
     /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:

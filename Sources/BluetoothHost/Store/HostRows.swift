@@ -15,9 +15,22 @@ package protocol HostRows: BondRows {
     func peer(_ identifier: PeerIdentifier) -> PeerRecord?
     /// Of several with one address, the one with the greatest identifier.
     func peer(at address: DeviceAddress) -> PeerRecord?
+    /// Every peer, by nothing but its names, in the order of identifiers.
+    func peerNames() -> [PeerName]
     /// Whom the next `limit` rows behind `cursor` are about, in the order of identifiers, as far as no bond has the peer's address.
     /// Of what is on disk, and only that.
     func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage
+}
+
+/// A peer as apps name it, and as it calls itself.
+package struct PeerName: Equatable, Sendable {
+    package var identifier: PeerIdentifier
+    package var name: String?
+
+    package init(identifier: PeerIdentifier, name: String?) {
+        self.identifier = identifier
+        self.name = name
+    }
 }
 
 /// One slice of a store's peers.

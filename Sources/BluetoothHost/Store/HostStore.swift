@@ -63,7 +63,8 @@ package struct PeerRecord: Equatable, Sendable {
 /// A connection that was asked for and not cancelled. It never times out.
 package struct PendingConnection: Equatable, Sendable {
     package var peer: PeerIdentifier
-    /// Apple's connection options that are kept, as the bits of ``CoreBluetoothEssentials`` (opaque here).
+    /// Apple's connection options that are kept, as the bits of ``CoreBluetoothEssentials``. Those that the host itself looks at
+    /// have names here.
     package var options: UInt32
     /// Seconds since 1970, for people to read; nothing is decided by it.
     package var askedAtSeconds: Int64
@@ -73,6 +74,16 @@ package struct PendingConnection: Equatable, Sendable {
         self.options = options
         self.askedAtSeconds = askedAtSeconds
     }
+}
+
+extension PendingConnection {
+    /// The bit that says that the wish outlives the link that comes of it.
+    package static let reconnectsOption: UInt32 = 1 << 3
+    /// From this bit on: seconds from the call to the first attempt.
+    package static let delayShift: UInt32 = 16
+
+    package var reconnects: Bool { options & Self.reconnectsOption != 0 }
+    package var delaySeconds: UInt64 { UInt64(options >> Self.delayShift) }
 }
 
 /// What a central subscribed to at a peer.

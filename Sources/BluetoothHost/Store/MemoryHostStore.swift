@@ -81,6 +81,11 @@ extension MemoryHostStore: HostRows {
         current.peers.values.filter { $0.address == address }.max { $0.identifier.bits < $1.identifier.bits }
     }
 
+    package func peerNames() -> [PeerName] {
+        current.peers.values.map { PeerName(identifier: $0.identifier, name: $0.name) }
+            .sorted { $0.identifier.bits < $1.identifier.bits }
+    }
+
     package func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage {
         let bonded = Set(kept.bonds.values.compactMap(\.identity?.address))
         let rows = kept.peers.values.filter { row in cursor.map { $0.bits < row.identifier.bits } ?? true }

@@ -14,9 +14,11 @@ extension CentralCore: CentralRoleDelegate {
         let merged = discoveries.merge(report)
         guard let told = scan.allowDuplicates ? report : merged else { return }
         let peripheral = peripheral(report.peer, name: report.localName)
+        if isApp { peripherals.withLock { $0.known.met(report.peer) } }
         tellDiscovery { manager, delegate in
             let isRenamed = peripheral.content.withLock { content in
-                guard let name = told.localName, name != content.name else { return false }
+                // What the peripheral itself has said counts for more than what is advertised, which is often cut.
+                guard let name = told.localName, name != content.name, !content.isNameRead else { return false }
                 defer { content.name = name }
                 return content.name != nil
             }
@@ -48,9 +50,9 @@ extension CentralCore: CentralRoleDelegate {
         }
     }
 
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
         let peripheral = peripheral(peer)
-        feed(.ended, peripheral)
+        feed(isReconnecting ? .lost : .ended, peripheral)
         let keepsSubscriptions = sessions[peer]?.subscriptions.isEmpty == false
         // The app may have asked for another connection before it could hear that this one is over.
         let isWanted = sessions[peer]?.isWanted == true
@@ -58,14 +60,14 @@ extension CentralCore: CentralRoleDelegate {
         tell {
             let stale = peripheral.content.withLock { content in
                 // The app may have asked for another connection since it gave this one up.
-                if content.state != .connecting { content.state = .disconnected }
+                if content.state != .connecting { content.state = isReconnecting ? .connecting : .disconnected }
                 content.commands = CommandBudget()
                 return keepsSubscriptions ? [] : content.tree.notifying
             }
             for characteristic in stale { characteristic.state.withLock { $0.isNotifying = false } }
         } _: { manager, delegate in
             delegate.centralManager(
-                manager, didDisconnectPeripheral: peripheral, timestamp: endedAt, isReconnecting: false,
+                manager, didDisconnectPeripheral: peripheral, timestamp: endedAt, isReconnecting: isReconnecting,
                 error: error.map { appleError($0) })
         }
         if isWanted { showWanted(peripheral) }
@@ -143,7 +145,7 @@ extension CentralCore: CentralRoleDelegate {
         let peripheral = peripheral(peer)
         if case .success = result {
             feed(.secured(isBonded: true), peripheral)
-            peripherals.withLock { _ = $0.bonded.insert(peer) }
+            if let host { keepKnown(peer, host) }
         }
         tell(peripheral, .link(.paired(result)))
     }
@@ -176,6 +178,7 @@ extension CentralCore {
     func connect(_ peripheral: CBPeripheral, _ options: ConnectionOptions) {
         submit { host, id in
             self.feed(.wanted(peripheral), peripheral)
+            self.keepKnown(peripheral.peer, host)
             // A disconnection that the app had not heard of when it asked is told before this.
             self.showWanted(peripheral)
             host.connect(

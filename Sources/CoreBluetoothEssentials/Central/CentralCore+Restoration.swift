@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import FoundationEssentials
 import GATT
+import SecurityManager
 import Synchronization
 
 // MARK: What stands when an app comes back
@@ -10,7 +11,7 @@ extension CentralCore {
     func rebuild(_ record: RestorationRecord, _ host: Host) {
         scan = record.scan
         // A peer without a bond forgot its subscribers with the link.
-        let bonded = peripherals.withLock { $0.bonded }
+        let bonded = Set(host.bonds.compactMap(\.identity).map { host.peer(at: $0.address) })
         let subscriptions = Dictionary(
             grouping: record.subscriptions.filter { bonded.contains($0.peer) }, by: \.peer)
         for (peer, kept) in subscriptions {

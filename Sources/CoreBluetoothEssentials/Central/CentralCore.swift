@@ -13,8 +13,9 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     struct Peripherals: Sendable {
         var isScanning = false
         var met = Registry<CBPeripheral>()
-        /// Bonded peers: an app may retrieve them though nobody holds an object for them.
-        var bonded: Set<PeerIdentifier> = []
+        var known = KnownPeers()
+        /// The primary services of each peer that is connected to this host, as far as anybody has discovered them.
+        var connected: [PeerIdentifier: Set<BluetoothUUID>] = [:]
     }
 
     let discoveriesBacklog = Backlog(maximum: Backlog.discoveriesMaximum)
@@ -24,12 +25,30 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     private var spareOutputs: [[PeerSession.Output]] = []
     var scan: ScanRecord?
     var discoveries = Discoveries()
+    /// Nobody's, as long as nobody is observed.
+    var linkedPeers = LinkedPeers()
+    /// Whether an app of Core Bluetooth has it, and not the key.
+    let isApp: Bool
+    let showsGenericServices: Bool
+
+    init(
+        handle: CBHost, delivery: CallbackDelivery, delegate: (any CBCentralManagerCallbacks)?,
+        isApp: Bool = true, showsGenericServices: Bool = false, endsWithPower: Bool = false
+    ) {
+        self.isApp = isApp
+        self.showsGenericServices = showsGenericServices
+        super.init(handle: handle, delivery: delivery, delegate: delegate, endsWithPower: endsWithPower)
+    }
 
     func register(_ manager: CBCentralManager, restoreIdentifier: String?) {
-        register(manager) { host in
-            let bonded = host.bonds.compactMap(\.identity).map { host.peer(at: $0.address) }
-            self.peripherals.withLock { $0.bonded.formUnion(bonded) }
-            return host.registerCentral(restoreIdentifier: restoreIdentifier, delegate: self)
+        var options: ManagerOptions = isApp ? .observesLinks : []
+        if endsWithPower { options.insert(.endsWithPower) }
+        register(manager) { [options] host in
+            if self.isApp { self.reviewKnownPeers(host) }
+            let registered = host.registerCentral(
+                restoreIdentifier: restoreIdentifier, options: options, delegate: self)
+            if self.isApp { for link in host.provenLinks { self.linkChanged(link, isUp: true) } }
+            return registered
         }
     }
 
@@ -37,6 +56,8 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
         // Peripherals hold this object, and sessions hold those that stand.
         for peer in sessions.keys { sessions[peer]?.silence() }
     }
+
+    override func powerEnded() -> @Sendable () -> Void { endedWithPower() }
 
     override func restore(_ record: RestorationRecord, _ host: Host, _ id: ManagerID) { rebuild(record, host) }
 
@@ -173,11 +194,31 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
 
     /// The one object for a peer.
     func peripheral(_ peer: PeerIdentifier, name: @autoclosure () -> String?) -> CBPeripheral {
-        peripherals.withLock { $0.met.object(peer) { CBPeripheral(peer, name: name(), core: self) } }
+        peripherals.withLock { peripherals in
+            peripherals.met.object(peer) {
+                let kept = peripherals.known[peer]?.name
+                return CBPeripheral(peer, name: kept ?? name(), isNameRead: kept != nil, core: self)
+            }
+        }
     }
 
     func peripheral(_ peer: PeerIdentifier) -> CBPeripheral {
         peripheral(peer, name: host?.peerRecord(peer)?.name)
+    }
+
+    private func reviewKnownPeers(_ host: Host) {
+        let kept = host.keptPeers()
+        peripherals.withLock { $0.known.take(kept) }
+    }
+
+    /// The host keeps this peer. On the loop it is asked itself, and nothing is kept here.
+    func keepKnown(_ peer: PeerIdentifier, _ host: Host) {
+        guard isApp else { return }
+        let isOverfull = peripherals.withLock { peripherals in
+            peripherals.known.keep(peer)
+            return peripherals.known.isOverfull
+        }
+        if isOverfull { reviewKnownPeers(host) }
     }
 
     func retrieve(_ identifiers: [UUID]) -> [CBPeripheral] {
@@ -186,7 +227,14 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
             let peer = PeerIdentifier(identifier)
             if let met = peripherals.withLock({ $0.met[peer] }) { return met }
             if isOnLoop { return host?.peerRecord(peer).map { peripheral(peer, name: $0.name) } }
-            return peripherals.withLock { $0.bonded.contains(peer) } ? peripheral(peer, name: nil) : nil
+            return peripherals.withLock { $0.known[peer] == nil } ? nil : peripheral(peer, name: nil)
         }
+    }
+
+    func retrieveConnected(_ services: Set<BluetoothUUID>) -> [CBPeripheral] {
+        let found = peripherals.withLock { peripherals in
+            peripherals.connected.filter { !$0.value.isDisjoint(with: services) }.keys
+        }
+        return found.sorted { $0.bits < $1.bits }.map { peripheral($0, name: nil) }
     }
 }

@@ -54,6 +54,8 @@ struct PeerSession: Sendable {
         case secured(isBonded: Bool)
         /// The connection, or a wish for one, is over.
         case ended
+        /// The connection is over, and the wish for it stands.
+        case lost
         /// What the host keeps of an earlier life.
         case restored(subscriptions: Set<AttributeHandle>)
         case kept(RemoteDatabase)
@@ -126,6 +128,11 @@ struct PeerSession: Sendable {
         }
     }
 
+    /// The object that a connection which does not stand yet keeps.
+    var wantedPeripheral: CBPeripheral? {
+        if case .wanted(let peripheral) = connection { peripheral } else { nil }
+    }
+
     mutating func handle(_ event: Event, into outputs: inout [Output]) {
         switch event {
         case .wanted(let peripheral): want(peripheral)
@@ -136,7 +143,8 @@ struct PeerSession: Sendable {
         case .connected(let peripheral, let isBonded):
             spokenOf = .open(peripheral, isBonded: isBonded, isAskedAgain: false)
         case .secured(let isBonded): secured(isBonded: isBonded)
-        case .ended: end()
+        case .ended: end(isWanted: false)
+        case .lost: end(isWanted: true)
         case .restored(let subscriptions): self.subscriptions = subscriptions
         case .kept(let database): keep(database)
         case .invalidated(let range): invalidate(range, &outputs)
@@ -170,14 +178,17 @@ extension PeerSession {
         spokenOf = .open(peripheral, isBonded: isBonded, isAskedAgain: isAskedAgain)
     }
 
-    private mutating func end() {
+    private mutating func end(isWanted: Bool) {
         let over = spokenOf
         if !ending.isEmpty {
             ending.removeFirst()
-        } else if case .open(let peripheral, _, isAskedAgain: true) = over {
-            connection = .wanted(peripheral)
         } else {
-            connection = .none
+            switch over {
+            case .open(let peripheral, _, let isAskedAgain) where isWanted || isAskedAgain:
+                connection = .wanted(peripheral)
+            case .wanted where isWanted: break
+            case .none, .wanted, .open: connection = .none
+            }
         }
         // A wish for a connection that is withdrawn ends no link.
         guard case .open(_, let isBonded, _) = over else { return }

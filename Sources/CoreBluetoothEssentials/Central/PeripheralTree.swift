@@ -7,6 +7,7 @@ import Synchronization
 extension CBPeripheral {
     /// Of the services that were found, those that the app asked for.
     func show(_ found: [RemoteService], _ filter: PeripheralCall.Filter) {
+        let found = filter == nil ? found.filter(isShown) : found
         content.withLock { content in
             let services = found.map { content.tree.service($0, of: self) }
             content.services = Self.merge(content.services, services, filter)
@@ -72,8 +73,13 @@ extension CBPeripheral {
                     $0.includedServices = included
                 }
             }
-            content.services = services.filter(\.0.isPrimary).map(\.1)
+            content.services = services.filter { $0.0.isPrimary && isShown($0.0) }.map(\.1)
         }
+    }
+
+    /// The services by which the stacks themselves agree are none of an app's business, as with Apple, unless it asks for them by name.
+    private func isShown(_ service: RemoteService) -> Bool {
+        core.showsGenericServices || ![.gapService, .gattService].contains(service.uuid)
     }
 }
 

@@ -19,15 +19,20 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     package convenience init(
         callbacks: (any CBCentralManagerCallbacks)?, queue: DispatchQueue?, options: [String: Any]? = nil, host: CBHost
     ) {
-        self.init(callbacks: callbacks, delivery: .queue(queue ?? .main), options: options, host: host)
+        self.init(callbacks: callbacks, delivery: .app(queue), options: options, host: host)
     }
 
-    /// A manager that calls its delegates where `delivery` says.
+    /// A manager that calls its delegates where `delivery` says. What apps may ask at any time, and a key never does, is looked up for
+    /// apps alone: who else is connected, and what peers call themselves.
     package init(
         callbacks: (any CBCentralManagerCallbacks)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
-        host: CBHost
+        isApp: Bool = true, host: CBHost
     ) {
-        core = CentralCore(handle: host, delivery: delivery, delegate: callbacks)
+        core = CentralCore(
+            handle: host, delivery: delivery, delegate: callbacks,
+            isApp: isApp,
+            showsGenericServices: options?[CBCentralManagerOptionShowsGenericServicesKey] as? Bool ?? !isApp,
+            endsWithPower: options?[CBManagerOptionEndsWithPowerKey] as? Bool ?? false)
         super.init()
         core.register(self, restoreIdentifier: options?[CBCentralManagerOptionRestoreIdentifierKey] as? String)
     }
@@ -79,19 +84,25 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         core.cancelConnection(peripheral)
     }
 
-    /// The peripherals with these identifiers that are known: bonded, restored, or met by this manager.
+    /// The peripherals with these identifiers that are known: those that an app of this host has ever asked to connect to or is
+    /// bonded with, and those that this manager has met in this life.
     public func retrievePeripherals(withIdentifiers identifiers: [UUID]) -> [CBPeripheral] {
         guard core.isPoweredOn("retrievePeripherals") else { return [] }
         return core.retrieve(identifiers)
     }
 
-    /// This manager's connected peripherals that have any of these services, as far as those were discovered.
+    /// The peers that are connected to this host, whoever asked for it and whichever side made the link, and that have any of these
+    /// services, as far as any manager of this host has ever discovered them. For this manager each is connected once it asks.
     public func retrieveConnectedPeripherals(withServices serviceUUIDs: [CBUUID]) -> [CBPeripheral] {
         guard core.isPoweredOn("retrieveConnectedPeripherals") else { return [] }
-        let wanted = Set(serviceUUIDs)
-        return core.peripherals.withLock { $0.met.all }.filter { peripheral in
-            peripheral.state == .connected && peripheral.services?.contains { wanted.contains($0.uuid) } == true
-        }
+        return core.retrieveConnected(Set(serviceUUIDs.map(\.bluetoothUUID)))
+    }
+
+    /// From now on `connectionEventDidOccur` comes when a peer that matches any of these options connects to this host or is gone,
+    /// whichever manager asked for the connection, and whichever side made it. nil ends that.
+    public func registerForConnectionEvents(options: [CBConnectionEventMatchingOption: Any]? = nil) {
+        guard core.isPoweredOn("registerForConnectionEvents") else { return }
+        core.matchConnectionEvents(options.map { ConnectionEventFilter($0) })
     }
 }
 

@@ -22,6 +22,9 @@ public protocol CBCentralManagerCallbacks: AnyObject {
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: Double,
         isReconnecting: Bool, error: (any Error)?)
+    /// A peer that ``CBCentralManager/registerForConnectionEvents(options:)`` matches is connected, or is not any more.
+    func centralManager(
+        _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral)
 }
 
 extension CBCentralManagerCallbacks {
@@ -41,6 +44,10 @@ extension CBCentralManagerCallbacks {
     /// Does nothing.
     public func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {}
+    /// Does nothing.
+    public func centralManager(
+        _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral
     ) {}
     /// Tells it without the time.
     public func centralManager(

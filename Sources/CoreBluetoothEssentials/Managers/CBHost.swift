@@ -8,9 +8,15 @@ public final class CBHost: Sendable {
     let wallClockSeconds: @Sendable () -> Int64
     private let misuseHandler: (@Sendable (String) -> Void)?
     private let obstacleText = Mutex<String?>(nil)
+    private let features = Mutex<ControllerFeatures>([])
 
     /// Why there is no adapter, and what to do about it, in one line for people to read; nil while nothing is in the way.
     public var obstacle: String? { obstacleText.withLock { $0 } }
+
+    /// What the adapter can do, once it has been there.
+    package var controllerFeatures: ControllerFeatures { features.withLock { $0 } }
+
+    func setControllerFeatures(_ known: ControllerFeatures) { features.withLock { $0 = known } }
 
     /// Whoever looks after the adapter says what is in its way.
     package func setObstacle(_ text: String?) { obstacleText.withLock { $0 = text } }

@@ -20,7 +20,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         callbacks: (any CBPeripheralManagerCallbacks)?, queue: DispatchQueue?, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        self.init(callbacks: callbacks, delivery: .queue(queue ?? .main), options: options, host: host)
+        self.init(callbacks: callbacks, delivery: .app(queue), options: options, host: host)
     }
 
     /// A manager that calls its delegate where `delivery` says.
@@ -28,7 +28,9 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
         callbacks: (any CBPeripheralManagerCallbacks)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
         host: CBHost
     ) {
-        core = PeripheralCore(handle: host, delivery: delivery, delegate: callbacks)
+        core = PeripheralCore(
+            handle: host, delivery: delivery, delegate: callbacks,
+            endsWithPower: options?[CBManagerOptionEndsWithPowerKey] as? Bool ?? false)
         super.init()
         core.register(self, restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
     }

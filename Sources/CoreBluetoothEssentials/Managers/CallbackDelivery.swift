@@ -10,6 +10,13 @@ package enum CallbackDelivery: Sendable {
     /// and let go together with what it heard.
     case inline
 
+    /// On the app's queue, or the main one. Callbacks come one after the other also where the app's queue is a concurrent one: a serial
+    /// queue stands in front of it.
+    static func app(_ queue: DispatchQueue?) -> Self {
+        guard let queue else { return .queue(.main) }
+        return .queue(DispatchQueue(label: "CoreBluetooth.callbacks", target: queue))
+    }
+
     func deliver(_ host: Host?, _ callback: @escaping @Sendable () -> Void) {
         switch self {
         case .inline: callback()

@@ -23,6 +23,8 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
 
     let handle: CBHost
     let delivery: CallbackDelivery
+    /// What was asked for ends with the adapter's power: the host sees to it, and what the app sees follows here.
+    let endsWithPower: Bool
     let backlog = Backlog(maximum: Backlog.callbacksOfAllMaximum)
     let seat: Mutex<Seat>
 
@@ -30,11 +32,13 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     private(set) var id: ManagerID?
     /// The state that the app was last told of, or is about to be.
     private var lastTold = CBManagerState.unknown
+    private var wasPoweredOn = false
     private var router: ChannelRouter?
 
-    init(handle: CBHost, delivery: CallbackDelivery, delegate: Manager.AppDelegate?) {
+    init(handle: CBHost, delivery: CallbackDelivery, delegate: Manager.AppDelegate?, endsWithPower: Bool = false) {
         self.handle = handle
         self.delivery = delivery
+        self.endsWithPower = endsWithPower
         seat = Mutex(Seat(delegate: Delegate(delegate)))
     }
 
@@ -61,6 +65,12 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
 
     /// The manager is gone.
     func forget() {}
+
+    /// The adapter has gone, and with it what the app had asked for. Says what the app sees of that, right before it hears of the state.
+    func powerEnded() -> @Sendable () -> Void { {} }
+
+    /// The adapter is back, and what the app had asked for before runs again.
+    func powerReturned() {}
 
     func channelOpened(_ info: ChannelInfo, _ pipe: ChannelPipe) {}
     func channelFailed(_ id: HostChannelID, _ end: ChannelEnd) {}
@@ -89,8 +99,16 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     }
 
     func hostStateChanged(_ state: HostState) {
+        let before = lastTold
         guard let state = lastTold.news(state) else { return }
+        if state == .poweredOn {
+            if let host { handle.setControllerFeatures(host.controllerFeatures) }
+            if wasPoweredOn { powerReturned() }
+            wasPoweredOn = true
+        }
+        let change = before == .poweredOn && endsWithPower ? powerEnded() : nil
         delivery.deliver(host) {
+            change?()
             self.seat.withLock { $0.state = state }
             self.withDelegate { $0.tellState($1) }
         }

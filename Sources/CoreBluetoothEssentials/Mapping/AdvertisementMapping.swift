@@ -55,6 +55,7 @@ struct ConnectionOptions: OptionSet, Sendable {
     static let notifyOnConnection = Self(rawValue: 1 << 0)
     static let notifyOnDisconnection = Self(rawValue: 1 << 1)
     static let notifyOnNotification = Self(rawValue: 1 << 2)
+    static let autoReconnect = Self(rawValue: PendingConnection.reconnectsOption)
 }
 
 extension ConnectionOptions {
@@ -65,6 +66,15 @@ extension ConnectionOptions {
             insert(.notifyOnDisconnection)
         }
         if options?[CBConnectPeripheralOptionNotifyOnNotificationKey] as? Bool == true { insert(.notifyOnNotification) }
+        if options?[CBConnectPeripheralOptionEnableAutoReconnect] as? Bool == true { insert(.autoReconnect) }
+        let delay = Self.seconds(options?[CBConnectPeripheralOptionStartDelayKey])
+        formUnion(Self(rawValue: UInt32(delay) << PendingConnection.delayShift))
+    }
+
+    /// Whole seconds, rounded up: an app that wants a delay gets one. Foundation's numbers are `Int` and `Double` to this module.
+    private static func seconds(_ value: Any?) -> UInt16 {
+        let seconds = (value as? Double) ?? (value as? Int).map(Double.init) ?? 0
+        return seconds > 0 ? UInt16(min(seconds.rounded(.up), Double(UInt16.max))) : 0
     }
 }
 

@@ -10,6 +10,8 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     struct State: Sendable {
         var delegate = Delegate<any CBPeripheralCallbacks>()
         var name: String?
+        /// Whether the name is the peripheral's own word, and not only advertised.
+        var isNameRead = false
         var state = CBPeripheralState.disconnected
         var services: [CBService]?
         /// Every service that was ever discovered here and stands, whether or not ``services`` shows it: the same handles
@@ -30,9 +32,9 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     let core: CentralCore
     let content: Mutex<State>
 
-    init(_ peer: PeerIdentifier, name: String?, core: CentralCore) {
+    init(_ peer: PeerIdentifier, name: String?, isNameRead: Bool = false, core: CentralCore) {
         self.core = core
-        content = Mutex(State(name: name))
+        content = Mutex(State(name: name, isNameRead: isNameRead))
         super.init(peer, backlog: Backlog(within: core.backlog))
     }
 

@@ -16,7 +16,10 @@ extension PeripheralCore {
     }
 
     private func publish(_ service: CBMutableService, _ host: Host, _ id: ManagerID) -> (any Error)? {
-        guard service.range == nil else { return CBError(.invalidParameters) }
+        // Of the app's own objects only those may come again that stand from before the adapter's last absence.
+        if let range = service.range, !host.isInherited(id, service: range.lowerBound) {
+            return CBError(.invalidParameters)
+        }
         do {
             adopt(service, try host.publish(id, try ServiceDefinition(service)), host)
             forgetReplaced(host, id)
@@ -42,7 +45,7 @@ extension PeripheralCore {
 
     /// A service that was restored and is added again by the app keeps its handles; the app's objects take over.
     func adopt(_ service: CBMutableService, _ published: PublishedService, _ host: Host) {
-        services[published.declaration]?.release()
+        if let before = services[published.declaration], before !== service { before.release() }
         service.take(published)
         services[published.declaration] = service
         for case let characteristic as CBMutableCharacteristic in service.characteristics ?? [] {
@@ -81,7 +84,7 @@ extension PeripheralCore {
         }
     }
 
-    private func forget(_ service: CBMutableService, at range: CBService.Range) {
+    func forget(_ service: CBMutableService, at range: CBService.Range) {
         services[range.lowerBound] = nil
         characteristics = characteristics.filter { !range.contains($0.key) }
         let forgotten = waiting.removeAll { range.contains($0.handle) }
@@ -91,12 +94,14 @@ extension PeripheralCore {
 
     func startAdvertising(_ record: AdvertisingRecord) {
         submit { host, id in
-            guard !self.isStartingAdvertising, !host.isAdvertising(id) else {
+            let isRunning = host.isAdvertising(id) && !self.advertisesFromBefore
+            guard !self.isStartingAdvertising, !isRunning else {
                 return self.tell {
                     $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
                 }
             }
             self.isStartingAdvertising = true
+            self.advertisesFromBefore = false
             host.startAdvertising(id, record)
         }
     }

@@ -28,8 +28,24 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     /// Updates that `updateValue` took and the host had no room for.
     var waiting = WaitingUpdates()
 
+    /// Advertising runs from before the adapter's last absence: an app that is written for Apple's systems, where it ends with the
+    /// adapter, starts it anew.
+    var advertisesFromBefore = false
+
     func register(_ manager: CBPeripheralManager, restoreIdentifier: String?) {
-        register(manager) { $0.registerPeripheral(restoreIdentifier: restoreIdentifier, delegate: self) }
+        let options: ManagerOptions = endsWithPower ? .endsWithPower : []
+        register(manager) {
+            $0.registerPeripheral(restoreIdentifier: restoreIdentifier, options: options, delegate: self)
+        }
+    }
+
+    override func powerReturned() { advertisesFromBefore = true }
+
+    override func powerEnded() -> @Sendable () -> Void {
+        isStartingAdvertising = false
+        let ended = Array(services.values)
+        for service in ended { if let range = service.range { forget(service, at: range) } }
+        return { self.shared.withLock { $0.isAdvertising = false } }
     }
 
     override func forget() {

@@ -17,6 +17,20 @@ public let CBConnectPeripheralOptionNotifyOnDisconnectionKey = "kCBConnectOption
 /// `Bool`. Kept with the connection and given back; nothing is shown to anybody.
 public let CBConnectPeripheralOptionNotifyOnNotificationKey = "kCBConnectOptionNotifyOnNotification"
 
+/// `Bool`: the wish for the connection outlives the link that comes of it. When that ends, the app hears so with `isReconnecting`, and
+/// of the connection again when the peripheral is back.
+public let CBConnectPeripheralOptionEnableAutoReconnect = "kCBConnectOptionEnableAutoReconnect"
+/// `NSNumber`, seconds: nothing is done about the connection before. Rounded up to whole seconds, at most 65,535. A later process begins
+/// at once.
+public let CBConnectPeripheralOptionStartDelayKey = "kCBConnectOptionStartDelay"
+
+/// `Bool`, of a central or a peripheral manager; not Apple's. What the manager has asked for ends when the adapter goes, as on Apple's
+/// systems. Without it all of that stands, and runs again when the adapter is back.
+public let CBManagerOptionEndsWithPowerKey = "latch.EndsWithPower"
+/// `Bool`, of a central manager; not Apple's. Discovery without a filter shows the services Generic Access (1800) and Generic Attribute
+/// (1801) too, which Apple hides.
+public let CBCentralManagerOptionShowsGenericServicesKey = "latch.ShowsGenericServices"
+
 /// `[CBPeripheral]`: connected, or with a pending connection.
 public let CBCentralManagerRestoredStatePeripheralsKey = "kCBRestoredPeripherals"
 /// `[CBUUID]`: what a scan that is running looks for; absent when it looks for everything.

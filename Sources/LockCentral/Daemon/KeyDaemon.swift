@@ -62,7 +62,8 @@ package final class KeyDaemon {
         feed(.radio(isOn: false))
         manager = CBCentralManager(
             callbacks: self, delivery: .inline,
-            options: [CBCentralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
+            options: [CBCentralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], isApp: false,
+            host: bluetooth)
     }
 
     /// One input of the machine, and everything that it wants done.

@@ -204,6 +204,18 @@ extension HostReader {
             """, SQLValue(address.bits), SQLValue(address.kind.rawValue))
     }
 
+    func peerNames() throws(StoreError) -> [PeerName] {
+        var found: [PeerName] = []
+        try forEachRow("SELECT identifier, name FROM host_peer WHERE identity = ?") { (row) throws(StoreError) in
+            let peer = database.whole("host_peer", "\(identity) \(row.name(0))") { () throws(StoreError) in
+                PeerName(
+                    identifier: PeerIdentifier(bits: try row.uint128(0)), name: row.isNull(1) ? nil : try row.text(1))
+            }
+            if let peer { found.append(peer) }
+        }
+        return found
+    }
+
     func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) throws(StoreError) -> PeerPage {
         var (page, count) = (PeerPage(), 0)
         try database.statement(

@@ -145,6 +145,23 @@ extension SQLiteHostStore: HostRows {
             .max { $0.identifier.bits < $1.identifier.bits }
     }
 
+    package func peerNames() -> [PeerName] {
+        var names: [PeerIdentifier: String?] = [:]
+        for peer in reading([], { (reader) throws(StoreError) in try reader.peerNames() }) {
+            names[peer.identifier] = .some(peer.name)
+        }
+        for mutation in pending {
+            switch mutation {
+            case .peer(let record): names[record.identifier] = .some(record.name)
+            case .peerForgotten(let peer): names[peer] = nil
+            default: break
+            }
+        }
+        return names.map { PeerName(identifier: $0.key, name: $0.value) }.sorted {
+            $0.identifier.bits < $1.identifier.bits
+        }
+    }
+
     package func peersWithoutBond(after cursor: PeerIdentifier?, limit: Int) -> PeerPage {
         reading(PeerPage()) { (reader) throws(StoreError) in try reader.peersWithoutBond(after: cursor, limit: limit) }
     }

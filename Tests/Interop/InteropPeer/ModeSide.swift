@@ -107,7 +107,7 @@ extension ModeSide: CentralRoleDelegate {
     func connected(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func mtuChanged(_ link: LinkInfo) {}
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {}
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {}
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}

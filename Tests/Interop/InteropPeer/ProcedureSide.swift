@@ -51,7 +51,7 @@ extension ProcedureSide: CentralRoleDelegate {
     func connected(_ link: LinkInfo) {}
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
     func mtuChanged(_ link: LinkInfo) {}
-    func disconnected(_ peer: PeerIdentifier, error: HostError?) {}
+    func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {}
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {}
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {}
     func securityChanged(_ link: LinkInfo, error: HostError?) {}

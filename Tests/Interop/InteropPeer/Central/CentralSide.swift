@@ -14,9 +14,10 @@ final class CentralSide: Side {
     init(_ bluetooth: CBHost, _ voice: Voice, _ channels: ChannelSide, restoreIdentifier: String?) {
         self.voice = voice
         self.channels = channels
-        manager = CBCentralManager(
-            callbacks: self, delivery: .inline,
-            options: restoreIdentifier.map { [CBCentralManagerOptionRestoreIdentifierKey: $0] }, host: bluetooth)
+        // What the stranger has is looked at whole.
+        var options: [String: Any] = [CBCentralManagerOptionShowsGenericServicesKey: true]
+        options[CBCentralManagerOptionRestoreIdentifierKey] = restoreIdentifier
+        manager = CBCentralManager(callbacks: self, delivery: .inline, options: options, host: bluetooth)
     }
 
     var commands: [String: Command] {

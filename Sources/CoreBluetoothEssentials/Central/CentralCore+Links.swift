@@ -1,0 +1,63 @@
+import BluetoothCore
+import BluetoothHost
+import GATT
+import Synchronization
+
+// MARK: Who is connected to this host, and what they call themselves
+
+extension CentralCore {
+    func linkChanged(_ link: LinkInfo, isUp: Bool) {
+        tellEvents(isUp ? linkedPeers.up(link.link, link.peer, services(of: link.peer)) : linkedPeers.down(link.link))
+    }
+
+    func treeChanged(_ peer: PeerIdentifier) {
+        guard linkedPeers.isConnected(peer) else { return }
+        tellEvents(linkedPeers.learned(services(of: peer), of: peer))
+    }
+
+    func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
+        submit { _, _ in self.linkedPeers.filter = filter }
+    }
+
+    private func services(of peer: PeerIdentifier) -> Set<BluetoothUUID>? {
+        host?.remoteDatabase(peer).map { Set($0.services.lazy.filter(\.isPrimary).map(\.uuid)) }
+    }
+
+    private func tellEvents(_ events: [LinkedPeers.Event]) {
+        let connected = linkedPeers.connected
+        peripherals.withLock { $0.connected = connected }
+        for event in events {
+            let peripheral = peripheral(event.peer)
+            tell { manager, delegate in
+                delegate.centralManager(
+                    manager, connectionEventDidOccur: event.isConnected ? .peerConnected : .peerDisconnected,
+                    for: peripheral)
+            }
+        }
+    }
+
+    func nameRead(_ peer: PeerIdentifier, _ name: String) {
+        peripherals.withLock { $0.known.keep(peer, name: name) }
+        let peripheral = peripheral(peer)
+        delivery.deliver(host) {
+            let isRenamed = peripheral.content.withLock { content in
+                content.isNameRead = true
+                defer { content.name = name }
+                return content.name != name
+            }
+            if isRenamed { peripheral.callbacks?.peripheralDidUpdateName(peripheral) }
+        }
+    }
+
+    /// The scan is over, and so are connections that were waited for: the app hears of none of that but by the state.
+    func endedWithPower() -> @Sendable () -> Void {
+        scan = nil
+        discoveries = Discoveries()
+        let waiting = sessions.values.compactMap(\.wantedPeripheral)
+        for peripheral in waiting { feed(.ended, peripheral) }
+        return {
+            self.peripherals.withLock { $0.isScanning = false }
+            for peripheral in waiting { peripheral.content.withLock { $0.state = .disconnected } }
+        }
+    }
+}
