@@ -74,7 +74,7 @@ let package = Package(
             "CoreBluetooth",
             [
                 "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "HostComposition",
-                "StatePersistence",
+                "SecurityManager", "StatePersistence",
             ]),
 
         // The lock and the key.

@@ -13,7 +13,7 @@ struct HostSettings: Sendable {
         static let state = "LATCH_STATE"
         /// What peers read as the device's name; without it the machine's.
         static let name = "LATCH_NAME"
-        /// `refused` or `just-works`.
+        /// `refused`, `as-needed` or `just-works`.
         static let pairing = "LATCH_PAIRING"
         /// `yes` or `no`.
         static let privacy = "LATCH_PRIVACY"
@@ -46,8 +46,9 @@ struct HostSettings: Sendable {
         configuration = HostConfiguration(deviceName: environment[Variable.name] ?? machine)
         configuration.pairing =
             try Self.choice(
-                Variable.pairing, environment, ["refused": PairingRules.refused, "just-works": .justWorks])
-            ?? configuration.pairing
+                Variable.pairing, environment,
+                ["refused": PairingRules.refused, "as-needed": .asNeeded, "just-works": .justWorks])
+            ?? .asNeeded
         configuration.privacy =
             try Self.choice(Variable.privacy, environment, ["yes": true, "no": false]) ?? configuration.privacy
         credentialsDirectory = environment["CREDENTIALS_DIRECTORY"]
@@ -79,7 +80,7 @@ struct HostSettings: Sendable {
         guard let text = environment[variable] else { return nil }
         guard let value = choices[text] else {
             let known = choices.keys.sorted().map { "\"\($0)\"" }.joined(separator: " or ")
-            throw Malformed(description: "\(variable): \"\(text)\" is neither: write \(known)")
+            throw Malformed(description: "\(variable): \"\(text)\" means nothing: write \(known)")
         }
         return value
     }

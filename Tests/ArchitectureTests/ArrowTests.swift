@@ -21,7 +21,7 @@ import Testing
         ],
         "CoreBluetooth": [
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Dispatch", "Foundation",
-            "Glibc", "HCITransport", "HostComposition", "StatePersistence", "Synchronization",
+            "Glibc", "HCITransport", "HostComposition", "SecurityManager", "StatePersistence", "Synchronization",
         ],
         "LockProtocol": ["BluetoothCore", "BluetoothCrypto"],
         "LockPeripheral": [

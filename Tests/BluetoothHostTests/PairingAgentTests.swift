@@ -58,14 +58,14 @@ import WorldSupport
 
         init(
             lock: PairingRules = .justWorks, key: PairingRules = .justWorks, lockCapability: IOCapability? = nil,
-            keyCapability: IOCapability? = nil
+            keyCapability: IOCapability? = nil, definition: ServiceDefinition = PairingAgentTests.definition
         ) throws {
             scene.lock.configuration.pairing = lock
             scene.key.configuration.pairing = key
             scene.start()
             let app = try #require(scene.peripheral)
             scene.lock.call { host in
-                service = try? host.publish(app.manager, PairingAgentTests.definition)
+                service = try? host.publish(app.manager, definition)
                 lockAgent = lockCapability.map { Agent(host, $0) }
                 host.setPairingAgent(lockAgent)
             }
@@ -131,6 +131,66 @@ import WorldSupport
         // What wants more than Just Works makes is refused, after one more try at most.
         expectRefused(pair.answer(to: try pair.read(1)), .insufficientAuthentication)
         #expect(pair.scene.key.host?.bonds.count == 1)
+    }
+
+    @Test("As needed, a value that wants an encrypted link works between two hosts that nobody has told anything")
+    func asNeeded() throws {
+        let pair = try Pair(lock: .asNeeded, key: .asNeeded)
+        expectValue(pair.answer(to: try pair.read()))
+        #expect(pair.scene.key.host?.bonds.map(\.securityLevel) == [2])
+    }
+
+    @Test("Attack: as needed, a central pairs with nobody who publishes nothing that asks for it, until something does")
+    func uninvitedCentral() throws {
+        let open = ServiceDefinition(
+            uuid: 0xFFE0,
+            characteristics: [CharacteristicDefinition(uuid: 0xFFE1, properties: .read, access: .readOnly)])
+        let pair = try Pair(lock: .asNeeded, key: .justWorks, definition: open)
+        let (app, door) = (try #require(pair.scene.central), try #require(pair.scene.door))
+        pair.scene.key.call { $0.pair(app.manager, door) }
+        pair.run { !app.paired.isEmpty }
+        #expect(app.paired.count == 1 && pair.scene.lock.host?.bonds.isEmpty == true)
+        let server = try #require(pair.scene.peripheral)
+        pair.scene.lock.call {
+            _ = try? $0.publishChannel(server.manager, encrypted: true, delegate: NobodysChannels())
+        }
+        // The wait behind a failure is over.
+        pair.scene.world.run(forMilliseconds: 3_000)
+        pair.scene.key.call { $0.pair(app.manager, door) }
+        pair.run { app.paired.count == 2 }
+        #expect(pair.scene.lock.host?.bonds.count == 1)
+    }
+
+    @Test(
+        "As needed, a peripheral that asks for security by itself gets none without a user, and asks one where there is one"
+    )
+    func uninvitedPeripheral() throws {
+        let pair = try Pair(key: .asNeeded)
+        let link = try #require(pair.scene.peripheral?.links.first)
+        pair.scene.lock.call { $0.requestSecurity(link.link) }
+        pair.scene.world.run(forMilliseconds: 2_000)
+        #expect(pair.scene.key.host?.bonds.isEmpty == true)
+        for isWilling in [false, true] {
+            let asked = try Pair(key: .asNeeded, keyCapability: .noInputNoOutput)
+            asked.keyAgent?.isWilling = isWilling
+            let link = try #require(asked.scene.peripheral?.links.first)
+            asked.scene.lock.call { $0.requestSecurity(link.link) }
+            asked.run { asked.keyAgent?.ended.isEmpty == false }
+            #expect(asked.keyAgent?.consents.map(\.model) == [.justWorks])
+            #expect(asked.scene.key.host?.bonds.isEmpty == !isWilling)
+        }
+    }
+
+    @Test("Just Works shows the user who begins nothing: he is asked whether to pair at all, and his no ends it")
+    func consentOfInitiator() throws {
+        for isWilling in [true, false] {
+            let pair = try Pair(keyCapability: .noInputNoOutput)
+            pair.keyAgent?.isWilling = isWilling
+            let answer = pair.answer(to: try pair.read())
+            if isWilling { expectValue(answer) } else { expectRefused(answer, .insufficientAuthentication) }
+            #expect(pair.keyAgent?.consents.map(\.model) == [.justWorks])
+            #expect(pair.scene.lock.host?.bonds.isEmpty == !isWilling)
+        }
     }
 
     @Test("A bonded peer is encrypted with on demand, and its bond counts as confirmed from then on")
@@ -235,10 +295,10 @@ import WorldSupport
 
     @Test("Legacy pairing needs a word of both hosts' rules, and encrypts again with EDIV and Rand")
     func legacy() throws {
-        let alone = PairingRules(isAllowed: true, legacy: LegacyPairing(isAlone: true))
+        let alone = PairingRules(.anybody, legacy: LegacyPairing(isAlone: true))
         let refused = try Pair(key: alone)
         expectRefused(refused.answer(to: try refused.read()), .insufficientAuthentication)
-        let pair = try Pair(lock: alone, key: PairingRules(isAllowed: true, legacy: LegacyPairing()))
+        let pair = try Pair(lock: alone, key: PairingRules(.anybody, legacy: LegacyPairing()))
         expectValue(pair.answer(to: try pair.read()))
         let bond = try #require(pair.scene.key.host?.bonds.first)
         #expect(!bond.secureConnections && bond.ediv != 0 && bond.rand != 0)
@@ -281,4 +341,13 @@ import WorldSupport
         #expect(pair.scene.central?.answers[token] == 1)
         #expect(pair.keyAgent?.ended.count == 1 && pair.lockAgent?.ended.count == 1)
     }
+}
+
+/// Takes no channel.
+private final class NobodysChannels: ChannelDelegate {
+    func channelOpened(_ channel: ChannelInfo) {}
+    func channelFailed(_ channel: HostChannelID, reason: ChannelEnd) {}
+    func received(_ sdu: [UInt8], on channel: HostChannelID) {}
+    func channelHasRoom(_ channel: HostChannelID) {}
+    func channelClosed(_ channel: HostChannelID, reason: ChannelEnd) {}
 }

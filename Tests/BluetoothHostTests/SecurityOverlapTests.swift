@@ -11,7 +11,7 @@ import WorldSupport
 
 /// Encryption, pairings and users' answers that overlap on one link: each thing asked for ends once.
 @Suite(.capturesFailures) struct SecurityOverlapTests {
-    private static let renewing = PairingRules(isAllowed: true, renewsBonds: true)
+    private static let renewing = PairingRules(.anybody, renewsBonds: true)
 
     /// Bonded, and connected again since the peripheral lost its bond.
     private func bondLost(_ capability: IOCapability = .displayYesNo) throws -> Duo {

@@ -54,7 +54,7 @@ struct ServiceSecurityTests {
         "10.3.2: a peer that can show and type nothing: paired with where Just Works will do, refused where it will not",
         arguments: Duo.Side.allCases)
     func withoutCapabilities(_ client: Duo.Side) throws {
-        let strict = PairingRules(isAllowed: true, minimumLevel: 3)
+        let strict = PairingRules(.anybody, minimumLevel: 3)
         for rules in [PairingRules.justWorks, strict] {
             let duo = try Duo(
                 rules: [client: rules], capability: .displayYesNo, capabilities: [client.other: .noInputNoOutput])
@@ -190,7 +190,7 @@ struct ServiceSecurityTests {
     // MARK: A lost bond
 
     private static let bondLost = HostError.encryptionFailed(.pinOrKeyMissing)
-    private static let renewing = PairingRules(isAllowed: true, renewsBonds: true)
+    private static let renewing = PairingRules(.anybody, renewsBonds: true)
 
     @Test(
         "10.3.2: the peripheral lost its bond: the app hears it, the bond stands, and without a user's word nobody pairs"
@@ -420,7 +420,7 @@ struct ServiceSecurityTests {
         "Attack: a stranger pairs, and then claims a bonded peer's identity: no user gave that bond up, and it stands")
     func claimedIdentity() throws {
         let duo = try Duo(
-            PairingRules(isAllowed: true, renewsBonds: true), capabilities: [.peripheral: .noInputNoOutput])
+            PairingRules(.anybody, renewsBonds: true), capabilities: [.peripheral: .noInputNoOutput])
         try duo.bond()
         try duo.disconnect()
         let bonds = duo[.peripheral].bonds

@@ -21,7 +21,7 @@ struct HostSettingsTests {
         #expect(settings.transport == nil)
         #expect(settings.stateDirectory == "/home/anna/.local/state/latch/Doorbell")
         #expect(settings.configuration.deviceName == "board")
-        #expect(!settings.configuration.pairing.isAllowed)
+        #expect(settings.configuration.pairing.admission == .asNeeded)
         #expect(settings.configuration.privacy == HostConfiguration(deviceName: "").privacy)
     }
 
@@ -45,7 +45,7 @@ struct HostSettingsTests {
         ])
         #expect(settings.transport == .userChannel(1))
         #expect(settings.configuration.deviceName == "Bell")
-        #expect(settings.configuration.pairing.isAllowed)
+        #expect(settings.configuration.pairing.admission == .anybody)
         #expect(settings.configuration.privacy)
         #expect(settings.credentialsDirectory == "/run/credentials/bell")
         #expect(try !self.settings(["LATCH_PRIVACY": "no"]).configuration.privacy)

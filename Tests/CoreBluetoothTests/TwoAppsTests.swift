@@ -25,9 +25,7 @@ struct TwoAppsTests {
         }
 
         func start(_ app: String, _ more: [String: String] = [:]) throws -> App {
-            let environment = [
-                "HOME": directory.path, "LATCH_TRANSPORT": "unix:\(directory.path)/air", "LATCH_PAIRING": "just-works",
-            ]
+            let environment = ["HOME": directory.path, "LATCH_TRANSPORT": "unix:\(directory.path)/air"]
             return try App(app, environment: environment.merging(more) { _, new in new })
         }
     }

@@ -202,10 +202,10 @@ struct Rig {
         post(.initiator, .begin(try Fixture.parameters(.initiator, model, credential: credential)))
     }
 
-    mutating func begin(_ way: StateInputTests.Way, asksConsent: Bool = false) throws {
-        responder.handle(.arm(try Fixture.parameters(.responder, way, asksConsent: asksConsent)))
+    mutating func begin(_ way: StateInputTests.Way, asking: PairingRole? = nil) throws {
+        responder.handle(.arm(try Fixture.parameters(.responder, way, asksConsent: asking == .responder)))
         if way.model == .passkeyEntry, way.typist == nil { shownPasskey = Fixture.passkey }
-        post(.initiator, .begin(try Fixture.parameters(.initiator, way)))
+        post(.initiator, .begin(try Fixture.parameters(.initiator, way, asksConsent: asking == .initiator)))
     }
 
     mutating func post(_ role: PairingRole, _ event: PairingEvent) {

@@ -99,6 +99,30 @@ struct NegotiatedPairingTests {
         }
     }
 
+    @Test("The user who begins is asked where a pairing shows nothing else, and only there")
+    func consentOfInitiator() throws {
+        for (capability, isAsked) in [(IOCapability.noInputNoOutput, true), (.displayYesNo, false)] {
+            for consents in [true, false] {
+                var initiator = try parameters(.initiator, capability)
+                initiator.policy.choice = .negotiated(
+                    PairingCapabilities(ioCapability: capability, asksConsent: true))
+                var rig = try Rig()
+                rig.consents = consents
+                rig.responder.handle(.arm(try parameters(.responder, .displayYesNo)))
+                rig.post(.initiator, .begin(initiator))
+                var asked = 0
+                rig.run {
+                    if $0 == .initiator, case .requestConsent = $1 { asked += 1 }
+                    return false
+                }
+                #expect(asked == (isAsked ? 1 : 0))
+                let completes = consents || !isAsked
+                #expect((rig.initiator.completed != nil) == completes && (rig.responder.completed != nil) == completes)
+                if !completes { #expect(rig.responder.error == .refusedByPeer(.pairingNotSupported)) }
+            }
+        }
+    }
+
     @Test("Key presses of the peer's user are heard while a passkey is typed, move nothing and stop no clock")
     func keypresses() throws {
         var rig = try Rig()

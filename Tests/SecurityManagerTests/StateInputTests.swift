@@ -60,6 +60,9 @@ struct StateInputTests {
             Row(role: .responder, name: "awaitingPublicKey", way: way, allowed: [.pairingPublicKey]),
             Row(role: .responder, name: "awaitingRandom", way: way, allowed: keypress.union([.pairingRandom])),
         ]
+        if way.model == .justWorks {
+            rows.append(Row(role: .initiator, name: "awaitingConsent", way: way, takesConsent: true))
+        }
         if way.model != .outOfBand {
             rows.append(
                 Row(role: .initiator, name: "awaitingConfirm", way: way, allowed: keypress.union([.pairingConfirm])))
@@ -155,7 +158,7 @@ struct StateInputTests {
         default: break
         }
         var rig = try Rig()
-        try rig.begin(row.way, asksConsent: row.name == "awaitingConsent")
+        try rig.begin(row.way, asking: row.name == "awaitingConsent" ? row.role : nil)
         rig.run(until: { speaker, output in isReached(row, speaker, output) })
         return row.role == .initiator ? rig.initiator : rig.responder
     }

@@ -105,6 +105,9 @@ struct PublishedChannels {
 
     subscript(spsm: SPSM) -> Service? { services[spsm] }
 
+    /// Whether some service takes channels on encrypted links only.
+    var asksForEncryption: Bool { services.values.contains { $0.requirement.encrypted } }
+
     /// nil when every dynamic SPSM is taken.
     mutating func publish(_ service: Service) -> SPSM? {
         for _ in SPSM.dynamicRange {

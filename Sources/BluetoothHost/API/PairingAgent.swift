@@ -8,7 +8,8 @@ import SecurityManager
 package protocol PairingAgent: AnyObject {
     /// What the user can see and type here.
     var ioCapability: IOCapability { get }
-    /// A peer asks to pair, by this model; or, where there is no model yet, this side would ask a peer to, which has lost
+    /// A peer asks to pair, by this model; or this side does, and the user will see nothing else of it (Just Works); or, where there
+    /// is no model yet, this side would ask a peer to, which has lost
     /// the key of its bond. ``PairingAnswer/consent(_:)``. A link that is in a bond's name and not proven is a bonded peer
     /// that lost its half of the bond, or somebody else under its address: whoever consents gives the bond up.
     func consentRequested(_ link: LinkInfo, model: AssociationModel?)
@@ -33,8 +34,17 @@ package enum PairingAnswer: Sendable {
 
 /// What becomes of pairings that no window and no request pins to a method.
 package struct PairingRules: Sendable {
-    /// Whether there are any at all. A lock has none: whoever pairs with it comes through a window.
-    package var isAllowed: Bool
+    /// Who may pair without a window.
+    package enum Admission: Sendable {
+        /// A lock's way: who pairs with it comes through a window.
+        case nobody
+        /// As peripheral, centrals while something is published that asks for encryption. As central, the peripheral at which an
+        /// app's operation was refused for want of security; one that asks by itself where there is a user to ask.
+        case asNeeded
+        case anybody
+    }
+
+    package var admission: Admission
     /// The least level of LE security mode 1: 2 lets Just Works through, which anybody in the middle can be part of.
     package var minimumLevel: UInt8
     /// Whether what is bonded without a credential's name, and has lost its half, may pair again in place of its bond, no
@@ -47,16 +57,17 @@ package struct PairingRules: Sendable {
     package var offered: (keyPair: P256KeyPair, random: Secret)?
 
     package init(
-        isAllowed: Bool, minimumLevel: UInt8 = 2, renewsBonds: Bool = false, legacy: LegacyPairing? = nil,
+        _ admission: Admission, minimumLevel: UInt8 = 2, renewsBonds: Bool = false, legacy: LegacyPairing? = nil,
         offered: (keyPair: P256KeyPair, random: Secret)? = nil
     ) {
-        self.isAllowed = isAllowed
+        self.admission = admission
         self.minimumLevel = minimumLevel
         self.renewsBonds = renewsBonds
         self.legacy = legacy
         self.offered = offered
     }
 
-    package static let refused = Self(isAllowed: false)
-    package static let justWorks = Self(isAllowed: true)
+    package static let refused = Self(.nobody)
+    package static let asNeeded = Self(.asNeeded)
+    package static let justWorks = Self(.anybody)
 }

@@ -59,6 +59,11 @@ struct PublishedServices {
         entries.lazy.filter { $0.owner == owner && $0.isInherited && $0.service.definition.uuid == uuid }.map(\.service)
     }
 
+    /// Whether some value is there that only an encrypted link reaches.
+    var asksForEncryption: Bool {
+        entries.contains { $0.service.definition.characteristics.contains { $0.access.asksForEncryption } }
+    }
+
     /// Whose service a handle lies in.
     func owner(of handle: AttributeHandle) -> Owner? {
         let place = place(of: handle)
@@ -84,5 +89,11 @@ struct PublishedServices {
             if entries[middle].service.end < handle { low = middle + 1 } else { high = middle }
         }
         return low
+    }
+}
+
+extension AttributeAccess {
+    fileprivate var asksForEncryption: Bool {
+        [read, writeRequest, writeCommand, subscribe].contains { $0 != .open && $0 != .forbidden }
     }
 }

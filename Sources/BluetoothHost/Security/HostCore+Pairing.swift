@@ -29,13 +29,22 @@ extension HostCore {
         let isBusy = links.all.contains { $0.pairing.isPairing && $0.pairingOrigin.isWindow }
         let parameters: PairingParameters?
         switch pairingDoor.admission(
-            of: claimant(link), isBusy: isBusy, allowsOthers: configuration.pairing.isAllowed, now: now)
+            of: claimant(link), isBusy: isBusy, allowsOthers: admitsCentrals, now: now)
         {
         case .window(let window): parameters = responderParameters(window)
         case .rules: parameters = negotiatedParameters(for: link, asksConsent: true)
         case .refused(let reason): return pairing(link, .disarm(refusing: reason))
         }
         pairing(link, parameters.map(PairingEvent.arm) ?? .disarm(refusing: .unspecifiedReason))
+    }
+
+    /// Whether the rules let a central pair that no window is open for.
+    private var admitsCentrals: Bool {
+        switch configuration.pairing.admission {
+        case .nobody: false
+        case .asNeeded: server.published.asksForEncryption || publishedChannels.asksForEncryption
+        case .anybody: true
+        }
     }
 
     /// What a Pairing Request finds depends on the moment at which it comes: the wait after a failure may be over.

@@ -22,7 +22,10 @@ extension HostCore {
         guard let link = linkToPair(with: peer, telling: manager) else { return }
         // Whoever asks for this has given the bond up, where the rules let that be done.
         let renewable = configuration.pairing.renewsBonds ? unnamedBonds(of: link) : []
-        guard let parameters = negotiatedParameters(for: link, received: received, renewable: renewable) else {
+        guard
+            let parameters = negotiatedParameters(
+                for: link, received: received, renewable: renewable, asksConsent: true)
+        else {
             announce(.paired(peer, .failure(.pairing(.notPossibleNow))), to: manager)
             return
         }
@@ -57,11 +60,11 @@ extension HostCore {
         renewable: Set<BondID> = [], asksConsent: Bool = false
     ) -> PairingParameters? {
         let rules = configuration.pairing
-        guard rules.isAllowed else { return nil }
+        guard rules.admission != .nobody else { return nil }
         let asksConsent = asksConsent && agent != nil
         var renewable = renewable
         if link.isProven, let bond = link.bond { renewable.insert(bond) }
-        if asksConsent, rules.renewsBonds { renewable.formUnion(unnamedBonds(of: link)) }
+        if asksConsent, link.role == .peripheral, rules.renewsBonds { renewable.formUnion(unnamedBonds(of: link)) }
         let capabilities = PairingCapabilities(
             ioCapability: agent ?? .noInputNoOutput,
             offered: rules.offered.map { OutOfBandOffer(random: $0.random) }, received: received,

@@ -13,26 +13,32 @@ extension HostCore {
     mutating func securityRequested(_ link: Link, _ authReq: AuthReq) {
         if link.security.encrypted {
             // The key in use will not do for a peripheral that wants protection against a machine in the middle.
-            if authReq.contains(.mitm), !link.security.authenticated {
+            if authReq.contains(.mitm), !link.security.authenticated, admitsRequests(on: link) {
                 _ = pairOnDemand(link, atLeast: SecurityNeed(level: 3))
             }
             return
         }
         guard link.identity.flatMap(bondBook.bondForEncryption) == nil else { return encrypt(link) }
-        if !pairOnDemand(link) { encrypt(link) }
+        if !admitsRequests(on: link) || !pairOnDemand(link) { encrypt(link) }
+    }
+
+    /// Whether a peripheral that asks for security by itself is paired with.
+    private func admitsRequests(on link: Link) -> Bool {
+        configuration.pairing.admission != .asNeeded || agent != nil || link.client.isAwaitingSecurity
     }
 
     /// As central pairs, as peripheral asks the central to.
     private mutating func pairOnDemand(
-        _ link: Link, atLeast need: SecurityNeed = SecurityNeed(), renewable: Set<BondID> = []
+        _ link: Link, atLeast need: SecurityNeed = SecurityNeed(), renewable: Set<BondID> = [], asksConsent: Bool = true
     ) -> Bool {
         guard !link.pairing.isDead, !link.isDisconnecting else { return false }
         guard !link.pairing.isPairing else { return true }
         guard pairingDoor.waits(claimant(link), at: now) == nil, isPossible(need) else { return false }
         guard link.role == .central else { return awaitCentral(link, level: need.level) }
-        guard let parameters = negotiatedParameters(for: link, atLeast: need, renewable: renewable) else {
-            return false
-        }
+        guard
+            let parameters = negotiatedParameters(
+                for: link, atLeast: need, renewable: renewable, asksConsent: asksConsent)
+        else { return false }
         begin(link, parameters, .rules)
         return link.pairing.isPairing
     }
@@ -55,7 +61,7 @@ extension HostCore {
     func wantsSecurity(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) -> Bool {
         // Nobody pairs for a name that nobody asked for.
         if case .readName = operation.origin { return false }
-        return configuration.pairing.isAllowed && error.wantsSecurity && link.isClient && !operation.isRetry
+        return configuration.pairing.admission != .nobody && error.wantsSecurity && link.isClient && !operation.isRetry
     }
 
     /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:
@@ -111,7 +117,10 @@ extension HostCore {
 
     mutating func answerRenewal(_ link: Link, _ answer: PairingAnswer) {
         secure(link, .settled)
-        guard case .consent(true) = answer, pairOnDemand(link, renewable: unnamedBonds(of: link)) else {
+        // The user has just been asked about this very pairing.
+        guard case .consent(true) = answer,
+            pairOnDemand(link, renewable: unnamedBonds(of: link), asksConsent: false)
+        else {
             return runAwaitingSecurity(link)
         }
     }

@@ -9,6 +9,8 @@ public final class CBHost: Sendable {
     private let misuseHandler: (@Sendable (String) -> Void)?
     private let obstacleText = Mutex<String?>(nil)
     private let features = Mutex<ControllerFeatures>([])
+    /// What speaks with the user for the product; the host itself holds nobody.
+    package let agent = Mutex<(any AnyObject & Sendable)?>(nil)
 
     /// Why there is no adapter, and what to do about it, in one line for people to read; nil while nothing is in the way.
     public var obstacle: String? { obstacleText.withLock { $0 } }

@@ -4,7 +4,7 @@ import HCI
 
 /// What a failure of the host is called in Apple's terms: what the peer answered is a ``CBATTError``, all else a
 /// ``CBError``.
-func appleError(_ error: HostError) -> any Error {
+package func appleError(_ error: HostError) -> any Error {
     switch error {
     case .gatt(let failure): appleError(failure)
     case .disconnected(let reason): CBError(disconnection: reason)

@@ -82,7 +82,10 @@ extension PairingMachine {
     mutating func consented(_ consent: Bool, _ turn: inout PairingTurn) {
         guard case .awaitingConsent(let agreed) = state else { return }
         guard consent else { return fail(.cancelled(.pairingNotSupported), telling: .pairingNotSupported, &turn) }
-        respond(agreed, &turn)
+        switch role {
+        case .initiator: proceed(agreed, &turn)
+        case .responder: respond(agreed, &turn)
+        }
     }
 
     private mutating func respond(_ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
@@ -107,10 +110,21 @@ extension PairingMachine {
             guard isAdmissible(parameters, agreed.strength, turn.book) else {
                 return fail(.identityTaken, telling: .authenticationRequirements, &turn)
             }
-            guard agreed.isSecureConnections else { return beginLegacy(agreed, &turn) }
-            state = .awaitingPublicKey(agreed)
-            send(.pairingPublicKey(agreed.material.keyPair.publicKey.wire), &turn)
+            // Only now is it known that the user will see nothing of the pairing.
+            if case .negotiated(let capabilities) = parameters.policy.choice, capabilities.asksConsent,
+                agreed.method.model == .justWorks
+            {
+                state = .awaitingConsent(agreed)
+                return turn.output(.requestConsent(.justWorks))
+            }
+            proceed(agreed, &turn)
         }
+    }
+
+    private mutating func proceed(_ agreed: AgreedFeatures, _ turn: inout PairingTurn) {
+        guard agreed.isSecureConnections else { return beginLegacy(agreed, &turn) }
+        state = .awaitingPublicKey(agreed)
+        send(.pairingPublicKey(agreed.material.keyPair.publicKey.wire), &turn)
     }
 
     /// Whether the bonds allow this peer to pair at all, as far as its address tells.

@@ -45,7 +45,8 @@ package struct PairingCapabilities: Equatable, Sendable {
     package var received: OutOfBandData?
     /// The least level of LE security mode 1 that will do: 2 allows Just Works, 3 does not.
     package var minimumLevel: UInt8
-    /// Responder: ask the user before a Pairing Request is answered.
+    /// Ask the user: as responder before a Pairing Request is answered, as initiator before a pairing goes on of which a user sees
+    /// nothing else (Just Works).
     package var asksConsent: Bool
 
     package init(

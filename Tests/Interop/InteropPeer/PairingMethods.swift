@@ -61,7 +61,7 @@ enum PairingMethods {
     // MARK: What the command line says
 
     static func rules(_ text: String) throws(PeerOptions.Malformed) -> PairingRules {
-        var rules = PairingRules(isAllowed: true)
+        var rules = PairingRules(.anybody)
         for rule in text.split(separator: ",") {
             switch rule {
             case "level=2": rules.minimumLevel = 2
