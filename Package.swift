@@ -227,8 +227,8 @@ let package = Package(
             "CoreBluetoothEssentials",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation", "VirtualRadio",
-                "WorldSupport",
+                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation", "TestSupport",
+                "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetooth",

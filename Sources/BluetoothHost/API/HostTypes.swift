@@ -116,6 +116,8 @@ package enum HostError: Error, Equatable, Sendable {
     case unsupportedByController
     /// The link went away before the answer came.
     case disconnected(HCIErrorCode)
+    /// This side gave the connection up before the answer came.
+    package static let abandoned = Self.disconnected(.connectionTerminatedByLocalHost)
     case connectionFailed(HCIErrorCode)
     /// The peer's answer breaks the protocol, or says an ATT error.
     case gatt(GATTClientError)

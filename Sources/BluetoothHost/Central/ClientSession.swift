@@ -59,6 +59,18 @@ struct ClientSession {
         underWay.firstIndex { $0.token == token }.map { underWay.remove(at: $0) }
     }
 
+    /// A manager gives the connection up: what it has asked for is over for it. Says what it is to hear of.
+    mutating func abandon(_ manager: ManagerID) -> [OperationToken] {
+        var tokens: [OperationToken] = []
+        for index in underWay.indices where underWay[index].asker == manager && !underWay[index].isAbandoned {
+            underWay[index].isAbandoned = true
+            tokens.append(underWay[index].token)
+        }
+        tokens += awaitingSecurity.filter { $0.asker == manager }.map(\.token)
+        awaitingSecurity.removeAll { $0.asker == manager }
+        return tokens
+    }
+
     mutating func awaitSecurity(_ operation: SecuredOperation) { awaitingSecurity.append(operation) }
 
     /// Each is asked once more, and no oftener.
@@ -71,6 +83,16 @@ struct ClientSession {
 }
 
 extension SecuredOperation {
+    /// The manager that hears of its end; nil for the host's own.
+    var asker: ManagerID? {
+        switch origin {
+        case .procedure(let manager, _), .signedWrite(let manager, _), .subscribe(let manager, _, _),
+            .unsubscribe(let manager, _, _):
+            manager
+        case .exchangeMTU, .readDatabaseHash, .claimFeatures, .readName: nil
+        }
+    }
+
     func conclusion(_ result: Result<GATTClientResult, GATTClientError>) -> ClientSession.Conclusion {
         var conclusion = ClientSession.Conclusion(token: token)
         switch (origin, result) {
@@ -90,6 +112,7 @@ extension SecuredOperation {
         case (.exchangeMTU, _), (.readDatabaseHash, _), (.claimFeatures, _), (.readName, _): break
         }
         if case .failure(.refused(.databaseOutOfSync, _)) = result { conclusion.consequence = .treeVoid }
+        if isAbandoned { conclusion.manager = nil }
         return conclusion
     }
 

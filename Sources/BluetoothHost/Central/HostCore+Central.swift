@@ -50,11 +50,17 @@ extension HostCore {
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
         if let link = links.client(of: peer) {
-            link.client.users.remove(slot.owner)
+            if link.client.users.remove(slot.owner) != nil { abandonOperations(of: manager, on: link) }
             endUnwanted(link)
         }
         announce(.disconnected(peer, nil, isReconnecting: false), to: manager)
         wishesChanged()
+    }
+
+    /// Nothing more is heard of them behind the end of the connection.
+    private mutating func abandonOperations(of manager: ManagerID, on link: Link) {
+        for token in link.client.abandon(manager) { finish(manager, token, link.peer, .failure(.abandoned)) }
+        linkLayer(link, .readingsAbandoned(manager))
     }
 
     /// A link that no manager wants any more ends; one that the peer made is the peer's.
@@ -203,7 +209,7 @@ extension HostCore {
 
     mutating func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let asked = link.client.take(OperationToken(rawValue: token)) else { return }
-        if case .failure(let error) = result, wantsSecurity(asked, error, on: link) {
+        if case .failure(let error) = result, !asked.isAbandoned, wantsSecurity(asked, error, on: link) {
             work.append(.refused(asked, error, link))
         } else {
             ended(asked, result, on: link)
@@ -231,7 +237,8 @@ extension HostCore {
 
     /// The counter is on disk before the write leaves: a crash skips some and never uses one twice.
     mutating func sign(_ link: Link, _ token: UInt64, _ message: [UInt8]) {
-        guard case .signedWrite(let manager, let operation) = link.client.take(OperationToken(rawValue: token))?.origin
+        guard let asked = link.client.take(OperationToken(rawValue: token)), !asked.isAbandoned,
+            case .signedWrite(let manager, let operation) = asked.origin
         else { return }
         guard let bond = link.bond, !link.security.encrypted,
             case .signed(let pdu, let reservation) = bondBook.sign(message, with: bond)

@@ -113,6 +113,8 @@ struct SecuredOperation {
     var origin: OperationOrigin
     var token: OperationToken
     var isRetry = false
+    /// Whoever asked has given the connection up, and has been told that this is over. What it does at the peer counts all the same.
+    var isAbandoned = false
 }
 
 /// Who asked for an operation, and what is to be done with its result.

@@ -32,6 +32,8 @@ struct LinkLayer {
         case versionRead(HCIErrorCode, LinkFacts.Version)
         case readingAsked(LinkReading, ManagerID, OperationToken)
         case readingEnded(LinkReading, Result<OperationValue, HostError>)
+        /// The manager has given its connection up: what it asked for ends before that.
+        case readingsAbandoned(ManagerID)
         case timerFired
         case closed(HCIErrorCode)
     }
@@ -145,6 +147,7 @@ struct LinkLayer {
         case .readingAsked(let reading, let manager, let token):
             ask(reading, Reader(manager: manager, token: token), controller, &outputs)
         case .readingEnded(let reading, let result): readingEnded(reading, result, &outputs)
+        case .readingsAbandoned(let manager): abandonReadings(of: manager, &outputs)
         case .timerFired:
             negotiate(&outputs) { $0.timerFired(now: now) }
             inquire(controller, now, &outputs)
@@ -229,6 +232,15 @@ extension LinkLayer {
         guard waiting < Self.readingWaitingMaximum else { return refuse(.noResources) }
         readers[reading, default: []].append(reader)
         if waiting == 0 { outputs.append(.ask(.read(reading))) }
+    }
+
+    private mutating func abandonReadings(of manager: ManagerID, _ outputs: inout [Output]) {
+        for reading in LinkReading.allCases {
+            for reader in readers[reading, default: []] where reader.manager == manager {
+                outputs.append(.readingEnded(manager, reader.token, .failure(.abandoned)))
+            }
+            readers[reading]?.removeAll { $0.manager == manager }
+        }
     }
 
     private mutating func readingEnded(

@@ -17,6 +17,13 @@ struct PeerSession: Sendable {
         /// `isAskedAgain`: the app asked for it while it stood, and has not heard again that it does. If it ends instead,
         /// another is waited for.
         case open(CBPeripheral, isBonded: Bool, isAskedAgain: Bool)
+
+        var peripheral: CBPeripheral? {
+            switch self {
+            case .none: nil
+            case .wanted(let peripheral), .open(let peripheral, _, _): peripheral
+            }
+        }
     }
 
     enum Tree: Sendable {
@@ -121,12 +128,7 @@ struct PeerSession: Sendable {
     }
 
     /// The object that a connection, or the wish for one, keeps.
-    var peripheral: CBPeripheral? {
-        switch connection {
-        case .none: nil
-        case .wanted(let peripheral), .open(let peripheral, _, _): peripheral
-        }
-    }
+    var peripheral: CBPeripheral? { connection.peripheral }
 
     /// The object that a connection which does not stand yet keeps.
     var wantedPeripheral: CBPeripheral? {
@@ -180,8 +182,13 @@ extension PeerSession {
 
     private mutating func end(isWanted: Bool) {
         let over = spokenOf
-        if !ending.isEmpty {
-            ending.removeFirst()
+        if let first = ending.first {
+            // Given up by an app that had not heard of the loss: the wish that stood is what it gives up, and ends by itself.
+            if isWanted, let peripheral = first.peripheral {
+                ending[0] = .wanted(peripheral)
+            } else {
+                ending.removeFirst()
+            }
         } else {
             switch over {
             case .open(let peripheral, _, let isAskedAgain) where isWanted || isAskedAgain:
@@ -283,26 +290,31 @@ extension PeerSession {
                     ?? RemoteService(
                         uuid: include.uuid, isPrimary: false, declaration: include.declaration, end: include.end)
             }
-            outputs.append(.tell(.tree(.includedServices(service, Self.found(included), filter))))
+            outputs.append(.tell(.tree(.includedServices(service, found(included), filter))))
         case .discoverCharacteristics(let service, let filter):
             let known = service.peripheral === peripheral ? database?.known(service) : nil
-            let found = Self.found(known?.characteristics.filter { filter?.contains($0.uuid) ?? true })
+            let found = found(known?.characteristics.filter { filter?.contains($0.uuid) ?? true })
             outputs.append(.tell(.tree(.characteristics(service, found, filter, subscribed: subscriptions))))
         case .discoverDescriptors(let characteristic):
-            let found = Self.found(database?.known(characteristic)?.descriptors)
+            let found = found(database?.known(characteristic)?.descriptors)
             outputs.append(.tell(.tree(.descriptors(characteristic, found))))
         case .discoverServices, .read, .readDescriptor, .write, .writeWithoutResponse, .signedWrite, .datedWrite,
             .writeDescriptor, .setNotify, .readRSSI, .openChannel:
             if let request = call.request(in: database) {
                 outputs.append(.ask(request, .call(call)))
             } else {
-                end(call, nil, CBError(.invalidHandle), &outputs)
+                end(call, nil, nothingThere, &outputs)
             }
         }
     }
 
-    private static func found<Attribute>(_ attributes: [Attribute]?) -> Result<[Attribute], any Error> {
-        attributes.map { .success($0) } ?? .failure(CBError(.invalidHandle))
+    private func found<Attribute>(_ attributes: [Attribute]?) -> Result<[Attribute], any Error> {
+        attributes.map { .success($0) } ?? .failure(nothingThere)
+    }
+
+    /// Why an attribute is not in the tree. A stranger's tree goes with its link, and the app may not have heard of the end yet.
+    private var nothingThere: any Error {
+        if case .open = connection { CBError(.invalidHandle) } else { CBError(.notConnected) }
     }
 
     private mutating func finish(
@@ -311,10 +323,13 @@ extension PeerSession {
         switch purpose {
         case .call(let call): finish(call, result, &outputs)
         case .databaseHash(let kept, let filter):
-            if case .success(.gatt(.values(let hashes))) = result, hashes.first?.value == kept.hash {
+            switch result {
+            case .success(.gatt(.values(let hashes))) where hashes.first?.value == kept.hash:
                 adopt(kept, filter, &outputs)
-            } else {
-                begin(.discoverServices(filter), nil, &outputs)
+            // Asked anew, it would end behind the connection.
+            case .failure(let error) where error.isEndOfLink:
+                end(.discoverServices(filter), nil, appleError(error), &outputs)
+            case .success, .failure: begin(.discoverServices(filter), nil, &outputs)
             }
         case .serviceChanged: break
         }

@@ -21,6 +21,16 @@ package func appleError(_ error: HostError) -> any Error {
     }
 }
 
+extension HostError {
+    /// Whether there is no link any more to ask over.
+    var isEndOfLink: Bool {
+        switch self {
+        case .disconnected, .notConnected, .gatt(.bearerClosed): true
+        default: false
+        }
+    }
+}
+
 private func appleError(_ error: GATTClientError) -> any Error {
     switch error {
     case .refused(let code, _): CBATTError(answered: code)
