@@ -112,8 +112,14 @@ extension PeripheralNews.ValueNews {
             guard let characteristic = peripheral.content.withLock({ $0.tree.characteristic(at: handle) }) else {
                 return
             }
-            characteristic.state.withLock { $0.value = Data(octets) }
-            peripheral.callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+            let value = Data(octets)
+            characteristic.state.withLock { $0.value = value }
+            let callbacks = peripheral.callbacks
+            if let receiving = callbacks as? any CBPeripheralReceiving {
+                receiving.peripheral(peripheral, didReceive: value, for: characteristic)
+            } else {
+                callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+            }
         case .rssi(let rssi, let error):
             if error == nil { peripheral.content.withLock { $0.rssi = rssi } }
             peripheral.callbacks?.peripheral(peripheral, didReadRSSI: rssi, error: error)
