@@ -4,8 +4,9 @@ import Foundation
 /// A connection to a peripheral: ``CentralSession/connect(_:timeout:)`` makes it, and it ends once. A later one is
 /// another object.
 ///
-/// Every call ends exactly once. With the connection it ends in the `CBError` that the delegate would hear, with
-/// `CBError.operationCancelled` when this side asked for the end, and with `BluetoothSessionError.unavailable` when the
+/// Every call ends exactly once. When the connection is lost, what the peripheral was asked ends in
+/// `CBError.notConnected`, as a delegate hears it, or in the reason of the loss. When this side asked for the end, it
+/// ends in `CBError.notConnected` or `CBError.operationCancelled`, and in `BluetoothSessionError.unavailable` when the
 /// adapter went. A call on a connection that has ended throws `CBError.notConnected`. Cancellation and timeouts end the
 /// wait, and not what the peripheral was asked: a write may still take effect.
 public final class PeripheralConnection: Sendable {

@@ -118,8 +118,8 @@ public final class PeripheralSession: Sendable {
     /// Sends a value to these subscribers, or to all, and returns once it is taken; waits for room where there is none.
     /// Values leave in the order of the calls. Bonded subscribers that are away get it when they return.
     ///
-    /// - Throws: `CBError.invalidHandle` when the service is not published or is taken back, `BluetoothSessionError`, or
-    /// `CancellationError`.
+    /// - Throws: `CBError.invalidHandle` when the service is not published or is taken back,
+    /// `BluetoothSessionError`, or `CancellationError`.
     public func update(
         _ value: Data, for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]? = nil,
         timeout: Duration? = nil

@@ -13,7 +13,7 @@ public struct SessionSequence<Element: Sendable>: AsyncSequence, Sendable {
         let session: any AnyObject & Sendable
 
         /// The next element, waited for; nil when the task is cancelled.
-        public func next() async -> Element? {
+        public mutating func next() async -> Element? {
             // Who waits here keeps the session, though nobody else may hold it.
             defer { withExtendedLifetime(session) {} }
             return await inbox.next()
