@@ -159,6 +159,54 @@ struct AsyncCentralTests {
         withExtendedLifetime(later) {}
     }
 
+    @Test("a listener that does not iterate keeps the newest values, and holds up no other")
+    func slowListener() async throws {
+        let scene = try AsyncScene()
+        let connection = try await scene.enter()
+        let chime = try await connection.characteristic(scene.chime)
+        var subscriptions = scene.door.subscriptions.makeAsyncIterator()
+        let slow = connection.values(of: chime)
+        var fast = connection.values(of: chime).makeAsyncIterator()
+        #expect(await subscriptions.next()?.isSubscribed == true)
+        let dropped = 44
+        let last = ConnectedLink.valuesMaximum + dropped
+        for number in 1...last {
+            let value = Data([UInt8(number >> 8), UInt8(number & 0xFF)])
+            try await scene.door.update(value, for: scene.chime)
+            #expect(try await fast.next() == value)
+        }
+        // A callback behind the last value: it has come to both by then.
+        _ = try await connection.readRSSI()
+        var numbers: [Int] = []
+        for try await value in slow.prefix(ConnectedLink.valuesMaximum) {
+            numbers.append(Int(value[0]) << 8 | Int(value[1]))
+        }
+        #expect(numbers == Array(dropped + 1...last))
+    }
+
+    @Test("a write without response waits for room, and gives up in time")
+    func commands() async throws {
+        let scene = try AsyncScene()
+        let connection = try await scene.enter()
+        let bell = try await connection.characteristic(scene.bell)
+        let last = UInt8(CommandBudget.maximumWaiting + 1)
+        let waiting = try await scene.visitorHost.holdingLoop {
+            for value in 1..<last { try await connection.writeValueWithoutResponse(Data([value]), for: bell) }
+            let late = await failure {
+                try await connection.writeValueWithoutResponse(Data(), for: bell, timeout: .milliseconds(20))
+            }
+            #expect(late as? BluetoothSessionError == .timedOut)
+            return Task { try await connection.writeValueWithoutResponse(Data([last]), for: bell) }
+        }
+        try await waiting.value
+        var written: [Data] = []
+        for await case .write(let requests) in scene.door.requests {
+            written += requests.compactMap(\.value)
+            if written.count == Int(last) { break }
+        }
+        #expect(written == (1...last).map { Data([$0]) })
+    }
+
     @Test("a notification that comes while a value is read does not end the read")
     func notificationDuringRead() async throws {
         let scene = try AsyncScene()

@@ -58,22 +58,26 @@ final class CentralRouter: CBCentralManagerCallbacks, CBPeripheralReceiving, Sen
 
     // MARK: The scan
 
-    func startScan(
-        _ services: [CBUUID]?, _ allowsDuplicates: Bool, _ manager: CBCentralManager,
-        _ continuation: AsyncStream<CentralSession.Discovery>.Continuation
-    ) -> UInt64 {
-        state.turn { state, effects in
+    /// The sequence keeps the session for as long as somebody holds it.
+    func discoveries(
+        _ services: [CBUUID]?, _ allowsDuplicates: Bool, _ session: CentralSession
+    ) -> AsyncStream<CentralSession.Discovery> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: CentralSession.Discovery.self, bufferingPolicy: .bufferingNewest(CentralSession.discoveriesMaximum))
+        let number = state.turn { state, effects in
             if let former = state.scan { effects.then { former.continuation.finish() } }
             state.lastScan += 1
             state.scan = Scan(
                 number: state.lastScan, services: services, allowsDuplicates: allowsDuplicates,
                 continuation: continuation)
-            Self.settleScan(&state, manager)
+            Self.settleScan(&state, session.manager)
             return state.lastScan
         }
+        continuation.onTermination = { [self] _ in stopScan(number, session.manager) }
+        return stream
     }
 
-    func stopScan(_ number: UInt64, _ manager: CBCentralManager) {
+    private func stopScan(_ number: UInt64, _ manager: CBCentralManager) {
         state.withLock { state in
             guard state.scan?.number == number else { return }
             state.scan = nil

@@ -57,14 +57,7 @@ public final class CentralSession: Sendable {
     /// heard.
     public func discoveries(
         withServices services: [CBUUID]? = nil, allowingDuplicates: Bool = false
-    ) -> AsyncStream<Discovery> {
-        let (stream, continuation) = AsyncStream.makeStream(
-            of: Discovery.self, bufferingPolicy: .bufferingNewest(Self.discoveriesMaximum))
-        let number = router.startScan(services, allowingDuplicates, manager, continuation)
-        // The sequence keeps the session.
-        continuation.onTermination = { [self] _ in router.stopScan(number, manager) }
-        return stream
-    }
+    ) -> AsyncStream<Discovery> { router.discoveries(services, allowingDuplicates, self) }
 
     /// Stops the scan and ends its sequence; also a scan that was restored.
     public func stopScanning() { router.stopScan(manager) }
