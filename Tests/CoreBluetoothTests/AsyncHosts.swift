@@ -117,6 +117,7 @@ struct AsyncScene: Sendable {
         door = PeripheralSession(restoreIdentifier: doorName, host: doorHost.bluetooth)
         visitor = CentralSession(restoreIdentifier: visitorName, host: visitorHost.bluetooth)
         published = CBMutableService(type: Self.service, primary: true)
+        state.descriptors = [CBMutableDescriptor(type: CBUUID(string: "2901"), value: "Open")]
         published.characteristics = [state, chime, bell]
     }
 

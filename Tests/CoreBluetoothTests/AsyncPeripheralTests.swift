@@ -120,7 +120,7 @@ struct AsyncPeripheralTests {
         try await door.startAdvertising(services: [AsyncScene.service])
     }
 
-    @Test("a channel comes to the sequence, and its octets to the one who opened it")
+    @Test("a channel comes to the sequence, and to the one who opens it; a service that is taken back has none")
     func channels() async throws {
         let scene = try AsyncScene()
         try await scene.door.waitUntilPoweredOn()

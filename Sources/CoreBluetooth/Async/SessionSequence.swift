@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What comes to a session, oldest first. It is kept from the session's beginning on, up to the bound that the property
-/// names, until somebody iterates. Each element goes to one iteration; one that ends, or whose task is cancelled,
-/// leaves the rest for the next. It ends for nobody else, as long as the session lives.
+/// What comes to a session, oldest first. Elements are kept from the session's beginning on, up to the bound that the
+/// property names, until somebody iterates. Each element goes to one iteration. An iteration ends when its task is
+/// cancelled; what it has not taken stays for the next one.
 public struct SessionSequence<Element: Sendable>: AsyncSequence, Sendable {
     let inbox: Inbox<Element>
     let session: any AnyObject & Sendable
