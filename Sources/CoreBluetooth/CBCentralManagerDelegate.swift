@@ -4,6 +4,9 @@ import Foundation
 /// Seconds since the year 2001, as Apple's time stamps count them. Foundation on Linux has no name for them.
 public typealias CFAbsoluteTime = TimeInterval
 
+/// The time now, as a disconnection's time stamp counts it.
+public func CFAbsoluteTimeGetCurrent() -> CFAbsoluteTime { Date().timeIntervalSinceReferenceDate }
+
 /// What an app hears of a central manager, with Foundation's types where Apple has them. Only `centralManagerDidUpdateState` is
 /// required.
 ///

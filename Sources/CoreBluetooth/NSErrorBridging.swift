@@ -44,6 +44,9 @@ extension CBError: AppleError {
     /// The error with this code, and what an app wants it to carry.
     public init(_ code: Code, userInfo: [String: Any]) { self.init(code, ErrorDetails(userInfo)) }
 
+    /// The error that `error` is: one of this domain, with a code of it. Anything else makes ``Code/unknown``.
+    public init(_nsError error: NSError) { self = Self._unconditionallyBridgeFromObjectiveC(error) }
+
     init?(number: Int, _ details: ErrorDetails) {
         guard let code = Code(rawValue: number) else { return nil }
         self.init(code, details)
@@ -61,6 +64,9 @@ extension CBATTError: AppleError {
 
     /// The error with this code, and what an app wants it to carry.
     public init(_ code: Code, userInfo: [String: Any]) { self.init(code, ErrorDetails(userInfo)) }
+
+    /// The error that `error` is: one of this domain, with a code of it. Anything else makes ``Code/unlikelyError``.
+    public init(_nsError error: NSError) { self = Self._unconditionallyBridgeFromObjectiveC(error) }
 
     init?(number: Int, _ details: ErrorDetails) { self.init(Code(number: number), details) }
 

@@ -64,6 +64,13 @@ struct AdvertisementMappingTests {
         #expect(record.discoverability == .general && record.connectability == .connectable, "Apple has no other")
     }
 
+    @Test("A list of optional UUIDs is advertised without those that are nil")
+    func optionalServices() {
+        let services: [CBUUID?] = [CBUUID(string: "FFF0"), nil, CBUUID(string: "FFF1")]
+        let record = AdvertisingRecord([CBAdvertisementDataServiceUUIDsKey: services])
+        #expect(record == AdvertisingRecord(localName: nil, services: [0xFFF0, 0xFFF1]))
+    }
+
     @Test("A scan's options survive")
     func scan() {
         let record = ScanRecord([CBUUID(string: "FFF0")], [CBCentralManagerScanOptionAllowDuplicatesKey: true])

@@ -165,6 +165,17 @@ struct ErrorMappingTests {
         #expect(ATTErrorCode(CBATTError.Code(number: 0x181)) == .unlikelyError)
     }
 
+    @Test("Each number is one code of CBATTError, named or not, and a switch names Apple's")
+    func attCodes() {
+        let codes = (0...0x180).map { CBATTError.Code(number: $0) }
+        #expect(codes.map(\.rawValue) == Array(0...0x180))
+        #expect(Set(codes).count == codes.count)
+        let unnamed = codes.filter { if case .other = $0 { true } else { false } }
+        #expect(unnamed == Array(codes[0x12...]), "Apple's names end at 0x11")
+        #expect(CBATTError.Code.other(0x03) == .writeNotPermitted)
+        #expect(CBATTError.Code.other(0x03).hashValue == CBATTError.Code.writeNotPermitted.hashValue)
+    }
+
     @Test("Errors have Apple's domains and codes, and match in a catch")
     func bridging() {
         let error: any Error = CBError(.connectionTimeout)

@@ -8,13 +8,6 @@ import Testing
 /// Apple's spelling of a method that compiles is called. Each app here is written as for Apple's systems.
 @Suite("Delegates with Foundation's types")
 struct DelegateTests {
-    /// No host is behind it.
-    private final class NoLoop: HostExecutor {
-        let isOnLoop = false
-        func execute(_ body: @escaping @Sendable (BluetoothHost.Host) -> Void) {}
-        func join() -> BluetoothHost.Host? { nil }
-    }
-
     private let manager: CBCentralManager
     private let peripheral: CBPeripheral
 

@@ -45,6 +45,16 @@ struct ErrorTests {
         #expect(CBError(.outOfSpace) != CBError(.unknown))
     }
 
+    @Test("An NSError makes an error of its domain and code, and one that says nothing where there is none")
+    func ofNSError() {
+        let full = NSError(domain: CBErrorDomain, code: 4, userInfo: ["left": 3])
+        #expect(
+            CBError(_nsError: full) == CBError(.outOfSpace) && CBError(_nsError: full).userInfo["left"] as? Int == 3)
+        #expect(CBError(_nsError: NSError(domain: CBErrorDomain, code: 99)) == CBError(.unknown))
+        #expect(CBError(_nsError: NSError(domain: NSCocoaErrorDomain, code: 4)) == CBError(.unknown))
+        #expect(CBATTError(_nsError: NSError(domain: CBATTErrorDomain, code: 0x80)).code.rawValue == 0x80)
+    }
+
     @Test("Statics in Apple's spelling match in a catch and in a comparison")
     func statics() {
         do { throw CBATTError(.insufficientEncryption) } catch CBATTError.insufficientEncryption {} catch {

@@ -9,13 +9,6 @@ import Testing
 /// An L2CAP channel's streams, as apps of Apple's systems use them: scheduled on a run loop, with a delegate.
 @Suite("The streams of a channel")
 struct StreamTests {
-    /// No host is behind it.
-    private final class NoLoop: HostExecutor {
-        let isOnLoop = false
-        func execute(_ body: @escaping @Sendable (BluetoothHost.Host) -> Void) {}
-        func join() -> BluetoothHost.Host? { nil }
-    }
-
     /// A thread with a run loop, on which an app lives.
     private final class App: NSObject, StreamDelegate, @unchecked Sendable {
         let channel: CBL2CAPChannel

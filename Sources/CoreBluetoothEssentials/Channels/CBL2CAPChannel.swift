@@ -16,8 +16,9 @@ public let CBUUIDL2CAPPSMCharacteristicString = "ABDD3056-28FA-441D-A470-55A75A5
 ///
 /// Every method may be called from any thread and returns at once.
 public final class CBL2CAPChannel: Hashable, Sendable {
-    /// Whoever is on the other end.
-    public let peer: CBPeer
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// The peer on the other end; never nil. The type is Apple's, since apps unwrap it.
+    public let peer: CBPeer!
     /// The service that the channel was opened to.
     public let psm: CBL2CAPPSM
     let pipe: ChannelPipe

@@ -25,10 +25,11 @@ extension AdvertisingRecord {
     /// Of Apple's dictionary a peripheral may advertise its name and its services; every other key is ignored. It is in the
     /// general discoverable mode, and whoever hears it may connect.
     init(_ advertisementData: [String: Any]?) {
-        let services = advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID] ?? []
+        // Apps that read UUIDs from their settings put optional ones there.
+        let services = advertisementData?[CBAdvertisementDataServiceUUIDsKey] as? [CBUUID?] ?? []
         self.init(
             localName: advertisementData?[CBAdvertisementDataLocalNameKey] as? String,
-            services: services.map(\.bluetoothUUID))
+            services: services.compactMap { $0?.bluetoothUUID })
     }
 
     var advertisementData: [String: Any] {

@@ -6,52 +6,105 @@ public let CBATTErrorDomain = "CBATTErrorDomain"
 
 /// What a server answered instead of doing what it was asked.
 public struct CBATTError: LocalizedError, Hashable, Sendable {
-    /// The codes of the Attribute Protocol. Open, since profiles and apps define their own: 0x80–0x9F and 0xE0–0xFF.
-    public struct Code: RawRepresentable, Hashable, Sendable {
-        /// The octet of the Error Response; 0 for success.
-        public let rawValue: Int
+    /// The codes of the Attribute Protocol. Each number is a code, as with Apple: profiles and apps define their own, 0x80–0x9F and
+    /// 0xE0–0xFF.
+    public enum Code: RawRepresentable, Hashable, Sendable {
+        /// The request was carried out.
+        case success
+        /// The attribute does not exist.
+        case invalidHandle
+        /// The attribute cannot be read.
+        case readNotPermitted
+        /// The attribute cannot be written.
+        case writeNotPermitted
+        /// The request was malformed.
+        case invalidPdu
+        /// The link must be authenticated first.
+        case insufficientAuthentication
+        /// The server does not support the request.
+        case requestNotSupported
+        /// The offset is past the value's end.
+        case invalidOffset
+        /// The peer must be authorised first.
+        case insufficientAuthorization
+        /// Too many prepared writes wait.
+        case prepareQueueFull
+        /// No attribute of that type is in that range.
+        case attributeNotFound
+        /// The attribute cannot be read in parts.
+        case attributeNotLong
+        /// The key in use is too short.
+        case insufficientEncryptionKeySize
+        /// The value's length is wrong for the attribute.
+        case invalidAttributeValueLength
+        /// Something unlikely went wrong.
+        case unlikelyError
+        /// The link must be encrypted first.
+        case insufficientEncryption
+        /// The type is not a grouping attribute.
+        case unsupportedGroupType
+        /// The server has no room for the request.
+        case insufficientResources
+        /// A code that Apple has no name for. Equal to every code of its number.
+        case other(Int)
 
         /// The code with this number: there is one for each, as with Apple.
         public init?(rawValue: Int) { self.init(number: rawValue) }
 
-        package init(number: Int) { rawValue = number }
+        package init(number: Int) {
+            self =
+                switch number {
+                case 0x00: .success
+                case 0x01: .invalidHandle
+                case 0x02: .readNotPermitted
+                case 0x03: .writeNotPermitted
+                case 0x04: .invalidPdu
+                case 0x05: .insufficientAuthentication
+                case 0x06: .requestNotSupported
+                case 0x07: .invalidOffset
+                case 0x08: .insufficientAuthorization
+                case 0x09: .prepareQueueFull
+                case 0x0A: .attributeNotFound
+                case 0x0B: .attributeNotLong
+                case 0x0C: .insufficientEncryptionKeySize
+                case 0x0D: .invalidAttributeValueLength
+                case 0x0E: .unlikelyError
+                case 0x0F: .insufficientEncryption
+                case 0x10: .unsupportedGroupType
+                case 0x11: .insufficientResources
+                default: .other(number)
+                }
+        }
 
-        /// The request was carried out.
-        public static let success = Self(number: 0x00)
-        /// The attribute does not exist.
-        public static let invalidHandle = Self(number: 0x01)
-        /// The attribute cannot be read.
-        public static let readNotPermitted = Self(number: 0x02)
-        /// The attribute cannot be written.
-        public static let writeNotPermitted = Self(number: 0x03)
-        /// The request was malformed.
-        public static let invalidPdu = Self(number: 0x04)
-        /// The link must be authenticated first.
-        public static let insufficientAuthentication = Self(number: 0x05)
-        /// The server does not support the request.
-        public static let requestNotSupported = Self(number: 0x06)
-        /// The offset is past the value's end.
-        public static let invalidOffset = Self(number: 0x07)
-        /// The peer must be authorised first.
-        public static let insufficientAuthorization = Self(number: 0x08)
-        /// Too many prepared writes wait.
-        public static let prepareQueueFull = Self(number: 0x09)
-        /// No attribute of that type is in that range.
-        public static let attributeNotFound = Self(number: 0x0A)
-        /// The attribute cannot be read in parts.
-        public static let attributeNotLong = Self(number: 0x0B)
-        /// The key in use is too short.
-        public static let insufficientEncryptionKeySize = Self(number: 0x0C)
-        /// The value's length is wrong for the attribute.
-        public static let invalidAttributeValueLength = Self(number: 0x0D)
-        /// Something unlikely went wrong.
-        public static let unlikelyError = Self(number: 0x0E)
-        /// The link must be encrypted first.
-        public static let insufficientEncryption = Self(number: 0x0F)
-        /// The type is not a grouping attribute.
-        public static let unsupportedGroupType = Self(number: 0x10)
-        /// The server has no room for the request.
-        public static let insufficientResources = Self(number: 0x11)
+        /// The octet of the Error Response; 0 for success.
+        public var rawValue: Int {
+            switch self {
+            case .success: 0x00
+            case .invalidHandle: 0x01
+            case .readNotPermitted: 0x02
+            case .writeNotPermitted: 0x03
+            case .invalidPdu: 0x04
+            case .insufficientAuthentication: 0x05
+            case .requestNotSupported: 0x06
+            case .invalidOffset: 0x07
+            case .insufficientAuthorization: 0x08
+            case .prepareQueueFull: 0x09
+            case .attributeNotFound: 0x0A
+            case .attributeNotLong: 0x0B
+            case .insufficientEncryptionKeySize: 0x0C
+            case .invalidAttributeValueLength: 0x0D
+            case .unlikelyError: 0x0E
+            case .insufficientEncryption: 0x0F
+            case .unsupportedGroupType: 0x10
+            case .insufficientResources: 0x11
+            case .other(let number): number
+            }
+        }
+
+        /// Whether both have the same number.
+        public static func == (a: Self, b: Self) -> Bool { a.rawValue == b.rawValue }
+        /// Hashes what `==` compares.
+        public func hash(into hasher: inout Hasher) { hasher.combine(rawValue) }
     }
 
     /// What the server said.

@@ -19,8 +19,9 @@ public final class CBUUID: Hashable, Sendable, CustomStringConvertible {
     /// In its shortest form of 16 or 128 bits, as attribute PDUs carry it.
     package convenience init(_ uuid: BluetoothUUID) { self.init(uuid, uuid.short == nil ? .bits128 : .bits16) }
 
-    /// Four, eight or 32 hexadecimal digits, the last as 8-4-4-4-12. Anything else ends the process, as with Apple;
-    /// text from outside goes through `UUID(uuidString:)` and ``init(nsuuid:)``.
+    /// Four, eight or 32 hexadecimal digits, the last as 8-4-4-4-12; a short form may have `0x` before it, as many apps write
+    /// it. Anything else ends the process, as with Apple; text from outside goes through `UUID(uuidString:)` and
+    /// ``init(nsuuid:)``.
     public convenience init(string theString: String) {
         guard let parsed = Self.parse(theString) else {
             preconditionFailure("String \(theString) does not represent a valid UUID")
@@ -71,8 +72,10 @@ public final class CBUUID: Hashable, Sendable, CustomStringConvertible {
     public func hash(into hasher: inout Hasher) { hasher.combine(bluetoothUUID) }
 
     private static func parse(_ text: String) -> (BluetoothUUID, Form)? {
-        guard let uuid = BluetoothUUID(text) else { return nil }
-        return switch text.utf8.count {
+        let isPrefixed = text.utf8.count < 36 && (text.hasPrefix("0x") || text.hasPrefix("0X"))
+        let digits = isPrefixed ? String(text.dropFirst(2)) : text
+        guard let uuid = BluetoothUUID(digits) else { return nil }
+        return switch digits.utf8.count {
         case 4: (uuid, .bits16)
         case 8: (uuid, .bits32)
         default: (uuid, .bits128)
