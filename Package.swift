@@ -37,6 +37,13 @@ func tests(_ room: String, _ dependencies: [Target.Dependency] = []) -> Target {
         swiftSettings: swift)
 }
 
+/// Apps of nobody's: neither the package's symbols nor its settings.
+func apps(_ name: String, in folder: String, _ mode: SwiftLanguageMode) -> Target {
+    .testTarget(
+        name: name, dependencies: ["CoreBluetooth"], path: "Tests/SourceCompatibility/\(folder)", packageAccess: false,
+        swiftSettings: [.swiftLanguageMode(mode)])
+}
+
 let package = Package(
     name: "latch",
     products: [
@@ -284,6 +291,10 @@ let package = Package(
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",
             swiftSettings: swift),
+        // Apps as others write them, in both language modes, with nothing of ours but the product. A folder that both have is a
+        // link to one.
+        apps("SourceCompatibilitySwift5Tests", in: "Swift5", .v5),
+        apps("SourceCompatibilitySwift6Tests", in: "Swift6", .v6),
         .testTarget(name: "ArchitectureTests", path: "Tests/ArchitectureTests", swiftSettings: swift),
         .testTarget(name: "ConformanceTests", path: "Tests/ConformanceTests", swiftSettings: swift),
     ]
