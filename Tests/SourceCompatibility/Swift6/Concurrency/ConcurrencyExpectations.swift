@@ -4,16 +4,22 @@ import Testing
 /// What only the language mode 6 checks: who may touch what.
 @Suite("Apps of Swift 6: actors and tasks")
 struct ConcurrencyExpectations {
-    @Test("A scanner of the main actor's wakes who waits for it")
+    @Test("A scanner of the main actor's wakes who waits for it, with Bluetooth or without")
     @MainActor func mainActor() async throws {
         let scanner = MainActorScanner()
-        let waiting = Task { try await scanner.ready() }
-        while true {
-            scanner.changed(to: .poweredOn)
-            if scanner.state == .poweredOn { break }
+        for state in [CBManagerState.unsupported, .poweredOn] {
+            let waiting = Task { try await scanner.ready() }
+            while !scanner.isAwaited { await Task.yield() }
+            scanner.changed(to: .resetting)
+            #expect(scanner.isAwaited, "nothing is decided")
+            scanner.changed(to: state)
+            if state == .poweredOn {
+                try await waiting.value
+            } else {
+                await #expect(throws: CBError(.operationNotSupported)) { try await waiting.value }
+            }
         }
-        try await waiting.value
-        #expect(scanner.names.isEmpty)
+        try await scanner.ready()
     }
 
     @Test("A thermometer takes values and failures on the main actor")

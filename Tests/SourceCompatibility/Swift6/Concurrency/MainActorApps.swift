@@ -11,6 +11,8 @@ final class MainActorScanner: NSObject {
     private lazy var central = CBCentralManager(delegate: self, queue: .main)
     private var waiters: [CheckedContinuation<Void, any Error>] = []
 
+    var isAwaited: Bool { !waiters.isEmpty }
+
     func start() { _ = central.state }
 
     func ready() async throws {
