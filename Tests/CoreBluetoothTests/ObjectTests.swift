@@ -63,6 +63,15 @@ struct ObjectTests {
         }
     }
 
+    @Test("Foundation's collections compare them as Swift's do")
+    func collections() {
+        let list = NSMutableArray(array: [CBUUID(string: "180D"), peripheral(1, name: nil)])
+        #expect(list.contains(CBUUID(string: "0000180D")) && !list.contains(CBUUID(string: "180F")))
+        #expect(list.index(of: peripheral(1, name: nil)) == NSNotFound)
+        let set = NSMutableSet(array: [CBUUID(string: "180D"), CBUUID(string: "0000180D")])
+        #expect(set.count == 1)
+    }
+
     @Test("A protocol of the app's that refines NSObjectProtocol takes them")
     func refined() {
         let named: any Named = peripheral(1, name: "Door")
