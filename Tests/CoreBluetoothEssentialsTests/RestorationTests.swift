@@ -143,6 +143,34 @@ struct RestorationTests {
         #expect(!key.has("notify true"))
     }
 
+    @Test("An app of Apple's API, which cannot encrypt, hears what a bonded door kept for it, and asks for nothing")
+    func keptForApps() throws {
+        let scene = Scene()
+        scene.pocket.configuration.encryptsBondedLinks = true
+        try scene.start()
+        try scene.pair()
+        try scene.subscribe()
+        scene.killKey()
+        scene.world.run { scene.door?.links == 0 }
+        let door = try #require(scene.door)
+        let notifying = try #require(door.characteristic(Door.notifying))
+        #expect(door.manager?.updateValue(Data([42]), for: notifying, onSubscribedCentrals: nil) == true)
+        scene.launchKey()
+        let key = try #require(scene.key)
+        key.discovers = false
+        #expect(scene.world.run { key.values == [Data([42])] })
+        #expect(key.isSecure)
+
+        // And on each later link of the same life.
+        key.reconnects = true
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(scene.world.run { scene.door?.links == 0 && key.has("disconnected failed") })
+        #expect(door.manager?.updateValue(Data([43]), for: notifying, onSubscribedCentrals: nil) == true)
+        scene.world.join(scene.lock, scene.pocket)
+        #expect(scene.world.run { key.values == [Data([42]), Data([43])] })
+        #expect(!key.has("notify true"))
+    }
+
     @Test("A bonded key commands by signed write from kept handles on an unencrypted link, with a rising counter")
     func signedWrites() throws {
         let scene = Scene()

@@ -26,6 +26,10 @@ package struct HostConfiguration: Sendable {
     /// launch the reading of every client that the host remembers.
     package var listsAbsentSubscribers = true
 
+    /// Whether this side, as central, encrypts each link to a bonded peer as soon as it stands. What a peer keeps for a bonded
+    /// client flows once the client has proved itself, and Apple's API has no call for that. Signed writes want a link in clear.
+    package var encryptsBondedLinks = false
+
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = usualLinksMaximum, advertisingInterval: UInt16 = 160,
         connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,

@@ -74,6 +74,7 @@ extension HostCore {
             // to read or write, and does not wait.
             if link.identity == nil, link.layer.takeMTUExchange() { exchangeMTU(link) }
             tellConnected(link)
+            if configuration.encryptsBondedLinks, link.bond != nil { encrypt(peer) }
         case .peripheral:
             preferConfiguredConnection(link)
             announce(.centralConnected(link.info))
