@@ -44,6 +44,13 @@ func apps(_ name: String, in folder: String, _ mode: SwiftLanguageMode) -> Targe
         swiftSettings: [.swiftLanguageMode(mode)])
 }
 
+/// An app that knows nothing but Apple's API. `rules`: what it promises to the drill of apps.
+func example(_ name: String, _ dependencies: [Target.Dependency] = [], rules: String? = nil) -> Target {
+    .executableTarget(
+        name: name, dependencies: ["CoreBluetooth"] + dependencies, path: "Examples/\(name)",
+        exclude: rules.map { [$0] } ?? [], swiftSettings: swift)
+}
+
 let package = Package(
     name: "latch",
     products: [
@@ -175,12 +182,18 @@ let package = Package(
             path: "Fuzz/Targets", swiftSettings: swift),
 
         // Apps that know nothing but Apple's API.
-        .executableTarget(
-            name: "Doorbell", dependencies: ["CoreBluetooth"], path: "Examples/Doorbell",
-            exclude: ["doorbell.drill"], swiftSettings: swift),
-        .executableTarget(
-            name: "Visitor", dependencies: ["CoreBluetooth"], path: "Examples/Visitor",
-            exclude: ["visitor.drill"], swiftSettings: swift),
+        example("Doorbell", rules: "doorbell.drill"),
+        example("Visitor", rules: "visitor.drill"),
+        example("HeartRateSensor", rules: "sensor.drill"),
+        example("HeartRateMonitor", rules: "monitor.drill"),
+        example("Greeter"),
+        example("Guest"),
+        example("Padlock"),
+        example("Phone"),
+        // What goes through the channel between the next two.
+        .target(name: "Parcel", path: "Examples/Parcel", swiftSettings: swift),
+        example("Mailbox", ["Parcel"]),
+        example("Courier", ["Parcel"]),
 
         // What the suites of Tests/Interop drive over JSON.
         .executableTarget(
@@ -240,9 +253,10 @@ let package = Package(
         tests(
             "CoreBluetooth",
             [
-                "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "Doorbell", "HCITransport",
-                "HostComposition", "LatchLab",
-                "StatePersistence", "TestSupport", "Visitor",
+                "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
+                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
+                "Mailbox",
+                "Padlock", "Parcel", "Phone", "StatePersistence", "TestSupport", "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests(
@@ -280,7 +294,11 @@ let package = Package(
         tests("Simulation", ["BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "TestSupport"]),
         tests("WorldSupport", ["Drills", "Simulation", "TestSupport", "VirtualRadio"]),
         tests(
-            "Drills", ["CSQLite", "DaemonControl", "Doorbell", "ForgetfulVisitor", "LatchLab", "Visitor", "latch"]),
+            "Drills",
+            [
+                "CSQLite", "DaemonControl", "Doorbell", "ForgetfulVisitor", "HeartRateMonitor", "HeartRateSensor",
+                "LatchLab", "Visitor", "latch",
+            ]),
         tests(
             "latch",
             [

@@ -88,6 +88,18 @@ import Testing
         #expect(try Set(found) == Set(SourceTree.rooms().values))
     }
 
+    @Test("The examples are apps of Apple's API: of this package they import nothing else, but the form of a parcel")
+    func examples() throws {
+        let folder = SourceTree.root.deletingLastPathComponent().appendingPathComponent("Examples")
+        let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
+        #expect(!files.isEmpty)
+        for file in files {
+            let foreign = try SourceTree.imports(of: folder.appendingPathComponent(file))
+                .subtracting(["CoreBluetooth", "Foundation", "Parcel"])
+            #expect(foreign.isEmpty, "\(file) imports \(foreign.sorted())")
+        }
+    }
+
     /// How often a file may trap, and why it may. No peer reaches one of these: a key's length is our own, and what is read
     /// from a disk or a peer is measured before it becomes a key.
     static let mayTrap: [String: Int] = [

@@ -5,6 +5,7 @@ import Testing
 /// An example that was built beside the test bundle, as a process that ends with this object.
 final class App {
     private let process = Process()
+    private let input = Pipe()
     private let output = Pipe()
     private let errors = Pipe()
     private var unread: [String] = []
@@ -16,6 +17,7 @@ final class App {
         process.executableURL = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name)
         process.arguments = arguments
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
+        process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
         try process.run()
@@ -27,6 +29,15 @@ final class App {
         if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
     }
+
+    /// How it ended by itself; waited for.
+    var status: Int32 {
+        process.waitUntilExit()
+        return process.terminationStatus
+    }
+
+    /// One line on its standard input. Only while it runs.
+    func type(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
 
     private static let patienceMilliseconds: Int32 = 30_000
 
@@ -45,9 +56,14 @@ final class App {
     }
 
     /// Every line up to one that is `wanted`.
-    func lines(until wanted: String) throws -> [String] {
+    func lines(until wanted: String) throws -> [String] { try lines { $0 == wanted } }
+
+    /// Every line up to one that is wanted.
+    func lines(until isWanted: (String) -> Bool) throws -> [String] {
         var lines: [String] = []
-        while lines.last != wanted { lines.append(try #require(line(), "it ended after \(lines): \(complaint)")) }
+        while lines.last.map(isWanted) != true {
+            lines.append(try #require(line(), "it ended after \(lines): \(complaint)"))
+        }
         return lines
     }
 

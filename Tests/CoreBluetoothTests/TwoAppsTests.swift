@@ -3,33 +3,6 @@ import Testing
 
 @Suite("Apps that import CoreBluetooth and nothing else", .serialized)
 struct TwoAppsTests {
-    /// A radio, and what the apps beside it find in their environments.
-    final class Air {
-        let directory: TemporaryDirectory
-        private var radio: App?
-
-        init(withRadio: Bool = true) throws {
-            directory = try TemporaryDirectory()
-            if withRadio { try plug() }
-        }
-
-        /// There are controllers.
-        func plug() throws {
-            radio = try App(
-                "latch-lab",
-                [
-                    "radio", "--socket", directory.path + "/air", "--control", directory.path + "/control", "--air",
-                    "immediate",
-                ])
-            #expect(waits { FileManager.default.fileExists(atPath: directory.path + "/air") })
-        }
-
-        func start(_ app: String, _ more: [String: String] = [:]) throws -> App {
-            let environment = ["HOME": directory.path, "LATCH_TRANSPORT": "unix:\(directory.path)/air"]
-            return try App(app, environment: environment.merging(more) { _, new in new })
-        }
-    }
-
     @Test("a peripheral and a central meet, and each goes on where it was killed")
     func killedAndRestored() throws {
         let air = try Air()
@@ -105,13 +78,13 @@ struct TwoAppsTests {
     @Test("what nobody can have meant, and state that others may read: the app hears a state, and people the reason")
     func misconfigured() throws {
         let air = try Air(withRadio: false)
-        let nowhere = try air.start("Visitor", ["LATCH_TRANSPORT": "bluetooth"])
+        let nowhere = try air.start("Visitor", environment: ["LATCH_TRANSPORT": "bluetooth"])
         #expect(nowhere.line() == "state: unsupported")
         #expect(nowhere.complaint.hasPrefix("CoreBluetooth: LATCH_TRANSPORT: "))
         let open = air.directory.path + "/open"
         try FileManager.default.createDirectory(
             atPath: open, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
-        let exposed = try air.start("Visitor", ["LATCH_STATE": open])
+        let exposed = try air.start("Visitor", environment: ["LATCH_STATE": open])
         #expect(exposed.line() == "state: unauthorized")
         #expect(exposed.complaint.contains("chmod 0700 \(open)"))
     }

@@ -23,7 +23,11 @@ import Testing
 
     @Test(
         "The examples keep what they promise at one kill, and behind a lost link, a peer's kill and an adapter's absence",
-        arguments: [("Examples/Visitor/visitor.drill", "Visitor"), ("Examples/Doorbell/doorbell.drill", "Doorbell")])
+        arguments: [
+            ("Examples/Visitor/visitor.drill", "Visitor"), ("Examples/Doorbell/doorbell.drill", "Doorbell"),
+            ("Examples/HeartRateMonitor/monitor.drill", "HeartRateMonitor"),
+            ("Examples/HeartRateSensor/sensor.drill", "HeartRateSensor"),
+        ])
     func examples(rules: String, program: String) throws {
         let (status, output, errors) = try Self.drill(
             rules, program, "--faults", "kill@40,kill@end,cut@end,unplug@end,peer@end", "--seed", "1", "--json")

@@ -1,0 +1,62 @@
+import CLinux
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// A radio, and what the apps beside it find in their environments.
+final class Air {
+    let directory: TemporaryDirectory
+    private var radio: App?
+
+    init(withRadio: Bool = true) throws {
+        directory = try TemporaryDirectory()
+        if withRadio { try plug() }
+    }
+
+    /// There are controllers: one for each app that asks for one, and adapters, each with an address of its own.
+    func plug() throws {
+        radio = try App(
+            "latch-lab",
+            [
+                "radio", "--socket", directory.path + "/air", "--control", directory.path + "/control", "--air",
+                "immediate", "--adapters", "2",
+            ])
+        #expect(waits { FileManager.default.fileExists(atPath: directory.path + "/control") })
+    }
+
+    /// `adapter`: 1 or 2, for an app that is cut off from the other; without a number it has a controller that nobody else has.
+    func start(
+        _ app: String, _ arguments: [String] = [], adapter: Int? = nil, environment more: [String: String] = [:]
+    ) throws -> App {
+        let socket = directory.path + "/air" + (adapter.map { ".\($0)" } ?? "")
+        let environment = [
+            "HOME": directory.path, "LATCH_TRANSPORT": "unix:" + socket, "LATCH_PAIRING": "just-works",
+        ]
+        return try App(app, arguments, environment: environment.merging(more) { _, new in new })
+    }
+
+    /// The adapters do not hear each other any more.
+    func cut() throws { try control("cut \(Self.adapter(1)) \(Self.adapter(2))") }
+    func join() throws { try control("join \(Self.adapter(1)) \(Self.adapter(2))") }
+
+    /// `latch-lab radio --help` gives them.
+    private static func adapter(_ number: Int) -> String { "02:4C:41:01:00:0\(number)" }
+
+    /// Says one line to the radio, which has done it when it answers.
+    private func control(_ line: String) throws {
+        let socket = try makeSocket()
+        let radio = FileHandle(fileDescriptor: socket, closeOnDealloc: true)
+        var address = sockaddr_un()
+        try #require(latch_unix_address(&address, directory.path + "/control") == 0)
+        let connected = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        try #require(connected == 0, "nobody is at the radio's control socket")
+        try radio.write(contentsOf: Data((line + "\n").utf8))
+        let answer = String(decoding: radio.availableData, as: UTF8.self)
+        try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
+    }
+}
