@@ -45,6 +45,7 @@ struct HostSettings: Sendable {
         stateDirectory = try Self.stateDirectory(environment, program: program)
         configuration = HostConfiguration(deviceName: environment[Variable.name] ?? machine)
         configuration.encryptsBondedLinks = true
+        configuration.keepsUnheardLosses = true
         configuration.pairing =
             try Self.choice(
                 Variable.pairing, environment,

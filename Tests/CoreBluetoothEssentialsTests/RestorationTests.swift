@@ -1,4 +1,5 @@
 import BluetoothHost
+import Dispatch
 import FoundationEssentials
 import GATT
 import Simulation
@@ -169,6 +170,79 @@ struct RestorationTests {
         scene.world.join(scene.lock, scene.pocket)
         #expect(scene.world.run { key.values == [Data([42]), Data([43])] })
         #expect(!key.has("notify true"))
+    }
+
+    @Test("A lost connection is kept until the app has heard of the loss: killed before that, it is restored with it")
+    func unheardLoss() throws {
+        let scene = Scene()
+        scene.pocket.configuration.keepsUnheardLosses = true
+        let queue = DispatchQueue(label: "pocket")
+        func launch() { scene.pocket.launchApp { scene.key = Key($0, queue: queue) } }
+        /// Lets the queue come to rest between steps of the virtual clock.
+        func run(until condition: () -> Bool) -> Bool {
+            for _ in 0..<2_000 {
+                scene.world.run(forMilliseconds: 10)
+                queue.sync {}
+                if condition() { return true }
+            }
+            return false
+        }
+        func isKept() -> Bool {
+            scene.pocket.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty }
+        }
+        scene.launchDoor()
+        launch()
+        #expect(run { scene.key?.has("characteristics") == true })
+        let peer = try #require(scene.key?.door?.peer)
+
+        // The loss is on the disk, and its callback waits when the process is killed.
+        queue.suspend()
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(scene.world.run { scene.door?.links == 0 && scene.pocket.host?.link(of: peer) == nil })
+        #expect(isKept())
+        scene.killKey()
+        queue.resume()
+        queue.sync {}
+        scene.world.join(scene.lock, scene.pocket)
+        launch()
+        let key = try #require(scene.key)
+        #expect(run { key.has("connected") })
+        #expect(key.log == ["restore", "state poweredOn", "connected"])
+
+        // An app that asks anew when it hears of it is never without a connection that is kept.
+        queue.sync { key.reconnects = true }
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(run { key.has("disconnected failed") })
+        scene.world.settle()
+        #expect(isKept())
+        scene.world.join(scene.lock, scene.pocket)
+        #expect(run { key.count("connected") == 2 })
+
+        // One that has heard of it and asks for nothing has nothing.
+        queue.sync { key.reconnects = false }
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(run { key.count("disconnected failed") == 2 })
+        scene.world.settle()
+        #expect(!isKept())
+    }
+
+    @Test("A connection that is given up before its loss was heard of is not kept")
+    func givenUpUnheard() throws {
+        let scene = Scene()
+        scene.pocket.configuration.keepsUnheardLosses = true
+        try scene.start()
+        let key = try #require(scene.key)
+        let peripheral = try #require(key.door)
+        func isKept() -> Bool {
+            scene.pocket.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty }
+        }
+        // A manager that hears inside the iteration does not say later that it has heard.
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(scene.world.run { key.has("disconnected failed") })
+        #expect(isKept())
+        key.manager?.cancelPeripheralConnection(peripheral)
+        scene.world.settle()
+        #expect(!isKept())
     }
 
     @Test("A bonded key commands by signed write from kept handles on an unencrypted link, with a rising counter")

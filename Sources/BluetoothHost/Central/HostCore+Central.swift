@@ -43,9 +43,9 @@ extension HostCore {
     }
 
     mutating func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
-        guard let slot = managers[manager],
-            ledger.asked(slot.owner).pendingConnections.contains(where: { $0.peer == peer })
-        else { return }
+        guard let slot = managers[manager] else { return }
+        withLedger { $0.lossHeard(slot.owner, peer, &$1) }
+        guard ledger.asked(slot.owner).pendingConnections.contains(where: { $0.peer == peer }) else { return }
         delays.forget(slot.owner, peer)
         withLedger { $0.connectionEnded(slot.owner, peer, &$1) }
         // First the link, then the word: an app that asks for a connection when it hears this means a new one.
@@ -61,6 +61,12 @@ extension HostCore {
     private mutating func abandonOperations(of manager: ManagerID, on link: Link) {
         for token in link.client.abandon(manager) { finish(manager, token, link.peer, .failure(.abandoned)) }
         linkLayer(link, .readingsAbandoned(manager))
+    }
+
+    /// The manager's app has heard that its connection to this peer is over.
+    mutating func lossHeard(_ manager: ManagerID, _ peer: PeerIdentifier) {
+        guard let slot = managers[manager] else { return }
+        withLedger { $0.lossHeard(slot.owner, peer, &$1) }
     }
 
     /// A link that no manager wants any more ends; one that the peer made is the peer's.
@@ -80,7 +86,7 @@ extension HostCore {
         let wanted = Set(
             ledger.owners(of: .central).map { ledger.asked($0) }.flatMap {
                 $0.pendingConnections.map(\.peer) + $0.subscriptions.map(\.peer)
-            } + links.all.map(\.peer))
+            } + ledger.owners(of: .central).flatMap { ledger.unheardLosses($0) } + links.all.map(\.peer))
         withPeers { $0.forgetKeptStrangers(&$1) { !wanted.contains($0) } }
     }
 
@@ -121,7 +127,11 @@ extension HostCore {
             let stands =
                 state == .poweredOn
                 ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
-            if !stands { withLedger { $0.connectionEnded(owner, link.peer, &$1) } }
+            if !stands {
+                withLedger { [isKept = configuration.keepsUnheardLosses] in
+                    if isKept { $0.connectionLost(owner, link.peer) } else { $0.connectionEnded(owner, link.peer, &$1) }
+                }
+            }
             announce(.disconnected(link.peer, error, isReconnecting: stands), to: manager)
         }
     }

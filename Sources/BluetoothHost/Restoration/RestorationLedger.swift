@@ -17,6 +17,8 @@ package struct RestorationLedger {
         /// Without the updates, which are ``updates``.
         fileprivate(set) var asked: RestorationRecord
         fileprivate(set) var updates: KeptUpdates
+        /// Peers whose link is over, which the app has not heard yet: their connections are kept until then.
+        fileprivate(set) var unheardLosses: Set<PeerIdentifier> = []
 
         init(role: RestoreKey.Role, key: RestoreKey?, record: RestorationRecord) {
             (self.role, self.key) = (role, key)
@@ -131,6 +133,7 @@ package struct RestorationLedger {
 
 extension RestorationLedger {
     package mutating func connect(_ owner: Owner, _ pending: PendingConnection, _ facts: inout [HostMutation]) {
+        entries[owner]?.unheardLosses.remove(pending.peer)
         change(owner, &facts) { record in
             record.pendingConnections.removeAll { $0.peer == pending.peer }
             record.pendingConnections.append(pending)
@@ -147,6 +150,22 @@ extension RestorationLedger {
             .pendingConnectionEnded($0, peer)
         }
     }
+
+    /// The link that came of a connection is over, and an app that hears so later may be killed before: what it asked for
+    /// stands on the disk until ``lossHeard(_:_:_:)``, or until it asks anew.
+    package mutating func connectionLost(_ owner: Owner, _ peer: PeerIdentifier) {
+        entries[owner]?.asked.pendingConnections.removeAll { $0.peer == peer }
+        entries[owner]?.unheardLosses.insert(peer)
+    }
+
+    package mutating func lossHeard(_ owner: Owner, _ peer: PeerIdentifier, _ facts: inout [HostMutation]) {
+        guard let entry = entries[owner], entry.unheardLosses.contains(peer) else { return }
+        entries[owner]?.unheardLosses.remove(peer)
+        if let key = entry.key { facts.append(.pendingConnectionEnded(key, peer)) }
+    }
+
+    /// Peers whose connections are kept for no other reason.
+    func unheardLosses(_ owner: Owner) -> Set<PeerIdentifier> { entries[owner]?.unheardLosses ?? [] }
 
     package mutating func subscribe(_ owner: Owner, _ subscription: SubscriptionRecord, _ facts: inout [HostMutation]) {
         change(owner, &facts) { record in

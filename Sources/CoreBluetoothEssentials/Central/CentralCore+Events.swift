@@ -71,6 +71,9 @@ extension CentralCore: CentralRoleDelegate {
                 error: error.map { appleError($0) })
         }
         if isWanted { showWanted(peripheral) }
+        guard case .queue = delivery else { return }
+        // Behind what the app asks for when it hears this.
+        delivery.deliver(host) { self.submit { host, id in host.lossHeard(id, peer) } }
     }
 
     private func showWanted(_ peripheral: CBPeripheral) {
