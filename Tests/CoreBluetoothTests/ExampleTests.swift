@@ -102,9 +102,11 @@ struct ExampleTests {
         try air.join()
         #expect(try phone.lines(until: "the lock is locked") == ["at the lock", "the lock is locked"])
 
-        // Its app is killed; the phone leaves and comes back. Whoever supervises the app starts it again.
-        phone.kill()
+        // It leaves, and its app is killed while it has just asked for the lock's return, or was about to. It comes back with
+        // nobody there. Whoever supervises the app starts it again.
         try air.cut()
+        #expect(phone.line() == "away")
+        phone.kill()
         try turn("unlock")
         try air.join()
         phone = try air.start("Phone", adapter: 2)
@@ -112,7 +114,7 @@ struct ExampleTests {
             try phone.lines(until: "the lock is unlocked")
                 == ["restored: 1 peripheral, listening", "state: poweredOn", "at the lock", "the lock is unlocked"])
 
-        // Started again out of range, it is connected when it comes near.
+        // It leaves with a dead app, which is started again out of range: it is connected when it comes near.
         phone.kill()
         try air.cut()
         try turn("lock")
@@ -136,7 +138,10 @@ struct ExampleTests {
         padlock = try air.start("Padlock")
         #expect(
             try padlock.lines(until: "state: poweredOn") == ["restored: 1 service, 1 subscriber", "state: poweredOn"])
-        #expect(try phone.lines(until: "the lock is locked") == ["away", "at the lock", "the lock is locked"])
+        // It may have been killed before it knew that the phone had heard the last value: that comes again then.
+        let heard = try phone.lines(until: "the lock is locked")
+        #expect(
+            heard.filter { $0 != "the lock is unlocked" } == ["away", "at the lock", "the lock is locked"])
     }
 
     // MARK: A mailbox and a courier
