@@ -46,6 +46,7 @@ final class Greeter: NSObject, CBPeripheralManagerDelegate {
     }
 
     func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+        if let error { return say("not advertising: \(error.localizedDescription)") }
         say("advertising")
     }
 

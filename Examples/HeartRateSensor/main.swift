@@ -21,6 +21,8 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate, @unchecked S
     private let rateAtRest: UInt16
     private var manager: CBPeripheralManager?
     private var measurement: CBMutableCharacteristic?
+    /// Killed between its service and its advertising it has one and not the other, and asks for that once.
+    private var mayLackAdvertising = false
     private var timer: Timer?
     private var count: UInt16 = 0
     private var energy: UInt16 = 0
@@ -39,6 +41,7 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate, @unchecked S
         measurement =
             services.flatMap { $0.characteristics ?? [] }.first { $0.uuid == Self.measurement }
             as? CBMutableCharacteristic
+        mayLackAdvertising = measurement != nil
         say("restored: \(services.count) service")
     }
 
@@ -46,8 +49,8 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate, @unchecked S
         say("state: \(peripheral.state)")
         guard peripheral.state == .poweredOn else { return }
         guard measurement == nil else {
-            // Restored: advertising too, unless it was killed before it had asked for that.
-            if !peripheral.isAdvertising { advertise() }
+            if mayLackAdvertising, !peripheral.isAdvertising { advertise() }
+            mayLackAdvertising = false
             return follow()
         }
         let measurement = CBMutableCharacteristic(

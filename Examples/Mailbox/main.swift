@@ -12,6 +12,7 @@ final class Mailbox: NSObject, CBPeripheralManagerDelegate {
     private let folder: URL
     private var manager: CBPeripheralManager?
     private var isPublished = false
+    private var isOpening = false
     private var psm: CBL2CAPPSM?
     /// Couriers that asked for the PSM before there was one.
     private var waiting: [CBATTRequest] = []
@@ -32,8 +33,10 @@ final class Mailbox: NSObject, CBPeripheralManagerDelegate {
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         say("state: \(peripheral.state)")
-        // Services are restored, PSMs are not.
-        if peripheral.state == .poweredOn, psm == nil { peripheral.publishL2CAPChannel(withEncryption: false) }
+        // Services are restored, PSMs are not. It stands while the adapter is away.
+        guard peripheral.state == .poweredOn, !isOpening else { return }
+        isOpening = true
+        peripheral.publishL2CAPChannel(withEncryption: false)
     }
 
     func peripheralManager(
@@ -67,6 +70,7 @@ final class Mailbox: NSObject, CBPeripheralManagerDelegate {
     }
 
     func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+        if let error { return say("not advertising: \(error.localizedDescription)") }
         say("advertising")
     }
 

@@ -12,6 +12,8 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
 
     private var manager: CBPeripheralManager?
     private var bolt: CBMutableCharacteristic?
+    /// Killed between its service and its advertising it has one and not the other, and asks for that once.
+    private var mayLackAdvertising = false
     private var isLocked = true
     /// Subscribers have not been sent the newest state yet.
     private var owesUpdate = false
@@ -31,6 +33,7 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
         let services = dict[CBPeripheralManagerRestoredStateServicesKey] as? [CBMutableService] ?? []
         bolt =
             services.flatMap { $0.characteristics ?? [] }.first { $0.uuid == Self.bolt } as? CBMutableCharacteristic
+        mayLackAdvertising = bolt != nil
         say("restored: \(services.count) service, \(bolt?.subscribedCentrals?.count ?? 0) subscriber")
     }
 
@@ -38,7 +41,8 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
         say("state: \(peripheral.state)")
         guard peripheral.state == .poweredOn else { return }
         guard bolt == nil else {
-            if !peripheral.isAdvertising { advertise() }
+            if mayLackAdvertising, !peripheral.isAdvertising { advertise() }
+            mayLackAdvertising = false
             // It keeps no state of its own: it is locked, whatever it told before it was killed.
             return tell()
         }
@@ -64,6 +68,7 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
     }
 
     func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+        if let error { return say("not advertising: \(error.localizedDescription)") }
         say("advertising")
     }
 
