@@ -31,7 +31,7 @@ final class Air {
     ) throws -> App {
         let socket = directory.path + "/air" + (adapter.map { ".\($0)" } ?? "")
         let environment = [
-            "HOME": directory.path, "LATCH_TRANSPORT": "unix:" + socket, "LATCH_PAIRING": "just-works",
+            "HOME": directory.path, "LATCH_TRANSPORT": "unix:" + socket,
         ]
         return try App(app, arguments, environment: environment.merging(more) { _, new in new })
     }

@@ -337,7 +337,7 @@ struct AsyncCentralTests {
 
     @Test("nothing is asked of an adapter that is not on, and whoever waits for it hears when it is")
     func notOn() async throws {
-        let air = try TwoAppsTests.Air(withRadio: false)
+        let air = try Air(withRadio: false)
         let host = RadioHost(on: air, "visitor")
         let visitor = CentralSession(host: host.bluetooth)
         let nobody = try await host.stranger(visitor)

@@ -21,7 +21,7 @@ final class RadioHost: Sendable {
     let bluetooth: CBHost
     private let running = Running()
 
-    init(on air: TwoAppsTests.Air, _ name: String) {
+    init(on air: Air, _ name: String) {
         let (path, running) = (air.directory.path + "/air", running)
         bluetooth = DefaultHost.start {
             let source = ControllerSource(try TransportAddress(parsing: "unix:\(path)"))
@@ -97,7 +97,7 @@ struct AsyncScene: Sendable {
     static let service = CBUUID(string: "FFF0")
 
     /// Held, and nothing else.
-    private nonisolated(unsafe) let air: TwoAppsTests.Air
+    private nonisolated(unsafe) let air: Air
     let doorHost: RadioHost
     let visitorHost: RadioHost
     let door: PeripheralSession
@@ -111,7 +111,7 @@ struct AsyncScene: Sendable {
     let published: CBMutableService
 
     init(door doorName: String? = nil, visitor visitorName: String? = nil) throws {
-        air = try TwoAppsTests.Air()
+        air = try Air()
         doorHost = RadioHost(on: air, "door")
         visitorHost = RadioHost(on: air, "visitor")
         door = PeripheralSession(restoreIdentifier: doorName, host: doorHost.bluetooth)

@@ -29,6 +29,7 @@ struct DelegateMethodTests {
         app.centralManager(central, didFailToConnect: peripheral, error: nil)
         app.centralManager(
             central, didDisconnectPeripheral: peripheral, timestamp: 7.5, isReconnecting: false, error: nil)
+        app.centralManager(central, connectionEventDidOccur: .peerConnected, for: peripheral)
     }
 
     /// All that the core tells of a peripheral.
@@ -129,6 +130,9 @@ extension NewestApp: CBCentralManagerDelegate {
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: CFAbsoluteTime,
         isReconnecting: Bool, error: (any Error)?
+    ) { hear() }
+    func centralManager(
+        _ central: CBCentralManager, connectionEventDidOccur event: CBConnectionEvent, for peripheral: CBPeripheral
     ) { hear() }
 }
 

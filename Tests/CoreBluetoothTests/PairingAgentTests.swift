@@ -113,7 +113,7 @@ struct PairingAgentTests {
         }
     }
 
-    private static func host(_ air: TwoAppsTests.Air, _ name: String) -> CBHost {
+    private static func host(_ air: Air, _ name: String) -> CBHost {
         let address = "unix:\(air.directory.path)/air"
         return DefaultHost.start {
             let settings = try HostSettings(
@@ -133,7 +133,7 @@ struct PairingAgentTests {
     private func read(
         _ central: (any CoreBluetooth.PairingAgent)?, _ peripheral: (any CoreBluetooth.PairingAgent)?
     ) async throws -> String {
-        let air = try TwoAppsTests.Air()
+        let air = try Air()
         let (key, lock) = (Self.host(air, "key"), Self.host(air, "lock"))
         key.pairingAgent = central
         lock.pairingAgent = peripheral

@@ -99,9 +99,15 @@ final class AppHouse {
     /// The adapter goes: its host's connection ends, and there is nobody at its address.
     func unplug(_ side: AppSide) throws {
         try move(socket(side), to: away(side))
-        // One that no host has taken is not there to be unplugged.
-        guard try radio.control.ask("list").contains("public=\(adapter(side).name) ") else { return }
-        try radio.control.ask("unplug \(adapter(side).name)")
+        // One that no host has taken is not there to be unplugged; its host may also end between the two questions.
+        guard try isTaken(side) else { return }
+        do { try radio.control.ask("unplug \(adapter(side).name)") } catch {
+            guard try !isTaken(side) else { throw error }
+        }
+    }
+
+    private func isTaken(_ side: AppSide) throws -> Bool {
+        try radio.control.ask("list").contains("public=\(adapter(side).name) ")
     }
 
     func plug(_ side: AppSide) throws { try move(away(side), to: socket(side)) }

@@ -49,7 +49,7 @@ struct ConcurrencyExpectations {
     @Test("Conformances of the app's own")
     func retroactive() {
         #expect([CBUUID(string: "180F"), CBUUID(string: "180D")].sorted().strings == ["180D", "180F"])
-        #expect("\(CBManagerState.poweredOff)" == "powered off")
+        #expect("\(CBAttributePermissions.openForAll)" == "for writing")
         #expect(AsyncCentralError.unavailable(.unsupported) != .disconnected)
     }
 }

@@ -11,6 +11,7 @@ extension CBPeripheral: @retroactive Identifiable {
 extension CBUUID: @retroactive Comparable {
     public static func < (a: CBUUID, b: CBUUID) -> Bool { a.uuidString < b.uuidString }
 }
-extension CBManagerState: @retroactive CustomStringConvertible {
-    public var description: String { name }
+// Not of a type that other tests print: all tests are one process, which has each conformance once.
+extension CBAttributePermissions: @retroactive CustomStringConvertible {
+    public var description: String { contains(.writeable) ? "for writing" : "not for writing" }
 }
