@@ -32,6 +32,8 @@ struct HostCore: ~Copyable {
     var tellings: [Telling] = []
 
     var state = HostState.unknown
+    /// This side leaves the air, and what is wanted of it is for the next life.
+    var isLeaving = false
     var controller = Controller()
     var recovery = ControllerRecovery()
     var gap: GAP

@@ -162,6 +162,54 @@ static inline uint32_t latch_signalfd_read(int fd) {
     return read(fd, &info, sizeof info) == (ssize_t)sizeof info ? info.ssi_signo : 0;
 }
 
+// The eventfd that a signal is told to; of the one source file that calls it.
+static inline int *latch_told_descriptor(void) {
+    static int descriptor = -1;
+    return &descriptor;
+}
+
+static inline void latch_tell_signal(int number) {
+    (void)number;
+    int before = errno;
+    uint64_t one = 1;
+    (void)!write(*latch_told_descriptor(), &one, sizeof one);
+    errno = before;
+}
+
+static inline int latch_has_action(int number, void (*handler)(int)) {
+    struct sigaction action;
+    return sigaction(number, 0, &action) == 0 && !(action.sa_flags & SA_SIGINFO) && action.sa_handler == handler;
+}
+
+static inline int latch_set_action(int number, void (*handler)(int)) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    return sigaction(number, &action, 0);
+}
+
+// Tells `descriptor`, an eventfd, of the signal in place of its default action. -1 when another action is set.
+static inline int latch_take_signal(int number, int descriptor) {
+    if (!latch_has_action(number, SIG_DFL)) return -1;
+    *latch_told_descriptor() = descriptor;
+    return latch_set_action(number, latch_tell_signal);
+}
+
+// The default action is set again, unless somebody has set another one meanwhile. -1 then.
+static inline int latch_give_signal_back(int number) {
+    return latch_has_action(number, latch_tell_signal) ? latch_set_action(number, SIG_DFL) : -1;
+}
+
+// Has this thread take the signal, with whatever action is set for it.
+static inline void latch_raise(int number) {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, number);
+    pthread_sigmask(SIG_UNBLOCK, &set, 0);
+    raise(number);
+}
+
 // No core dumps and no ptrace from others: what is in memory stays there.
 static inline int latch_forbid_core_dumps(void) {
     struct rlimit none = {0, 0};

@@ -93,6 +93,9 @@ enum DefaultHost {
         runtime.driver.onControllerFailure = { failure, _ in Diagnosis.say("the controller failed: \(failure)") }
         executor.reach(runtime.driver.executor)
         do {
+            let termination = try Termination(runtime)
+            // What fails below ends as it would without a host: by the signal's default action.
+            defer { termination?.end() }
             try runtime.driver.run()
         } catch {
             Diagnosis.report("\(error)", of: bluetooth)

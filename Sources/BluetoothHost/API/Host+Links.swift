@@ -69,6 +69,12 @@ extension Host {
     /// Ends a link that this side cannot keep up with: an end that no app asked for, and that its apps hear of as such.
     package func drop(_ link: LinkID) { ask { $0.drop(link) } }
 
+    /// Ends everything on the air from this side, for good: each peer is told of its link's end, and nothing new begins. What apps asked for
+    /// is kept for the next life. It is over when ``hasLinks`` is false.
+    package func leaveAir() { ask { $0.leaveAir() } }
+
+    package var hasLinks: Bool { !core.links.all.isEmpty }
+
     /// Ends a link from this side.
     package func disconnect(_ link: LinkID) { ask { $0.disconnect(link) } }
 

@@ -118,6 +118,8 @@ extension HostCore {
     }
 
     private mutating func endConnections(over link: Link, _ reason: HCIErrorCode) {
+        // What was asked for is the next life's, and nobody hears of an end that this life made.
+        guard !isLeaving else { return }
         let error: HostError? = link.isEndedByApp ? nil : .disconnected(reason)
         // A connection that was asked for since the link was given up is another one, and waits for its own link. While
         // nobody is registered to hear of the loss, and while the controller starts over, which ends no peer's presence,

@@ -58,6 +58,7 @@ extension HostCore {
         var wishes = GAP.Wishes()
         wishes.identity = identity.address.address
         wishes.showsIdentity = !configuration.privacy || pairingDoor.isOpen || !bondBook.hasBonds
+        guard !isLeaving else { return wishes }
         advertisements.update(
             advertisingOwners, appearance: configuration.appearance, room: controller.facts.advertisingDataOctets)
         wishes.advertisements = advertisements.wishes

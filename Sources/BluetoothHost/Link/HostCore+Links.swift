@@ -134,6 +134,12 @@ extension HostCore {
         if links[link.id] != nil { noteContest(over: link) }
     }
 
+    mutating func leaveAir() {
+        isLeaving = true
+        wishesChanged()
+        for link in links.all where !link.isDisconnecting { disconnect(link, reason: .remoteUserTerminatedConnection) }
+    }
+
     func info(of link: LinkID) -> LinkInfo? { links[link]?.info }
 
     mutating func drop(_ link: LinkID) {
