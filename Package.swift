@@ -214,6 +214,10 @@ let package = Package(
         .executableTarget(
             name: "Metronome", dependencies: ["CoreBluetooth"], path: "Tests/Interop/Metronome", swiftSettings: swift),
 
+        // An app that does what it is told, for the restoration matrix.
+        .executableTarget(
+            name: "MatrixApp", dependencies: ["CoreBluetooth"], path: "Tests/MatrixApp", swiftSettings: swift),
+
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(
@@ -255,7 +259,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
                 "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
-                "Mailbox",
+                "Mailbox", "MatrixApp",
                 "Padlock", "Parcel", "Phone", "StatePersistence", "TestSupport", "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),

@@ -25,15 +25,26 @@ final class Air {
         #expect(waits { FileManager.default.fileExists(atPath: directory.path + "/control") })
     }
 
+    /// There are no controllers any more, and nobody at their sockets.
+    func unplug() throws {
+        radio = nil
+        for file in try FileManager.default.contentsOfDirectory(atPath: directory.path)
+        where file.hasPrefix("air") || file == "control" {
+            try FileManager.default.removeItem(atPath: directory.path + "/" + file)
+        }
+    }
+
     /// `adapter`: 1 or 2, for an app that is cut off from the other; without a number it has a controller that nobody else has.
     func start(
-        _ app: String, _ arguments: [String] = [], adapter: Int? = nil, environment more: [String: String] = [:]
+        _ app: String, _ arguments: [String] = [], adapter: Int? = nil, environment more: [String: String] = [:],
+        runner: [String] = []
     ) throws -> App {
         let socket = directory.path + "/air" + (adapter.map { ".\($0)" } ?? "")
         let environment = [
             "HOME": directory.path, "LATCH_TRANSPORT": "unix:" + socket,
         ]
-        return try App(app, arguments, environment: environment.merging(more) { _, new in new })
+        return try App(
+            app, arguments, environment: environment.merging(more) { _, new in new }, runner: runner)
     }
 
     /// The adapters do not hear each other any more.

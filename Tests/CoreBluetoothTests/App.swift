@@ -11,15 +11,24 @@ final class App {
     private var unread: [String] = []
     private var rest = ""
 
-    /// `environment` is all that it has.
-    init(_ name: String, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    /// `environment` is all that it has. `runner` is a program, by its path, and its arguments that runs the app.
+    init(
+        _ name: String, _ arguments: [String] = [], environment: [String: String] = [:], runner: [String] = []
+    ) throws {
         let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        process.executableURL = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name)
-        process.arguments = arguments
+        let app = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
+        let words = runner + [app] + arguments
+        process.executableURL = URL(fileURLWithPath: words[0])
+        process.arguments = Array(words.dropFirst())
         process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
         process.standardInput = input
         process.standardOutput = output
         process.standardError = errors
+        // A child begins with the mask of the thread that starts it, and threads of Dispatch block nearly all signals.
+        var (none, before) = (sigset_t(), sigset_t())
+        sigemptyset(&none)
+        pthread_sigmask(SIG_SETMASK, &none, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
         try process.run()
     }
 
@@ -38,6 +47,15 @@ final class App {
 
     /// One line on its standard input. Only while it runs.
     func type(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+
+    /// Sends it `signal`.
+    func signal(_ signal: Int32) { Glibc.kill(process.processIdentifier, signal) }
+
+    /// Waits for its end; the signal that ended it, 0 when none did.
+    func end() -> Int32 {
+        process.waitUntilExit()
+        return process.terminationReason == .uncaughtSignal ? process.terminationStatus : 0
+    }
 
     private static let patienceMilliseconds: Int32 = 30_000
 
