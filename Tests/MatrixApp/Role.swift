@@ -62,6 +62,7 @@ func listen(for role: any Role) {
                 case "crash": abort()
                 case "handle": handler.install()
                 case "sync": barrier.raise()
+                case "time": say("time: \(Int(Date().timeIntervalSince1970))")
                 case let command?: role.obey(command, words.count > 1 ? words[1] : "")
                 case nil: break
                 }

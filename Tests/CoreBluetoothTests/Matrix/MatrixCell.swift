@@ -84,10 +84,14 @@ final class MatrixCell {
         }
     }
 
-    /// Both sides' controllers go, and others come: the processes go on.
-    func replug() throws {
+    /// Both sides' controllers go, and others come: the processes go on. `isSwitchedOff`: meanwhile the app's adapter is there, and off.
+    func replug(isSwitchedOff: Bool = false) throws {
         try air.unplug()
         _ = try app.lines(until: "state: resetting")
+        if isSwitchedOff {
+            let socket = try BusySocket(air.directory.path + "/air.1")
+            _ = try withExtendedLifetime(socket) { try app.lines(until: "state: poweredOff") }
+        }
         try air.plug()
         _ = try app.lines(until: "state: poweredOn")
         if wish != .pendingConnection, wish != .undeliveredUpdates { _ = try peer.lines(until: "state: poweredOn") }

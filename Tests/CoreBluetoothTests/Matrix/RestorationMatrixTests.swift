@@ -77,6 +77,29 @@ struct RestorationMatrixTests {
         try cell.verify()
     }
 
+    @Test("adapter off and on", arguments: Wish.allCases)
+    func switchedOff(_ wish: Wish) throws {
+        let cell = try MatrixCell(wish)
+        try cell.prepare()
+        try cell.replug(isSwitchedOff: true)
+        try cell.meanwhile()
+        try cell.verify()
+    }
+
+    @Test("wall clock set back", arguments: Wish.allCases)
+    func clockSetBack(_ wish: Wish) throws {
+        let cell = try MatrixCell(wish)
+        try cell.prepare()
+        cell.app.kill()
+        try cell.meanwhile()
+        let library = try WallClock.library(in: cell.air.directory.path)
+        try cell.restart(under: ["/usr/bin/env", "LD_PRELOAD=\(library)"])
+        try cell.app.tell("time")
+        let told = try #require(cell.app.line().flatMap { Int($0.replacing("time: ", with: "")) })
+        #expect(told < time(nil) - WallClock.behindSeconds / 2)
+        try cell.verify()
+    }
+
     /// Namespaces give the next life another boot identifier, and a boot time that has begun again.
     @Test("reboot", .enabled(if: geteuid() == 0, "mounts need root"), arguments: Wish.allCases)
     func rebooted(_ wish: Wish) throws {
