@@ -94,7 +94,7 @@ struct RestorationMatrixTests {
         try cell.meanwhile()
         let library = try WallClock.library(in: cell.air.directory.path)
         try cell.restart(under: ["/usr/bin/env", "LD_PRELOAD=\(library)"])
-        try cell.app.tell("time")
+        try cell.app.type("time")
         let told = try #require(cell.app.line().flatMap { Int($0.replacing("time: ", with: "")) })
         #expect(told < time(nil) - WallClock.behindSeconds / 2)
         try cell.verify()
