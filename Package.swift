@@ -14,6 +14,9 @@ let swift: [SwiftSetting] = [
     .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// An app's: what a new package has.
+let app: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
 /// What a launch does not have to do, it does not wait for: the executable's own pointers are relocated from a packed table
 /// (glibc 2.36), no name of its own is looked up in it, and the Swift runtime's part of the C++ library comes with it instead of
 /// the whole with its own relocations. Of the linkers lld, which every Swift toolchain has, does all of this. A release's alone,
@@ -218,6 +221,20 @@ let package = Package(
         .executableTarget(
             name: "MatrixApp", dependencies: ["CoreBluetooth"], path: "Tests/MatrixApp", swiftSettings: swift),
 
+        // What the documentation shows, whole: with an app's settings, and in programs where it runs.
+        .target(
+            name: "DocumentationSamples", dependencies: ["CoreBluetooth"], path: "Tests/DocumentationSamples/Classes",
+            swiftSettings: app),
+        .executableTarget(
+            name: "FirstSteps", dependencies: ["CoreBluetooth"], path: "Tests/DocumentationSamples/FirstSteps",
+            swiftSettings: app),
+        .executableTarget(
+            name: "Thermostat", dependencies: ["CoreBluetooth"], path: "Tests/DocumentationSamples/Thermostat",
+            swiftSettings: app),
+        .executableTarget(
+            name: "Remote", dependencies: ["CoreBluetooth"], path: "Tests/DocumentationSamples/Remote",
+            swiftSettings: app),
+
         // What several rooms' tests share.
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(
@@ -258,9 +275,9 @@ let package = Package(
             "CoreBluetooth",
             [
                 "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
-                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
-                "Mailbox", "MatrixApp",
-                "Padlock", "Parcel", "Phone", "StatePersistence", "TestSupport", "Visitor",
+                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab", "Mailbox",
+                "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "StatePersistence", "TestSupport", "Thermostat",
+                "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests(

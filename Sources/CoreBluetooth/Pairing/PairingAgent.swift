@@ -3,7 +3,7 @@ import Foundation
 import Synchronization
 
 /// Speaks with the user about pairings. Apple's systems show dialogs of their own; on Linux the app, or whoever composes the process, has
-/// this in their place: ``CoreBluetoothEssentials/CBHost/pairingAgent``.
+/// this in their place: ``CBHost/pairingAgent``.
 ///
 /// A pairing stands still for thirty seconds at most while it waits for an answer. Then it fails, the task of the question is cancelled,
 /// and ``done(_:error:)`` comes. Questions about several peers may be open at once.

@@ -45,7 +45,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 
     public override var state: CBManagerState { core.state }
 
-    /// What Apple's systems before iOS 13 said of the app: always authorised, as ``CBManager/authorization`` is.
+    /// What Apple's systems before iOS 13 said of the app: always authorised, as ``CBManager/authorization-type.property`` is.
     @available(*, deprecated, message: "Use CBManager.authorization instead.")
     public class func authorizationStatus() -> CBPeripheralManagerAuthorizationStatus { .authorized }
 

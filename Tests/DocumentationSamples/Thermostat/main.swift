@@ -1,0 +1,5 @@
+import CoreBluetooth
+
+let thermostat = Thermostat()
+thermostat.start()
+RunLoop.main.run()
