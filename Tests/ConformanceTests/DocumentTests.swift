@@ -11,7 +11,7 @@ struct DocumentTests {
     /// Apple's, which a page tells that there are none here; and what stands for any name.
     static let foreign: Set<String> = ["Stream.getBoundStreams", "Suite.function"]
 
-    @Test("Every path that a page names is there", arguments: Page.all)
+    @Test("Every path that a page names is there", arguments: Page.all + Page.articles)
     func paths(page: Page) {
         let beginnings = ProjectTree.folders.map { $0 + "/" }
         let endings = [".swift", ".md", ".py", ".conf", ".rules", ".sqlite3"]

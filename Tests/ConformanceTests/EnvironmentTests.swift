@@ -43,7 +43,7 @@ struct EnvironmentTests {
     func variables() throws {
         let read = try Self.sources().reduce(into: Set<String>()) { $0.formUnion(Self.read(by: $1)) }
         #expect(read.count > 8, "the sources were read")
-        let documented = Page.all.reduce(into: Set<String>()) {
+        let documented = (Page.all + Page.articles).reduce(into: Set<String>()) {
             $0.formUnion(Self.documented($1))
         }
         #expect(documented.subtracting(read) == [], "named, and not read")

@@ -62,6 +62,17 @@ struct Page: CustomTestStringConvertible {
             })
     }
 
+    /// The articles of the documentation that DocC makes, which resolves their links itself.
+    static let articles: [Page] = {
+        let catalog = "Sources/CoreBluetooth/CoreBluetooth.docc"
+        let names = try? FileManager.default.contentsOfDirectory(atPath: ConformanceTests.root.path + "/" + catalog)
+        return (names ?? []).filter { $0.hasSuffix(".md") }.sorted().compactMap { name in
+            let path = catalog + "/" + name
+            let text = try? String(contentsOf: ConformanceTests.root.appendingPathComponent(path), encoding: .utf8)
+            return text.map { Page(name: path, $0) }
+        }
+    }()
+
     /// README, CONTRIBUTING, SECURITY, CHANGELOG and everything in docs/.
     static let all: [Page] = {
         let root = ConformanceTests.root

@@ -37,8 +37,9 @@ enum WallClock {
         let (file, library) = (directory + "/clock.c", directory + "/clock.so")
         try source.write(toFile: file, atomically: true, encoding: .utf8)
         let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/cc")
-        compiler.arguments = ["-shared", "-fPIC", "-O1", "-DBEHIND=\(behindSeconds)", "-o", library, file]
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        // Every Swift toolchain has it beside its compiler.
+        compiler.arguments = ["clang", "-shared", "-fPIC", "-O1", "-DBEHIND=\(behindSeconds)", "-o", library, file]
         try compiler.run()
         compiler.waitUntilExit()
         try #require(compiler.terminationStatus == 0)

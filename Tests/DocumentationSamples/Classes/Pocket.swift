@@ -40,7 +40,8 @@ final class Pocket: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
     func centralManager(
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
-        central.connect(peripheral)
+        // Without its adapter a manager takes no calls, and connects by itself when that is back.
+        if central.state == .poweredOn { central.connect(peripheral) }
     }
 
     func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

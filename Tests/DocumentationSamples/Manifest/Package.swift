@@ -3,7 +3,6 @@ import PackageDescription
 
 let package = Package(
     name: "thermostat",
-    platforms: [.macOS(.v13)],
     dependencies: [.package(path: "../latch")],
     targets: [
         .executableTarget(

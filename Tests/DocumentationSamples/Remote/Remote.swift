@@ -9,7 +9,7 @@ final class Remote: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
 
     private let memory: URL
     private var manager: CBCentralManager?
-    /// Held, or the connection's object would be gone.
+    /// Held here, as with Apple: the manager does not promise to.
     private var thermostat: CBPeripheral?
     /// Temperatures that wait for room.
     private var targets: [UInt8] = []
@@ -45,7 +45,7 @@ final class Remote: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
         rssi RSSI: NSNumber
     ) {
-        say("discovered \(advertisementData[CBAdvertisementDataLocalNameKey] ?? "one without a name")")
+        say("discovered a thermostat")
         central.stopScan()
         try? peripheral.identifier.uuidString.write(to: memory, atomically: true, encoding: .utf8)
         connect(to: peripheral)
@@ -69,8 +69,8 @@ final class Remote: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         say("disconnected")
-        // It may take a second or a week.
-        central.connect(peripheral)
+        // It may take a second or a week. Without its adapter a manager takes no calls: the state tells when it is back.
+        if central.state == .poweredOn { central.connect(peripheral) }
     }
 
     // MARK: Discovering it
@@ -106,7 +106,8 @@ final class Remote: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         if let error { return say("not subscribed: \(error.localizedDescription)") }
-        write(schedule: "06:00 20 C, 23:00 17 C")
+        let days = ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"]
+        write(schedule: days.map { "\($0) 06:00 20 C, 09:00 17 C, 16:00 22 C, 23:00 17 C" }.joined(separator: "; "))
     }
 
     private func write(schedule: String) {

@@ -9,7 +9,9 @@ final class Thermostat: NSObject, CBPeripheralManagerDelegate {
 
     /// What peers may change, together.
     private struct Settings {
-        var schedule = Data("06:30 20 C, 08:00 16 C, 17:00 21 C, 22:30 16 C".utf8)
+        var schedule = Data(
+            ["Mo", "Tu", "We", "Th", "Fr", "Sa", "Su"].map { "\($0) 06:30 20 C, 08:00 16 C, 17:00 21 C, 22:30 16 C" }
+                .joined(separator: "; ").utf8)
         /// One octet, in degrees Celsius.
         var target = Data([20])
 
