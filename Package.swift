@@ -275,7 +275,8 @@ let package = Package(
             "CoreBluetooth",
             [
                 "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
-                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab", "Mailbox",
+                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
+                "Mailbox",
                 "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "StatePersistence", "TestSupport", "Thermostat",
                 "Visitor",
             ]),

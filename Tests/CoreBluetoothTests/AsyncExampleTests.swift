@@ -5,15 +5,6 @@ import Testing
 
 @Suite("The page's example of awaited calls")
 struct AsyncExampleTests {
-    @Test("the page shows the example that is compiled here")
-    func page() throws {
-        let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
-        let example = try String(contentsOf: folder.appendingPathComponent("AsyncExample.swift"), encoding: .utf8)
-        let page = try String(
-            contentsOf: folder.appendingPathComponent("../../docs/COREBLUETOOTH.md"), encoding: .utf8)
-        #expect(page.contains("```swift\n\(example)```\n"))
-    }
-
     @Test("it hears values, on the next link too when one is lost, until its task is cancelled")
     func runs() async throws {
         let scene = try AsyncScene()
