@@ -20,4 +20,6 @@ def extract(module, directory, *options):
         [*command, "-minimum-access-level", "public", *options], capture_output=True, text=True, check=False, cwd=ROOT
     )
     if ran.returncode != 0:
-        sys.exit(f"{program}: {module} has to be built before, with swift build: {ran.stderr.strip()}")
+        # Behind the reason stands a list of every module there is.
+        reason = ran.stderr.strip().partition("\n")[0]
+        sys.exit(f"{program}: {module} has to be built before, with swift build: {reason}")

@@ -3,13 +3,13 @@ import CoreBluetooth
 /// Lets peers pair for a minute after somebody has pressed the button of a device without a display.
 actor ButtonAgent: PairingAgent {
     nonisolated let capability = PairingCapability.confirmOnly
-    private var isOpenUntil = Date.distantPast
+    private var closing = ContinuousClock.now
 
-    func buttonPressed() { isOpenUntil = Date(timeIntervalSinceNow: 60) }
+    func buttonPressed() { closing = .now + .seconds(60) }
 
     func confirm(_ pairing: PairingAttempt) async -> Bool {
         // A peer that claims to be a bonded one, and has lost its bond, may be somebody else.
-        !pairing.replacesBond && Date() < isOpenUntil
+        !pairing.replacesBond && ContinuousClock.now < closing
     }
 
     // Nobody can see or type digits here: these are not asked.
@@ -19,6 +19,6 @@ actor ButtonAgent: PairingAgent {
 
     func done(_ pairing: PairingAttempt, error: (any Error)?) async {
         print(error.map { "not paired: \($0.localizedDescription)" } ?? "paired with \(pairing.peer)")
-        isOpenUntil = .distantPast
+        closing = .now
     }
 }

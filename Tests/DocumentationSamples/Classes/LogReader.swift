@@ -1,6 +1,7 @@
 import CoreBluetooth
 
-/// Reads a peripheral's log by the streams of a channel. The central manager's delegate connects, and hands the peripheral over.
+/// Reads a peripheral's log by the streams of a channel. The central manager's delegate connects to the peripheral and
+/// hands it over.
 final class LogReader: NSObject, CBPeripheralDelegate, StreamDelegate {
     static let service = CBUUID(string: "5B7F0010-9C44-4E0D-8A57-3C1D60E2B9A4")
     static let psm = CBUUID(string: CBUUIDL2CAPPSMCharacteristicString)

@@ -6,6 +6,7 @@ final class LogServer: NSObject, CBPeripheralManagerDelegate, CBL2CAPChannelDele
 
     private let log: Data
     private var manager: CBPeripheralManager?
+    private var isPublished = false
     /// A channel that nobody holds is closed.
     private var rests: [CBL2CAPChannel: Data] = [:]
 
@@ -14,7 +15,10 @@ final class LogServer: NSObject, CBPeripheralManagerDelegate, CBL2CAPChannelDele
     func start() { manager = CBPeripheralManager(delegate: self, queue: nil) }
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
-        if peripheral.state == .poweredOn { peripheral.publishL2CAPChannel(withEncryption: true) }
+        // Once: it stands when the adapter was away.
+        guard peripheral.state == .poweredOn, !isPublished else { return }
+        isPublished = true
+        peripheral.publishL2CAPChannel(withEncryption: true)
     }
 
     func peripheralManager(
@@ -24,7 +28,7 @@ final class LogServer: NSObject, CBPeripheralManagerDelegate, CBL2CAPChannelDele
         let octets = Data([UInt8(truncatingIfNeeded: PSM), UInt8(truncatingIfNeeded: PSM >> 8)])
         let psm = CBMutableCharacteristic(
             type: CBUUID(string: CBUUIDL2CAPPSMCharacteristicString), properties: .read, value: octets,
-            permissions: .readable)
+            permissions: .readEncryptionRequired)
         let service = CBMutableService(type: Self.service, primary: true)
         service.characteristics = [psm]
         peripheral.add(service)

@@ -69,7 +69,7 @@ final class Remote: NSObject, CBCentralManagerDelegate, CBPeripheralDelegate {
         _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
     ) {
         say("disconnected")
-        // It may take a second or a week. Without its adapter a manager takes no calls: the state tells when it is back.
+        // It may take a second or a week. Without its adapter a manager takes no calls: its state tells when to go on.
         if central.state == .poweredOn { central.connect(peripheral) }
     }
 
