@@ -25,7 +25,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     private var spareOutputs: [[PeerSession.Output]] = []
     var scan: ScanRecord?
     var discoveries = Discoveries()
-    /// Nobody's, as long as nobody is observed.
+    /// Of an app's manager; the key asks after no links but its own.
     var linkedPeers = LinkedPeers()
     /// Whether an app of Core Bluetooth has it, and not the key.
     let isApp: Bool
