@@ -53,6 +53,7 @@ async def legacy(suite, ours, radio):
                 user = table.user(capability)
                 remote, link = await meet(ours, bumble, user, secure_connections=False)
                 await remote.call("pair")
+                await table.agree(model)
                 await table.take_part(user, model)
                 bond = await check_bond(ours, bumble, await table.ended(), model, secure_connections=False)
                 await refile(bumble, link)

@@ -227,6 +227,7 @@ async def our_central(suite, ours, radio):
                 user = table.user(capability)
                 remote, link = await meet(ours, bumble, user)
                 await remote.call("pair")
+                await table.agree(model)
                 await table.take_part(user, model)
                 check_equal((await remote.event("paired"))["error"], None, "pairing")
                 bond = await check_bond(ours, bumble, await table.ended(), model)

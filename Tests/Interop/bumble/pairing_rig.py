@@ -53,6 +53,11 @@ class Table:
         check_equal(asked["model"], model, "the method that our user is asked about")
         await self.answer(asked, consent=True)
 
+    async def agree(self, model):
+        """Our user, who has begun it, is asked only where a pairing shows nothing else."""
+        if model == "justWorks":
+            await self.consent(model)
+
     async def compare(self, user, equal=True):
         asked = await self.ours.aevent("agentCompare")
         check_equal(asked["number"], await host.within(user.shown, "the number"), "the number that both show")

@@ -67,13 +67,15 @@ async def come_back_bonded(suite, server, ours):
         return link
 
     link = await come_back()
-    with suite.step("come back bonded: the hash is asked for, and nothing is discovered") as figure:
+    with suite.step("come back bonded: the hash and the name are asked for, and nothing is discovered") as figure:
         tree = await open_tree(remote)
         check_equal(await remote.read(tree["FFD0"]), b"e", "the value")
         asked = server.requests()
         expected = [
             b"\x02" + le(247),
             b"\x08" + le(1) + le(0xFFFF) + le(0x2B2A),
+            # An app shows peripherals by the names that they give themselves.
+            b"\x08" + le(1) + le(0xFFFF) + le(0x2A00),
             b"\x0a" + le(server.refusals["encrypted"].handle),
         ]
         check_equal(sorted(asked), sorted(expected), "all that was asked")
