@@ -129,6 +129,13 @@ struct PairingAgentTests {
         }
     }
 
+    /// What comes next. On a thread of its own: the pool's threads are few, and what is waited for needs one.
+    private static func read(_ pipe: Pipe) async -> Data {
+        await withCheckedContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(returning: pipe.fileHandleForReading.availableData) }
+        }
+    }
+
     /// What comes of reading the value, with these users.
     private func read(
         _ central: (any CoreBluetooth.PairingAgent)?, _ peripheral: (any CoreBluetooth.PairingAgent)?
@@ -192,7 +199,7 @@ struct PairingAgentTests {
         #expect(try await read(Scripted(.displayYesNo), agent) == "value [42]")
         var said = ""
         while !said.contains("Paired with") {
-            let more = output.fileHandleForReading.availableData
+            let more = await Self.read(output)
             try #require(!more.isEmpty)
             said += String(decoding: more, as: UTF8.self)
         }
@@ -211,7 +218,7 @@ struct PairingAgentTests {
         let attempt = PairingAttempt(peer: UUID(), method: .passkeyEntry, replacesBond: false, link: 1)
         let first = Task { await agent.enter(for: attempt) }
         // It has asked.
-        #expect(!output.fileHandleForReading.availableData.isEmpty)
+        #expect(await !Self.read(output).isEmpty)
         first.cancel()
         #expect(await first.value == nil)
         try input.fileHandleForWriting.write(contentsOf: Data("12 34-56\n".utf8))

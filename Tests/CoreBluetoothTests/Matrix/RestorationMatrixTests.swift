@@ -20,7 +20,8 @@ struct RestorationMatrixTests {
         let cell = try MatrixCell(wish)
         try cell.prepare()
         try cell.app.type("crash")
-        #expect(cell.app.end() == SIGABRT)
+        // Where SIGABRT is held back, as under a sanitizer, abort() ends the process by a fault.
+        #expect([SIGABRT, SIGSEGV].contains(cell.app.end()))
         try cell.meanwhile()
         try cell.restart()
         try cell.verify()
