@@ -9,24 +9,29 @@ final class Air {
     let directory: TemporaryDirectory
     private var radio: App?
 
-    init(withRadio: Bool = true) throws {
+    init(withRadio: Bool = true) async throws {
         directory = try TemporaryDirectory()
-        if withRadio { try plug() }
+        if withRadio { try await plug() }
     }
 
     /// There are controllers: one for each app that asks for one, and adapters, each with an address of its own.
-    func plug() throws {
+    func plug() async throws {
         radio = try App(
             "latch-lab",
             [
                 "radio", "--socket", directory.path + "/air", "--control", directory.path + "/control", "--air",
                 "immediate", "--adapters", "2",
             ])
-        #expect(waits { FileManager.default.fileExists(atPath: directory.path + "/control") })
+        let control = directory.path + "/control"
+        for _ in 0..<1_000 where !FileManager.default.fileExists(atPath: control) {
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        try #require(FileManager.default.fileExists(atPath: control), "no radio has come")
     }
 
     /// There are no controllers any more, and nobody at their sockets.
-    func unplug() throws {
+    func unplug() async throws {
+        await radio?.kill()
         radio = nil
         for file in try FileManager.default.contentsOfDirectory(atPath: directory.path)
         where file.hasPrefix("air") || file == "control" {

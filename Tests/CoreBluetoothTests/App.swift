@@ -32,17 +32,23 @@ final class App {
         try process.run()
     }
 
-    deinit { kill() }
+    deinit { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
 
-    func kill() {
+    func kill() async {
         if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+        await exit()
+    }
+
+    private func exit() async {
+        await offPool { [process] in process.waitUntilExit() }
     }
 
     /// How it ended by itself; waited for.
     var status: Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
+        get async {
+            await exit()
+            return process.terminationStatus
+        }
     }
 
     /// One line on its standard input. Only while it runs.
@@ -52,43 +58,70 @@ final class App {
     func signal(_ signal: Int32) { Glibc.kill(process.processIdentifier, signal) }
 
     /// Waits for its end; the signal that ended it, 0 when none did.
-    func end() -> Int32 {
-        process.waitUntilExit()
+    func end() async -> Int32 {
+        await exit()
         return process.terminationReason == .uncaughtSignal ? process.terminationStatus : 0
     }
 
     private static let patienceMilliseconds: Int32 = 30_000
 
     /// The next line that it prints; nil when it has ended, or says nothing for far longer than anything takes.
-    func line() -> String? {
-        while unread.isEmpty {
-            var waiting = pollfd(fd: output.fileHandleForReading.fileDescriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&waiting, 1, Self.patienceMilliseconds) == 1 else { return nil }
-            let more = output.fileHandleForReading.availableData
-            guard !more.isEmpty else { return nil }
-            var lines = (rest + String(decoding: more, as: UTF8.self)).components(separatedBy: "\n")
-            rest = lines.removeLast()
-            unread = lines
-        }
+    func line() async -> String? {
+        while unread.isEmpty { guard await hears() else { return nil } }
         return unread.removeFirst()
     }
 
+    /// The next line that begins so. What it prints before that is still to be read.
+    func line(beginning: String) async -> String? {
+        while true {
+            if let index = unread.firstIndex(where: { $0.hasPrefix(beginning) }) { return unread.remove(at: index) }
+            guard await hears() else { return nil }
+        }
+    }
+
+    /// Waits for more of what it prints; false when there is no more.
+    private func hears() async -> Bool {
+        let reader = output.fileHandleForReading
+        let more = await offPool {
+            var waiting = pollfd(fd: reader.fileDescriptor, events: Int16(POLLIN), revents: 0)
+            return poll(&waiting, 1, Self.patienceMilliseconds) == 1 ? reader.availableData : Data()
+        }
+        guard !more.isEmpty else { return false }
+        var lines = (rest + String(decoding: more, as: UTF8.self)).components(separatedBy: "\n")
+        rest = lines.removeLast()
+        unread += lines
+        return true
+    }
+
     /// Every line up to one that is `wanted`.
-    func lines(until wanted: String) throws -> [String] { try lines { $0 == wanted } }
+    func lines(until wanted: String) async throws -> [String] { try await lines { $0 == wanted } }
 
     /// Every line up to one that is wanted.
-    func lines(until isWanted: (String) -> Bool) throws -> [String] {
+    func lines(until isWanted: (String) -> Bool) async throws -> [String] {
         var lines: [String] = []
         while lines.last.map(isWanted) != true {
-            lines.append(try #require(line(), "it ended after \(lines): \(complaint)"))
+            guard let line = await line() else {
+                let complaint = await complaint
+                throw Ended(after: lines, complaint: complaint)
+            }
+            lines.append(line)
         }
         return lines
     }
 
+    /// It ended, or said nothing any more, before what was wanted came.
+    struct Ended: Error {
+        let after: [String]
+        let complaint: String
+    }
+
     /// All that it wrote on standard error, once it has ended.
     var complaint: String {
-        kill()
-        return String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        get async {
+            await kill()
+            let reader = errors.fileHandleForReading
+            return await offPool { String(decoding: reader.readDataToEndOfFile(), as: UTF8.self) }
+        }
     }
 }
 
@@ -105,11 +138,10 @@ final class TemporaryDirectory {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// Until `condition` holds; processes are waited for, and nothing else.
-func waits(_ condition: () -> Bool) -> Bool {
-    for _ in 0..<1_000 {
-        if condition() { return true }
-        usleep(10_000)
+/// Does what waits for another process on a thread of its own. The pool has as many threads as there are processors: two tests
+/// that wait on them hold up every other test.
+func offPool<Outcome: Sendable>(_ body: @escaping @Sendable () -> Outcome) async -> Outcome {
+    await withCheckedContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(returning: body()) }
     }
-    return false
 }

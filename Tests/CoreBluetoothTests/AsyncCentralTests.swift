@@ -24,7 +24,7 @@ struct AsyncCentralTests {
 
     @Test("a scan that is asked for before the adapter is on, a connection, discovery, a read, writes and a strength")
     func everyCall() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         #expect(scene.visitor.state != .poweredOn)
         async let found = scene.find()
         try await scene.open()
@@ -47,7 +47,7 @@ struct AsyncCentralTests {
 
     @Test("descriptors are discovered and read, and say who may not write them; no service is included")
     func descriptors() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let state = try await connection.characteristic(scene.state)
         let descriptor = try #require(try await connection.discoverDescriptors(for: state).first)
@@ -60,7 +60,7 @@ struct AsyncCentralTests {
 
     @Test("a service that goes ends the sequences of its values, and calls on it")
     func serviceGoes() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -75,7 +75,7 @@ struct AsyncCentralTests {
 
     @Test("an error of the peripheral is thrown, and one of a call that it cannot take")
     func errors() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let state = try await connection.characteristic(scene.state)
         let value = Task { try await connection.readValue(for: state) }
@@ -91,7 +91,7 @@ struct AsyncCentralTests {
 
     @Test("a cancelled connect takes its wish back, and so does one whose time is over")
     func connectIsTakenBack() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         try await scene.visitor.waitUntilPoweredOn()
         let nobody = try await scene.visitorHost.stranger(scene.visitor)
         let error = await failure { try await scene.visitor.connect(nobody, timeout: .milliseconds(20)) }
@@ -108,7 +108,7 @@ struct AsyncCentralTests {
 
     @Test("calls share a wish: the last of them takes it back")
     func sharedWish() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         try await scene.visitor.waitUntilPoweredOn()
         let (visitor, nobody) = (scene.visitor, try await scene.visitorHost.stranger(scene.visitor))
         let first = Task { try await visitor.connect(nobody) }
@@ -123,7 +123,7 @@ struct AsyncCentralTests {
 
     @Test("a connect that is cancelled while its connection comes leaves none, and the next one has one")
     func cancelledAtOnce() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         try await scene.open()
         let (visitor, door) = (scene.visitor, try await scene.find())
         for _ in 0..<20 {
@@ -149,7 +149,7 @@ struct AsyncCentralTests {
 
     @Test("a session gives a connection up for whoever waits for one")
     func disconnectWhileConnecting() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         try await scene.visitor.waitUntilPoweredOn()
         let (visitor, nobody) = (scene.visitor, try await scene.visitorHost.stranger(scene.visitor))
         let waiting = Task { try await visitor.connect(nobody) }
@@ -161,7 +161,7 @@ struct AsyncCentralTests {
 
     @Test("two listeners get both values; the first that leaves unsubscribes nobody, and the last one does")
     func listeners() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -188,7 +188,7 @@ struct AsyncCentralTests {
 
     @Test("a listener that does not iterate keeps the newest values, and holds up no other")
     func slowListener() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -213,7 +213,7 @@ struct AsyncCentralTests {
 
     @Test("a write without response waits for room, and gives up in time")
     func commands() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let bell = try await connection.characteristic(scene.bell)
         let last = UInt8(CommandBudget.maximumWaiting + 1)
@@ -236,7 +236,7 @@ struct AsyncCentralTests {
 
     @Test("a notification that comes while a value is read does not end the read")
     func notificationDuringRead() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -257,7 +257,7 @@ struct AsyncCentralTests {
 
     @Test("a subscription that the peripheral refuses is thrown")
     func refusedSubscription() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let state = try await connection.characteristic(scene.state)
         let error = await failure { for try await _ in connection.values(of: state) {} }
@@ -266,7 +266,7 @@ struct AsyncCentralTests {
 
     @Test("the end of a connection is thrown into a read, into a sequence of values, and told to whoever waits for it")
     func disconnection() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         let state = try await connection.characteristic(scene.state)
@@ -295,7 +295,7 @@ struct AsyncCentralTests {
 
     @Test("this side's own end is none for a sequence of values, and takes the connection back")
     func ownEnd() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -310,7 +310,7 @@ struct AsyncCentralTests {
 
     @Test("an adapter that goes ends every call, and takes back what was asked for when it comes again")
     func adapterGoes() async throws {
-        let scene = try AsyncScene(visitor: "visitor")
+        let scene = try await AsyncScene(visitor: "visitor")
         let connection = try await scene.enter()
         let state = try await connection.characteristic(scene.state)
         let (visitor, nobody) = (scene.visitor, try await scene.visitorHost.stranger(scene.visitor))
@@ -337,7 +337,7 @@ struct AsyncCentralTests {
 
     @Test("nothing is asked of an adapter that is not on, and whoever waits for it hears when it is")
     func notOn() async throws {
-        let air = try Air(withRadio: false)
+        let air = try await Air(withRadio: false)
         let host = RadioHost(on: air, "visitor")
         let visitor = CentralSession(host: host.bluetooth)
         let nobody = try await host.stranger(visitor)
@@ -348,14 +348,14 @@ struct AsyncCentralTests {
         }
         let late = await failure { try await visitor.waitUntilPoweredOn(timeout: .milliseconds(20)) }
         #expect(late as? BluetoothSessionError == .timedOut)
-        try air.plug()
+        try await air.plug()
         try await visitor.waitUntilPoweredOn()
         #expect(visitor.state == .poweredOn)
     }
 
     @Test("what was restored is the first event, and its connection is there for the asking")
     func restoration() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         try await scene.open()
         let identifier = try await connectAndLeave(scene)
         let visitor = CentralSession(restoreIdentifier: "again", host: scene.visitorHost.bluetooth)
@@ -389,7 +389,7 @@ struct AsyncCentralTests {
 
     @Test("a session has one scan: another one ends the sequence, and so does its end")
     func scans() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         try await scene.open()
         let elsewhere = scene.visitor.discoveries(withServices: [CBUUID(string: "FFFF")])
         let here = scene.visitor.discoveries(withServices: [AsyncScene.service])

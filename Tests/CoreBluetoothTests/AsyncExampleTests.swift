@@ -7,7 +7,7 @@ import Testing
 struct AsyncExampleTests {
     @Test("it hears values, on the next link too when one is lost, until its task is cancelled")
     func runs() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let (measurements, measured) = AsyncStream.makeStream(of: Data.self)
         let (door, visitor) = (scene.door, scene.visitor)
         let measuring = Task { try await measure(door, measurements) }

@@ -110,8 +110,8 @@ struct AsyncScene: Sendable {
         type: CBUUID(string: "FFF3"), properties: .writeWithoutResponse, value: nil, permissions: .writeable)
     let published: CBMutableService
 
-    init(door doorName: String? = nil, visitor visitorName: String? = nil) throws {
-        air = try Air()
+    init(door doorName: String? = nil, visitor visitorName: String? = nil) async throws {
+        air = try await Air()
         doorHost = RadioHost(on: air, "door")
         visitorHost = RadioHost(on: air, "visitor")
         door = PeripheralSession(restoreIdentifier: doorName, host: doorHost.bluetooth)

@@ -9,7 +9,7 @@ struct AsyncPeripheralTests {
     @Test(
         "what the manager's delegate would hear is thrown: a service twice, advertising twice, a service that is gone")
     func errors() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         #expect(scene.door.state != .poweredOn)
         try await scene.open()
         #expect(await failure { try await scene.door.add(scene.published) } as? CBError == CBError(.invalidParameters))
@@ -26,7 +26,7 @@ struct AsyncPeripheralTests {
 
     @Test("a request waits for the iteration, and an iteration that ends leaves the rest to the next")
     func requests() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let state = try await connection.characteristic(scene.state)
         for expected: UInt8 in 1...3 {
@@ -54,7 +54,7 @@ struct AsyncPeripheralTests {
 
     @Test("an update waits for room, gives up in time or when it is cancelled, and leaves in its order")
     func updates() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         let connection = try await scene.enter()
         let chime = try await connection.characteristic(scene.chime)
         var subscriptions = scene.door.subscriptions.makeAsyncIterator()
@@ -77,7 +77,7 @@ struct AsyncPeripheralTests {
 
     @Test("a service that is taken back ends the updates of it that wait")
     func updatesOfAServiceThatGoes() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         try await scene.open()
         let (door, characteristic) = (scene.door, scene.chime)
         let gone = try await scene.doorHost.holdingLoop {
@@ -93,7 +93,7 @@ struct AsyncPeripheralTests {
 
     @Test("what was restored is the first event, with its services, which can be updated")
     func restoration() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         try await openAndLeave(scene)
         let door = PeripheralSession(restoreIdentifier: "again", host: scene.doorHost.bluetooth)
         var events = door.events.makeAsyncIterator()
@@ -122,7 +122,7 @@ struct AsyncPeripheralTests {
 
     @Test("a channel comes to the sequence, and to the one who opens it; a service that is taken back has none")
     func channels() async throws {
-        let scene = try AsyncScene()
+        let scene = try await AsyncScene()
         try await scene.door.waitUntilPoweredOn()
         let psm = try await scene.door.publishL2CAPChannel(withEncryption: false)
         let connection = try await scene.enter()

@@ -9,36 +9,36 @@ struct DocumentationSampleTests {
     }
 
     @Test("the remote reads, subscribes and writes both ways, and comes back by the identifier that it has kept")
-    func thermostat() throws {
-        let air = try Air()
+    func thermostat() async throws {
+        let air = try await Air()
         let thermostat = try air.start("Thermostat")
-        #expect(thermostat.line() == "advertising")
+        #expect(await thermostat.line() == "advertising")
         var remote = try air.start("Remote")
-        let first = try remote.lines(until: "target 22")
+        let first = try await remote.lines(until: "target 22")
         #expect(first.first == "discovered a thermostat")
         // Read in two parts, welcomed alone, written in two parts, reported with each change.
         let schedule = Self.schedule("06:30 20 C, 08:00 16 C, 17:00 21 C, 22:30 16 C")
         #expect(first.dropFirst().sorted() == [schedule, report, report, "target 22", "written"].sorted())
-        #expect(thermostat.line() == "subscribed")
+        #expect(await thermostat.line() == "subscribed")
 
-        remote.kill()
+        await remote.kill()
         remote = try air.start("Remote")
-        let second = try remote.lines(until: "target 22")
+        let second = try await remote.lines(until: "target 22")
         #expect(second.first == "connecting to the one that it knows")
         let written = Self.schedule("06:00 20 C, 09:00 17 C, 16:00 22 C, 23:00 17 C")
         #expect(second.contains(written), "what was written in the life before")
     }
 
     @Test("the thermostat that has lost its adapter publishes and advertises once more without an error")
-    func adapterReturns() throws {
-        let air = try Air()
+    func adapterReturns() async throws {
+        let air = try await Air()
         let thermostat = try air.start("Thermostat")
-        #expect(thermostat.line() == "advertising")
-        try air.unplug()
-        #expect(thermostat.line() == "resetting: the controller is gone")
-        try air.plug()
-        #expect(try thermostat.lines(until: "advertising").last == "advertising")
+        #expect(await thermostat.line() == "advertising")
+        try await air.unplug()
+        #expect(await thermostat.line() == "resetting: the controller is gone")
+        try await air.plug()
+        #expect(try await thermostat.lines(until: "advertising").last == "advertising")
         let remote = try air.start("Remote")
-        #expect(try remote.lines(until: "target 22").contains("written"))
+        #expect(try await remote.lines(until: "target 22").contains("written"))
     }
 }

@@ -129,18 +129,16 @@ struct PairingAgentTests {
         }
     }
 
-    /// What comes next. On a thread of its own: the pool's threads are few, and what is waited for needs one.
+    /// What comes next.
     private static func read(_ pipe: Pipe) async -> Data {
-        await withCheckedContinuation { continuation in
-            Thread.detachNewThread { continuation.resume(returning: pipe.fileHandleForReading.availableData) }
-        }
+        await offPool { pipe.fileHandleForReading.availableData }
     }
 
     /// What comes of reading the value, with these users.
     private func read(
         _ central: (any CoreBluetooth.PairingAgent)?, _ peripheral: (any CoreBluetooth.PairingAgent)?
     ) async throws -> String {
-        let air = try Air()
+        let air = try await Air()
         let (key, lock) = (Self.host(air, "key"), Self.host(air, "lock"))
         key.pairingAgent = central
         lock.pairingAgent = peripheral

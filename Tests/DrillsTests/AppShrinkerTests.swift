@@ -49,6 +49,23 @@ import Testing
         #expect(try Self.shrink("kill@end") { $0 == [AppFault(.kill, .end)] }.plan.text == "kill@end")
     }
 
+    @Test("A life that is shorter than the one without faults ends the search from above, and not from below")
+    func shorter() throws {
+        // The life without faults made 1,000 calls. These make 130: a kill at a later call comes when nothing is owed any more.
+        let whole = Self.result(AppPlan(faults: []), isViolated: false)
+        let shrinker = AppShrinker(whole: whole) { plans in
+            plans.map { plan in
+                var result = Self.result(plan, isViolated: Self.isKilled(plan.faults, from: 120))
+                for index in result.history.struck.indices where Self.isKilled(plan.faults, from: 131) {
+                    result.history.struck[index].call = nil
+                }
+                return result
+            }
+        }
+        let found = Self.result(AppPlan(faults: [AppFault(.kill, .end)]), isViolated: true)
+        #expect(try shrinker.shrink(found).text == "kill@120 (read)")
+    }
+
     @Test("Where two faults are needed two are left, and a lost link alone stays a lost link")
     func several() throws {
         let two = try Self.shrink("cut@3,kill@90,peer@5,kill@80") { faults in

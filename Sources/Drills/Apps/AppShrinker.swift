@@ -72,13 +72,13 @@ struct AppShrinker {
             let step = max(1, (harmful - harmless) / (Self.probes + 1))
             let numbers = Array(stride(from: harmless + step, to: harmful, by: step).prefix(Self.probes))
             let plans = numbers.map { AppPlan(faults: [AppFault(.kill, .call($0))], side: least.plan.side) }
-            guard let result = try search.first(of: plans, attempts: 1), result.kills.first?.call != nil,
-                let index = plans.firstIndex(of: result.plan)
+            guard let result = try search.first(of: plans, attempts: 1), let index = plans.firstIndex(of: result.plan)
             else {
                 harmless = numbers.last ?? harmful
                 continue
             }
-            least = result
+            // Lives differ in length: one that ended before its call was killed at its end, which is what was found.
+            if result.kills.first?.call != nil { least = result }
             harmful = numbers[index]
             if index > 0 { harmless = numbers[index - 1] }
         }

@@ -11,12 +11,12 @@ final class MatrixCell {
     private(set) var app: App
     private var peer: App
 
-    init(_ wish: Wish) throws {
+    init(_ wish: Wish) async throws {
         self.wish = wish
-        air = try Air()
+        air = try await Air()
         app = try Self.start(air, "app", 1, wish.role)
         peer = try Self.start(air, "peer", 2, wish.peerRole)
-        for side in [app, peer] { _ = try side.lines(until: "state: poweredOn") }
+        for side in [app, peer] { _ = try await side.lines(until: "state: poweredOn") }
     }
 
     // MARK: Processes
@@ -35,133 +35,134 @@ final class MatrixCell {
     }
 
     /// The app's next life, which is restored and asks for nothing.
-    func restart(under runner: [String] = []) throws {
+    func restart(under runner: [String] = []) async throws {
         try relaunch(under: runner)
-        let lines = try app.lines(until: "state: poweredOn")
+        let lines = try await app.lines(until: "state: poweredOn")
         #expect(lines == [wish.restored, "state: poweredOn"])
     }
 
-    private func startPeer() throws {
+    private func startPeer() async throws {
         peer = try Self.start(air, "peer", 2, wish.peerRole)
-        _ = try peer.lines(until: "state: poweredOn")
+        _ = try await peer.lines(until: "state: poweredOn")
     }
 
-    private func tell(_ side: App, _ command: String, until answer: String) throws {
+    private func tell(_ side: App, _ command: String, until answer: String) async throws {
         try side.type(command)
-        _ = try side.lines(until: answer)
+        _ = try await side.lines(until: answer)
     }
 
     /// Until everything that the app has asked for is kept.
-    private func sync() throws { try tell(app, "sync", until: "kept") }
+    private func sync() async throws { try await tell(app, "sync", until: "kept") }
 
     /// What the peer prints, up to a line.
-    func peerSays(_ line: String) throws -> [String] { try peer.lines(until: line) }
+    func peerSays(_ line: String) async throws -> [String] { try await peer.lines(until: line) }
 
     // MARK: The cell
 
     /// The app asks for what the column names.
-    func prepare() throws {
+    func prepare() async throws {
         switch wish {
         case .scan:
-            try tell(peer, "publish", until: "published")
+            try await tell(peer, "publish", until: "published")
             try app.type("scan")
-            try sync()
+            try await sync()
         case .pendingConnection:
-            try advertise(peer)
-            try find(peer, from: app)
-            peer.kill()
+            try await advertise(peer)
+            try await find(peer, from: app)
+            await peer.kill()
             try app.type("connect")
-            try sync()
-        case .connectedPeer: try connect(app, to: peer)
-        case .subscriptions: try subscribe(app, to: peer)
-        case .services: try subscribe(peer, to: app)
-        case .advertising: try advertise(app)
+            try await sync()
+        case .connectedPeer: try await connect(app, to: peer)
+        case .subscriptions: try await subscribe(app, to: peer)
+        case .services: try await subscribe(peer, to: app)
+        case .advertising: try await advertise(app)
         case .undeliveredUpdates:
-            try subscribe(peer, to: app)
-            peer.kill()
-            try tell(app, "update kept", until: "updated: kept")
-            try sync()
+            try await subscribe(peer, to: app)
+            await peer.kill()
+            try await tell(app, "update kept", until: "updated: kept")
+            try await sync()
         }
     }
 
     /// Both sides' controllers go, and others come: the processes go on. `isSwitchedOff`: meanwhile the app's adapter is there, and off.
-    func replug(isSwitchedOff: Bool = false) throws {
-        try air.unplug()
-        _ = try app.lines(until: "state: resetting")
+    func replug(isSwitchedOff: Bool = false) async throws {
+        try await air.unplug()
+        _ = try await app.lines(until: "state: resetting")
         if isSwitchedOff {
             let socket = try BusySocket(air.directory.path + "/air.1")
-            _ = try withExtendedLifetime(socket) { try app.lines(until: "state: poweredOff") }
+            defer { withExtendedLifetime(socket) {} }
+            _ = try await app.lines(until: "state: poweredOff")
         }
-        try air.plug()
-        _ = try app.lines(until: "state: poweredOn")
-        if wish != .pendingConnection, wish != .undeliveredUpdates { _ = try peer.lines(until: "state: poweredOn") }
+        try await air.plug()
+        _ = try await app.lines(until: "state: poweredOn")
+        if wish != .pendingConnection, wish != .undeliveredUpdates { _ = try await peer.lines(until: "state: poweredOn") }
     }
 
     /// What the peer does while the app is away.
-    func meanwhile() throws {
+    func meanwhile() async throws {
         switch wish {
-        case .scan: try tell(peer, "advertise", until: "advertising")
-        case .pendingConnection: try startPeer()
-        case .subscriptions: try tell(peer, "update first", until: "updated: first")
+        case .scan: try await tell(peer, "advertise", until: "advertising")
+        case .pendingConnection: try await startPeer()
+        case .subscriptions: try await tell(peer, "update first", until: "updated: first")
         case .connectedPeer, .services, .advertising, .undeliveredUpdates: break
         }
     }
 
     /// What was asked for goes on. `isLinked`: the link has not ended.
-    func verify(isLinked: Bool = false) throws {
+    func verify(isLinked: Bool = false) async throws {
         switch wish {
-        case .scan: _ = try app.lines(until: "found")
+        case .scan: _ = try await app.lines(until: "found")
         case .pendingConnection:
-            _ = try app.lines(until: "connected")
-            try read(from: app, of: peer)
+            _ = try await app.lines(until: "connected")
+            try await read(from: app, of: peer)
         case .connectedPeer:
-            if !isLinked { _ = try app.lines(until: "connected") }
-            try read(from: app, of: peer)
+            if !isLinked { _ = try await app.lines(until: "connected") }
+            try await read(from: app, of: peer)
         case .subscriptions:
-            _ = try app.lines(until: "heard: first")
-            try tell(peer, "update second", until: "updated: second")
-            _ = try app.lines(until: "heard: second")
+            _ = try await app.lines(until: "heard: first")
+            try await tell(peer, "update second", until: "updated: second")
+            _ = try await app.lines(until: "heard: second")
         case .services:
-            try tell(app, "update second", until: "updated: second")
-            var heard = try peer.lines(until: "heard: second")
+            try await tell(app, "update second", until: "updated: second")
+            var heard = try await peer.lines(until: "heard: second")
             try peer.type("read")
-            heard += try peer.lines(until: "read: hello")
+            heard += try await peer.lines(until: "read: hello")
             // The handles are the ones that the peer knows.
             #expect(!heard.contains("services changed") && !heard.contains("discovered"), "\(heard)")
         case .advertising:
             try peer.type("scan")
-            _ = try peer.lines(until: "found")
+            _ = try await peer.lines(until: "found")
         case .undeliveredUpdates:
-            try startPeer()
-            _ = try peer.lines(until: "heard: kept")
+            try await startPeer()
+            _ = try await peer.lines(until: "heard: kept")
         }
     }
 
-    private func advertise(_ peripheral: App) throws {
-        try tell(peripheral, "publish", until: "published")
-        try tell(peripheral, "advertise", until: "advertising")
+    private func advertise(_ peripheral: App) async throws {
+        try await tell(peripheral, "publish", until: "published")
+        try await tell(peripheral, "advertise", until: "advertising")
     }
 
-    private func find(_ peripheral: App, from central: App) throws {
-        try tell(central, "scan", until: "found")
+    private func find(_ peripheral: App, from central: App) async throws {
+        try await tell(central, "scan", until: "found")
         try central.type("stop")
     }
 
-    private func connect(_ central: App, to peripheral: App) throws {
-        try advertise(peripheral)
-        try find(peripheral, from: central)
-        try tell(central, "connect", until: "connected")
+    private func connect(_ central: App, to peripheral: App) async throws {
+        try await advertise(peripheral)
+        try await find(peripheral, from: central)
+        try await tell(central, "connect", until: "connected")
     }
 
-    private func subscribe(_ central: App, to peripheral: App) throws {
-        try connect(central, to: peripheral)
-        try tell(central, "subscribe", until: "subscribed")
-        _ = try peripheral.lines(until: "subscriber came")
+    private func subscribe(_ central: App, to peripheral: App) async throws {
+        try await connect(central, to: peripheral)
+        try await tell(central, "subscribe", until: "subscribed")
+        _ = try await peripheral.lines(until: "subscriber came")
     }
 
-    private func read(from central: App, of peripheral: App) throws {
-        try tell(central, "read", until: "read: hello")
-        _ = try peripheral.lines(until: "was read")
+    private func read(from central: App, of peripheral: App) async throws {
+        try await tell(central, "read", until: "read: hello")
+        _ = try await peripheral.lines(until: "was read")
     }
 }
 

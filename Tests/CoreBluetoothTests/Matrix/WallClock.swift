@@ -33,7 +33,7 @@ enum WallClock {
         """
 
     /// The library's path.
-    static func library(in directory: String) throws -> String {
+    static func library(in directory: String) async throws -> String {
         let (file, library) = (directory + "/clock.c", directory + "/clock.so")
         try source.write(toFile: file, atomically: true, encoding: .utf8)
         let compiler = Process()
@@ -41,7 +41,7 @@ enum WallClock {
         // Every Swift toolchain has it beside its compiler.
         compiler.arguments = ["clang", "-shared", "-fPIC", "-O1", "-DBEHIND=\(behindSeconds)", "-o", library, file]
         try compiler.run()
-        compiler.waitUntilExit()
+        await offPool { compiler.waitUntilExit() }
         try #require(compiler.terminationStatus == 0)
         return library
     }
