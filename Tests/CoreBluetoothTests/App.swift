@@ -1,13 +1,9 @@
 import Foundation
 import Glibc
-import Testing
 
 /// An example that was built beside the test bundle, as a process that ends with this object.
 final class App {
-    private let process = Process()
-    private let input = Pipe()
-    private let output = Pipe()
-    private let errors = Pipe()
+    private let process: ChildProcess
     private var unread: [String] = []
     private var rest = ""
 
@@ -15,55 +11,35 @@ final class App {
     init(
         _ name: String, _ arguments: [String] = [], environment: [String: String] = [:], runner: [String] = []
     ) throws {
-        let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
-        let app = URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
-        let words = runner + [app] + arguments
-        process.executableURL = URL(fileURLWithPath: words[0])
-        process.arguments = Array(words.dropFirst())
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = errors
-        // A child begins with the mask of the thread that starts it, and threads of Dispatch block nearly all signals.
-        var (none, before) = (sigset_t(), sigset_t())
-        sigemptyset(&none)
-        pthread_sigmask(SIG_SETMASK, &none, &before)
-        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
-        try process.run()
+        process = try ChildProcess(
+            runner + [Self.path(name)] + arguments,
+            environment: environment.merging(["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]) { mine, _ in mine })
     }
 
-    deinit { if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) } }
+    /// Where a program is that was built beside the test bundle.
+    static func path(_ name: String) throws -> String {
+        let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return URL(fileURLWithPath: bundle).deletingLastPathComponent().appendingPathComponent(name).path
+    }
 
     func kill() async {
-        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
-        await exit()
+        process.signal(SIGKILL)
+        _ = await process.end()
     }
 
-    private func exit() async {
-        await offPool { [process] in process.waitUntilExit() }
-    }
-
-    /// How it ended by itself; waited for.
-    var status: Int32 {
-        get async {
-            await exit()
-            return process.terminationStatus
-        }
-    }
+    /// The exit status that it ended with by itself, waited for; nil when a signal ended it.
+    var status: Int32? { get async { await process.end().status } }
 
     /// One line on its standard input. Only while it runs.
-    func type(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8)) }
+    func type(_ line: String) throws { try process.input.write(contentsOf: Data((line + "\n").utf8)) }
 
     /// Sends it `signal`.
-    func signal(_ signal: Int32) { Glibc.kill(process.processIdentifier, signal) }
+    func signal(_ signal: Int32) { process.signal(signal) }
 
     /// Waits for its end; the signal that ended it, 0 when none did.
-    func end() async -> Int32 {
-        await exit()
-        return process.terminationReason == .uncaughtSignal ? process.terminationStatus : 0
-    }
+    func end() async -> Int32 { await process.end().signal ?? 0 }
 
-    private static let patienceMilliseconds: Int32 = 30_000
+    private static let patienceMilliseconds: Int32 = 300_000
 
     /// The next line that it prints; nil when it has ended, or says nothing for far longer than anything takes.
     func line() async -> String? {
@@ -81,7 +57,7 @@ final class App {
 
     /// Waits for more of what it prints; false when there is no more.
     private func hears() async -> Bool {
-        let reader = output.fileHandleForReading
+        let reader = process.output
         let more = await offPool {
             var waiting = pollfd(fd: reader.fileDescriptor, events: Int16(POLLIN), revents: 0)
             return poll(&waiting, 1, Self.patienceMilliseconds) == 1 ? reader.availableData : Data()
@@ -119,7 +95,7 @@ final class App {
     var complaint: String {
         get async {
             await kill()
-            let reader = errors.fileHandleForReading
+            let reader = process.errors
             return await offPool { String(decoding: reader.readDataToEndOfFile(), as: UTF8.self) }
         }
     }
@@ -136,12 +112,4 @@ final class TemporaryDirectory {
     }
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
-}
-
-/// Does what waits for another process on a thread of its own. The pool has as many threads as there are processors: two tests
-/// that wait on them hold up every other test.
-func offPool<Outcome: Sendable>(_ body: @escaping @Sendable () -> Outcome) async -> Outcome {
-    await withCheckedContinuation { continuation in
-        Thread.detachNewThread { continuation.resume(returning: body()) }
-    }
 }

@@ -120,7 +120,9 @@ struct ExampleTests {
         try await turn("lock")
         phone = try air.start("Phone", adapter: 2)
         #expect(
-            try await phone.lines(until: "state: poweredOn") == ["restored: 1 peripheral, listening", "state: poweredOn"])
+            try await phone.lines(until: "state: poweredOn") == [
+                "restored: 1 peripheral, listening", "state: poweredOn",
+            ])
         try air.join()
         #expect(try await phone.lines(until: "the lock is locked") == ["at the lock", "the lock is locked"])
     }
@@ -137,7 +139,9 @@ struct ExampleTests {
         await padlock.kill()
         padlock = try air.start("Padlock")
         #expect(
-            try await padlock.lines(until: "state: poweredOn") == ["restored: 1 service, 1 subscriber", "state: poweredOn"])
+            try await padlock.lines(until: "state: poweredOn") == [
+                "restored: 1 service, 1 subscriber", "state: poweredOn",
+            ])
         // It may have been killed before it knew that the phone had heard the last value: that comes again then.
         let heard = try await phone.lines(until: "the lock is locked")
         #expect(

@@ -95,7 +95,9 @@ final class MatrixCell {
         }
         try await air.plug()
         _ = try await app.lines(until: "state: poweredOn")
-        if wish != .pendingConnection, wish != .undeliveredUpdates { _ = try await peer.lines(until: "state: poweredOn") }
+        if wish != .pendingConnection, wish != .undeliveredUpdates {
+            _ = try await peer.lines(until: "state: poweredOn")
+        }
     }
 
     /// What the peer does while the app is away.

@@ -36,13 +36,11 @@ enum WallClock {
     static func library(in directory: String) async throws -> String {
         let (file, library) = (directory + "/clock.c", directory + "/clock.so")
         try source.write(toFile: file, atomically: true, encoding: .utf8)
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         // Every Swift toolchain has it beside its compiler.
-        compiler.arguments = ["clang", "-shared", "-fPIC", "-O1", "-DBEHIND=\(behindSeconds)", "-o", library, file]
-        try compiler.run()
-        await offPool { compiler.waitUntilExit() }
-        try #require(compiler.terminationStatus == 0)
+        let compiler = try ChildProcess(
+            ["/usr/bin/env", "clang", "-shared", "-fPIC", "-O1", "-DBEHIND=\(behindSeconds)", "-o", library, file],
+            environment: ProcessInfo.processInfo.environment)
+        try #require(await compiler.end() == .exited(0))
         return library
     }
 }
