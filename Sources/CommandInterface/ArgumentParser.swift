@@ -91,6 +91,9 @@ package struct ArgumentParser: Sendable {
         while let word = rest.popFirst() {
             if optionsEnded || word == "-" || !word.hasPrefix("-") {
                 try takeOperand(word, into: &arguments, for: command)
+            } else if word == "--", case .program = command.operands {
+                arguments.operands = Array(rest)
+                rest = []
             } else if word == "--" {
                 optionsEnded = true
             } else if word == "--help" || word == "-h" {
@@ -100,6 +103,11 @@ package struct ArgumentParser: Sendable {
             }
         }
         for option in command.options where option.isRequired { _ = try arguments.required(option.name) }
+        if case .program(let shown) = command.operands, arguments.operands.isEmpty {
+            throw Failure(
+                .usage,
+                "`\(arguments.command)` needs `-- \(shown)` behind its options (see `\(arguments.command) --help`)")
+        }
         return .run(command, arguments)
     }
 
@@ -114,6 +122,10 @@ package struct ArgumentParser: Sendable {
         case .none, .forwarded:
             throw Failure(
                 .usage, "`\(arguments.command)` takes options only, not `\(word)` (see `\(arguments.command) --help`)")
+        case .program:
+            throw Failure(
+                .usage,
+                "`\(arguments.command)` takes a program behind `--`, not `\(word)` (see `\(arguments.command) --help`)")
         }
     }
 

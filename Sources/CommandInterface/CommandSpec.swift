@@ -31,6 +31,8 @@ package enum OperandSpec: Sendable {
     case one(String, refusal: String)
     /// All that follows belongs to somebody else's parser.
     case forwarded(String)
+    /// A program and its arguments behind `--`, shown as that in the help.
+    case program(String)
 }
 
 /// One command: everything that its help says and its parser knows.

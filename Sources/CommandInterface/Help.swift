@@ -39,6 +39,7 @@ package enum Help {
         switch command.operands {
         case .none: break
         case .one(let shown, _), .forwarded(let shown): words.append(shown)
+        case .program(let shown): words += ["--", shown]
         }
         return words.joined(separator: " ")
     }

@@ -10,7 +10,7 @@ struct LatchLab {
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
             commands: [
                 RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, MeasuredCommands.restarts,
-                MeasuredCommands.power,
+                MeasuredCommands.power, DiskCommand.disk,
             ],
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",

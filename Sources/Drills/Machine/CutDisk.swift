@@ -24,8 +24,8 @@ final class CutDisk {
         guard cut_disk_own_mounts() == 0 else {
             throw DrillError(
                 .environment,
-                "mounts cannot be kept to this process: \(String(cString: strerror(errno))). This drill needs root and "
-                    + "CAP_SYS_ADMIN")
+                "mounts cannot be kept to this process: \(String(cString: strerror(errno))). Root and "
+                    + "CAP_SYS_ADMIN are needed")
         }
     }
 
@@ -35,8 +35,8 @@ final class CutDisk {
         guard let disk = cut_disk_begin(image, folder) else {
             throw DrillError(
                 .environment,
-                "no file system can be served at \(folder): \(String(cString: strerror(errno))). This drill needs root and "
-                    + "/dev/fuse (modprobe fuse)")
+                "no file system can be served at \(folder): \(String(cString: strerror(errno))). Root and "
+                    + "/dev/fuse are needed (modprobe fuse)")
         }
         self.disk = disk
         self.mountPoint = mountPoint
@@ -76,19 +76,35 @@ final class CutDisk {
         return end == .exited(0) ? nil : "the file system outlives its power: `e2fsck -f -n` found damage, see \(log)"
     }
 
-    private func run(_ words: [String], _ waiter: Waiter, tries: Int) throws {
+    /// What a machine does before it mounts: a cut can tear the end of the journal, which the kernel does not mount. Behind
+    /// ``unmount(_:)``, or before the first ``mount(_:)``.
+    func mend(_ waiter: Waiter) throws {
+        // 1: it has mended something.
+        try run(["e2fsck", "-p", device], waiter, tries: 1, isOK: { $0 == .exited(0) || $0 == .exited(1) })
+    }
+
+    /// Copies what the medium has. Behind ``unmount(_:)``, and ``restore(_:)`` where the power was cut.
+    func save(to path: String, _ waiter: Waiter) throws {
+        let copy = path + ".new"
+        try run(["cp", "--sparse=always", "--no-preserve=mode", device, copy], waiter, tries: 1)
+        guard rename(copy, path) == 0 else { throw DrillError.system("cannot write \(path)") }
+    }
+
+    private func run(
+        _ words: [String], _ waiter: Waiter, tries: Int, isOK: (ProcessHandle.End?) -> Bool = { $0 == .exited(0) }
+    ) throws {
         var (end, left): (ProcessHandle.End?, Int) = (nil, tries)
-        while end != .exited(0), left > 0 {
+        while !isOK(end), left > 0 {
             if left < tries { try waiter.sleep(milliseconds: 50) }
             left -= 1
             end = try ProcessHandle(["/usr/bin/env"] + words, log: log)
                 .wait(waiter, until: Clock.now + Clock.milliseconds(Self.commandMilliseconds))
         }
-        guard end == .exited(0) else {
+        guard isOK(end) else {
             let said = String(decoding: DrillDirectory.read(log), as: UTF8.self).split(separator: "\n").last ?? ""
             throw DrillError(
                 .environment,
-                "`\(words.joined(separator: " "))` failed: \(said). This drill needs root, loop devices and ext4")
+                "`\(words.joined(separator: " "))` failed: \(said). Root, loop devices, ext4 and e2fsprogs are needed")
         }
     }
 

@@ -44,6 +44,17 @@ final class ProcessHandle {
         descriptor = latch_pidfd_open(process)
     }
 
+    /// With the standard input, output and error of this process.
+    init(passing arguments: [String]) throws {
+        let words = Self.strings(arguments)
+        defer { words.forEach { free($0) } }
+        startedAt = Clock.now
+        isTraced = false
+        process = latch_spawn(words, nil, STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO)
+        guard process > 0 else { throw DrillError.system("cannot start \(arguments.first ?? "")") }
+        descriptor = latch_pidfd_open(process)
+    }
+
     deinit {
         kill()
         if descriptor >= 0 { close(descriptor) }

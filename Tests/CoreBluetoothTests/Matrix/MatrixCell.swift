@@ -11,15 +11,19 @@ final class MatrixCell {
     private(set) var app: App
     private var peer: App
 
-    init(_ wish: Wish) async throws {
+    /// `runner` makes the words of a program that runs the app's first life, given the air's directory.
+    init(_ wish: Wish, under runner: (String) throws -> [String] = { _ in [] }) async throws {
         self.wish = wish
         air = try await Air()
-        app = try Self.start(air, "app", 1, wish.role)
+        app = try Self.start(air, "app", 1, wish.role, runner: runner(air.directory.path))
         peer = try Self.start(air, "peer", 2, wish.peerRole)
         for side in [app, peer] { _ = try await side.lines(until: "state: poweredOn") }
     }
 
     // MARK: Processes
+
+    /// Where the app keeps its state, in the air's directory.
+    static func state(_ directory: String) -> String { directory + "/app" }
 
     private static func start(
         _ air: Air, _ name: String, _ adapter: Int, _ role: String, runner: [String] = []

@@ -59,6 +59,26 @@ struct RestorationMatrixTests {
         try await cell.verify(isLinked: true)
     }
 
+    /// The app's state lies on an ext4 of its own, whose cache is lost.
+    @Test("power cut", arguments: Wish.allCases)
+    func powerCut(_ wish: Wish) async throws {
+        try #require(geteuid() == 0, "mounts need root")
+        let disk = { (directory: String) in
+            [
+                try App.path("latch-lab"), "disk", "--image", directory + "/disk", "--at", MatrixCell.state(directory),
+                "--",
+            ]
+        }
+        let cell = try await MatrixCell(wish, under: disk)
+        try await cell.prepare()
+        cell.app.signal(SIGPWR)
+        #expect(await cell.app.status == 0)
+        #expect(await cell.app.complaint.contains("the power was cut: no flush had confirmed "))
+        try await cell.meanwhile()
+        try await cell.restart(under: disk(cell.air.directory.path))
+        try await cell.verify()
+    }
+
     @Test("suspended and resumed", arguments: Wish.allCases)
     func suspended(_ wish: Wish) async throws {
         let cell = try await MatrixCell(wish)
