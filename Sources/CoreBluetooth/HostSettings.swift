@@ -45,7 +45,6 @@ struct HostSettings: Sendable {
         stateDirectory = try Self.stateDirectory(environment, program: program)
         configuration = HostConfiguration(deviceName: environment[Variable.name] ?? machine)
         configuration.encryptsBondedLinks = true
-        configuration.keepsUnheardLosses = true
         configuration.pairing =
             try Self.choice(
                 Variable.pairing, environment,

@@ -175,21 +175,10 @@ struct RestorationTests {
     @Test("A lost connection is kept until the app has heard of the loss: killed before that, it is restored with it")
     func unheardLoss() throws {
         let scene = Scene()
-        scene.pocket.configuration.keepsUnheardLosses = true
         let queue = DispatchQueue(label: "pocket")
         func launch() { scene.pocket.launchApp { scene.key = Key($0, queue: queue) } }
-        /// Lets the queue come to rest between steps of the virtual clock.
-        func run(until condition: () -> Bool) -> Bool {
-            for _ in 0..<2_000 {
-                scene.world.run(forMilliseconds: 10)
-                queue.sync {}
-                if condition() { return true }
-            }
-            return false
-        }
-        func isKept() -> Bool {
-            scene.pocket.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty }
-        }
+        func run(until condition: () -> Bool) -> Bool { scene.run(beside: queue, until: condition) }
+        func isKept() -> Bool { scene.keepsConnection }
         scene.launchDoor()
         launch()
         #expect(run { scene.key?.has("characteristics") == true })
@@ -229,20 +218,31 @@ struct RestorationTests {
     @Test("A connection that is given up before its loss was heard of is not kept")
     func givenUpUnheard() throws {
         let scene = Scene()
-        scene.pocket.configuration.keepsUnheardLosses = true
-        try scene.start()
+        let queue = DispatchQueue(label: "pocket")
+        scene.launchDoor()
+        scene.pocket.launchApp { scene.key = Key($0, queue: queue) }
+        #expect(scene.run(beside: queue) { scene.key?.has("characteristics") == true })
         let key = try #require(scene.key)
         let peripheral = try #require(key.door)
-        func isKept() -> Bool {
-            scene.pocket.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty }
-        }
-        // A manager that hears inside the iteration does not say later that it has heard.
+        queue.suspend()
         scene.world.cut(scene.lock, scene.pocket)
-        #expect(scene.world.run { key.has("disconnected failed") })
-        #expect(isKept())
+        #expect(scene.world.run { scene.door?.links == 0 && scene.pocket.host?.link(of: peripheral.peer) == nil })
+        #expect(scene.keepsConnection)
         key.manager?.cancelPeripheralConnection(peripheral)
         scene.world.settle()
-        #expect(!isKept())
+        #expect(!scene.keepsConnection)
+        queue.resume()
+        queue.sync {}
+    }
+
+    @Test("A manager that hears of a loss inside its iteration has nothing on the disk that waits for its hearing")
+    func heardInline() throws {
+        let scene = Scene()
+        try scene.start()
+        let key = try #require(scene.key)
+        scene.world.cut(scene.lock, scene.pocket)
+        #expect(scene.world.run { key.has("disconnected failed") })
+        #expect(!scene.keepsConnection)
     }
 
     @Test("A bonded key commands by signed write from kept handles on an unencrypted link, with a rising counter")

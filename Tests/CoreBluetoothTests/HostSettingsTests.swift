@@ -22,7 +22,7 @@ struct HostSettingsTests {
         #expect(settings.stateDirectory == "/home/anna/.local/state/latch/Doorbell")
         #expect(settings.configuration.deviceName == "board")
         #expect(settings.configuration.pairing.admission == .asNeeded)
-        #expect(settings.configuration.encryptsBondedLinks && settings.configuration.keepsUnheardLosses)
+        #expect(settings.configuration.encryptsBondedLinks)
         #expect(settings.configuration.privacy == HostConfiguration(deviceName: "").privacy)
     }
 

@@ -15,10 +15,17 @@ import Testing
     static func run(_ arguments: [String], of program: URL? = program) throws -> (
         status: Int32, output: String, errors: String
     ) {
+        try lab(["drill"] + arguments, of: program)
+    }
+
+    /// Any command of `latch-lab`.
+    static func lab(_ arguments: [String], of program: URL? = program) throws -> (
+        status: Int32, output: String, errors: String
+    ) {
         let executable: URL = try #require(program)
         let process = Process()
         process.executableURL = executable
-        process.arguments = ["drill"] + arguments
+        process.arguments = arguments
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors

@@ -62,6 +62,10 @@ package struct ManagerOptions: OptionSet, Sendable {
     package static let observesLinks = Self(rawValue: 1 << 0)
     /// What the manager has asked for ends when the adapter goes, as with Apple: connections, the scan, services and advertising.
     package static let endsWithPower = Self(rawValue: 1 << 1)
+    /// A central manager's app hears behind the commit. A connection whose link was lost stays on the disk until the manager says that
+    /// the app has heard so (``Host/lossHeard(_:_:)``): an app that is killed in between is restored with its wish. Without this option
+    /// the app hears inside the iteration, and asks anew in the same commit.
+    package static let hearsBehindCommit = Self(rawValue: 1 << 2)
 }
 
 /// What an operation of a central brought back.

@@ -26,7 +26,7 @@ extension Host {
     /// Every peer that is kept: an app has asked to connect to it, or it is bonded.
     package func keptPeers() -> [PeerName] { core.peers.keptNames() }
 
-    /// The manager's app has heard `disconnected`: see ``HostConfiguration/keepsUnheardLosses``.
+    /// The manager's app has heard `disconnected`: see ``ManagerOptions/hearsBehindCommit``.
     package func lossHeard(_ manager: ManagerID, _ peer: PeerIdentifier) { ask { $0.lossHeard(manager, peer) } }
 
     package func peerRecord(_ peer: PeerIdentifier) -> PeerRecord? { core.peerRecord(peer) }

@@ -30,11 +30,6 @@ package struct HostConfiguration: Sendable {
     /// client flows once the client has proved itself, and Apple's API has no call for that. Signed writes want a link in clear.
     package var encryptsBondedLinks = false
 
-    /// Whether a connection whose link was lost stays on the disk until its manager says that the app has heard so
-    /// (``Host/lossHeard(_:_:)``). Apps that hear on a queue are killed in between, and are then restored with the wish; who hears
-    /// inside the iteration asks anew in the same commit.
-    package var keepsUnheardLosses = false
-
     package init(
         deviceName: String, mtu: Int = 247, linksMaximum: Int = usualLinksMaximum, advertisingInterval: UInt16 = 160,
         connectionInterval: UInt16 = 24, supervisionTimeout: UInt16 = 200, pairing: PairingRules = .refused,

@@ -130,7 +130,8 @@ extension HostCore {
                 state == .poweredOn
                 ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
             if !stands {
-                withLedger { [isKept = configuration.keepsUnheardLosses] in
+                let isKept = managers.options(of: owner).contains(.hearsBehindCommit)
+                withLedger {
                     if isKept { $0.connectionLost(owner, link.peer) } else { $0.connectionEnded(owner, link.peer, &$1) }
                 }
             }

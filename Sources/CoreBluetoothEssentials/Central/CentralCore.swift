@@ -43,6 +43,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     func register(_ manager: CBCentralManager, restoreIdentifier: String?) {
         var options: ManagerOptions = isApp ? .observesLinks : []
         if endsWithPower { options.insert(.endsWithPower) }
+        if case .queue = delivery { options.insert(.hearsBehindCommit) }
         register(manager) { [options] host in
             if self.isApp { self.reviewKnownPeers(host) }
             let registered = host.registerCentral(

@@ -44,6 +44,10 @@ package struct ProgramOnDisk {
 
     /// Throws `DrillError`; behind SIGINT and SIGTERM the program was killed, and the image is as it was.
     package func run() throws -> End {
+        guard access(words[0], X_OK) == 0 else {
+            throw DrillError(
+                .environment, "\(words[0]) is no program that can be run: build it, or name another by its path")
+        }
         try CutDisk.ownMounts()
         let signals = latch_signalfd(1 << UInt64(SIGPWR) | 1 << UInt64(SIGCHLD))
         guard signals >= 0 else { throw DrillError.system("cannot take signals") }

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
+import Dispatch
 import SecurityManager
 import Simulation
 import Testing
@@ -29,6 +30,19 @@ final class Scene {
         launchKey()
         try #require(world.run { key?.has("characteristics") == true })
     }
+
+    /// Until `condition` holds, for an app that hears on `queue`, which comes to rest between steps of the virtual clock.
+    func run(beside queue: DispatchQueue, until condition: () -> Bool) -> Bool {
+        for _ in 0..<2_000 {
+            world.run(forMilliseconds: 10)
+            queue.sync {}
+            if condition() { return true }
+        }
+        return false
+    }
+
+    /// Whether the key's disk has a connection that an app has asked for.
+    var keepsConnection: Bool { pocket.store.load().restorations.values.contains { !$0.pendingConnections.isEmpty } }
 
     func killDoor() {
         lock.kill()

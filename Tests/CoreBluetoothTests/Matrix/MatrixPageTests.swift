@@ -23,7 +23,7 @@ struct MatrixPageTests {
         #expect(Array(table[0].dropFirst()) == Wish.allCases.map(\.rawValue))
         let source = try String(
             contentsOf: Self.folder.appendingPathComponent("RestorationMatrixTests.swift"), encoding: .utf8)
-        let tests = Set(source.matches(of: /func (\w+)\(_ wish: Wish\)/).map { String($0.1) })
+        let tests = Set(source.matches(of: /func (\w+)\(_ wish: Wish[,)]/).map { String($0.1) })
         var named: Set<String> = []
         for row in table.dropFirst(2) {
             #expect(row.count == Wish.allCases.count + 1, "\(row)")

@@ -123,6 +123,18 @@ struct RestorationMatrixTests {
         try await cell.verify()
     }
 
+    /// The app that is killed wrote the present schema: its file is rewritten as each earlier version would have left it.
+    @Test("upgrade from each schema", arguments: Wish.allCases, PastSchema.all)
+    func upgraded(_ wish: Wish, from schema: Int) async throws {
+        let cell = try await MatrixCell(wish)
+        try await cell.prepare()
+        await cell.app.kill()
+        try PastSchema.rewrite(MatrixCell.state(cell.air.directory.path), to: schema)
+        try await cell.meanwhile()
+        try await cell.restart()
+        try await cell.verify()
+    }
+
     /// Namespaces give the next life another boot identifier, and a boot time that has begun again.
     @Test("reboot", arguments: Wish.allCases)
     func rebooted(_ wish: Wish) async throws {
