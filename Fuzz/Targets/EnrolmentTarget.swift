@@ -13,7 +13,6 @@ import SecurityManager
 }
 
 private struct EnrolmentWorld {
-    private static let failuresMaximum = 3
     private static let names = ["alice", "bob"]
     /// The fuzzer writes no names: the longest and one octet more are choices.
     private static let strangeNames = [
@@ -24,8 +23,7 @@ private struct EnrolmentWorld {
     private struct Window {
         var name: String
         var end: Instant
-        var isBurntByFailure: Bool
-        var failures = 0
+        var hasCode: Bool
         var paired: BondID?
     }
 
@@ -35,7 +33,7 @@ private struct EnrolmentWorld {
         var state: BondState
     }
 
-    private var machine = LockEnrolment(failuresMaximum: failuresMaximum)
+    private var machine = LockEnrolment()
     private var now = Instant(nanoseconds: 1_000_000_000)
     private var lastNumber: UInt64 = 0
     private var credentials: [CredentialID: Credential] = [:]
@@ -73,7 +71,7 @@ private struct EnrolmentWorld {
         case 4: setEnabled(name, input.bool())
         case 5: expectNothingButProgress(feed(.passkey(UInt32(input.uint16()))))
         case 6, 7: pair(link, name, &input)
-        case 8: fail()
+        case 8: fail(endsWindow: input.octet() & 1 == 1)
         case 9, 10: ask(link, &input)
         case 11:
             expectNothingButProgress(feed(.disconnected(link)))
@@ -81,7 +79,7 @@ private struct EnrolmentWorld {
         case 12: if let id = chosen(&input) { bonds[id] = nil }
         case 13:
             // The process dies, and with it the window. What is on disk is not touched.
-            machine = LockEnrolment(failuresMaximum: Self.failuresMaximum)
+            machine = LockEnrolment()
             (window, pairedLinks, radio, deadline) = (nil, [], nil, nil)
         default: pass(&input)
         }
@@ -112,7 +110,7 @@ private struct EnrolmentWorld {
                 feed(.open(opening, isReady: isReady, register)) == [.refuse(refusal)], "a window opens: \(refusal)")
         }
         window = Window(
-            name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), isBurntByFailure: bits & 4 != 0)
+            name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), hasCode: bits & 4 != 0)
         feed(.open(opening, isReady: isReady, register))
         require(named(name).filter { $0.bond != nil } == standing, "opening a window changes a right")
         require(
@@ -181,19 +179,16 @@ private struct EnrolmentWorld {
         require(radio == nil, "somebody else may pair in what is left of a window")
     }
 
-    private mutating func fail() {
-        guard var failing = window, failing.paired == nil else {
-            return require(feed(.attemptFailed(reason: "", register)).isEmpty, "a failure counts without a window")
+    /// `endsWindow`: the host has closed its window over it.
+    private mutating func fail(endsWindow: Bool) {
+        let failure = LockEnrolment.Event.attemptFailed(reason: "", endsWindow: endsWindow, register)
+        guard let failing = window, failing.paired == nil else {
+            return require(feed(failure).isEmpty, "a failure counts without a window")
         }
-        failing.failures += 1
-        window = failing
-        if failing.isBurntByFailure {
-            end(.attemptFailed(reason: "", register), as: .burnt)
-        } else if failing.failures >= Self.failuresMaximum {
-            end(.attemptFailed(reason: "", register), as: .tooManyFailures)
+        if endsWindow {
+            end(failure, as: failing.hasCode ? .burnt : .tooManyFailures)
         } else {
-            require(
-                feed(.attemptFailed(reason: "", register)) == [.progress(.attemptFailed(""))], "a failure does more")
+            require(feed(failure) == [.progress(.attemptFailed(""))], "a failure does more")
         }
     }
 

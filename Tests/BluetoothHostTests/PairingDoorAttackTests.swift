@@ -13,6 +13,11 @@ import WorldSupport
     static let outOfBandRequest: [UInt8] = [0x01, 0x03, 0x01, 0x0D, 16, 0x06, 0x06]
     static let notSupported: [UInt8] = [0x05, 0x05]
 
+    static let nonce: [UInt8] = [0x04] + [UInt8](repeating: 7, count: 16)
+
+    /// A fresh one, as it travels.
+    static func publicKey() -> [UInt8] { SMPPDU.pairingPublicKey(P256KeyPair.generate().publicKey.wire).encoded }
+
     private func open(_ fortress: Fortress, _ method: PairingWindow.Method, credential: String = "bob") {
         fortress.lock.call {
             $0.setPairingWindow(PairingWindow(method: method, credential: credential))
@@ -97,26 +102,43 @@ import WorldSupport
         #expect(try fortress.app().paired.count == 2, "the owner's, and the one that was ended")
     }
 
-    @Test("An out-of-band offer is burnt by any attempt, one that fails at once among them")
-    func burnt() throws {
-        let attempts: [[UInt8]] = [
-            Self.outOfBandRequest,
+    @Test(
+        "A stranger who taps pair burns no code: it serves whoever comes next, as long as nobody has tried a value",
+        arguments: [
+            [outOfBandRequest],
             // Malformed, too short a key, legacy pairing.
-            [0x01, 0x03], [0x01, 0x03, 0x01, 0x0D, 7, 0x06, 0x06], [0x01, 0x03, 0x01, 0x05, 16, 0x06, 0x06],
-        ]
-        for attempt in attempts {
-            let fortress = try Fortress()
-            open(fortress, outOfBand())
-            let peer = fortress.stranger(1)
-            let other = fortress.stranger(2)
-            #expect(peer.connect(to: try fortress.lockAddress()))
-            _ = ask(peer, attempt)
-            peer.send([0x05, 0x08], on: RawPeer.securityManager)
-            peer.run(100)
-            #expect(other.connect(to: try fortress.lockAddress()))
-            #expect(ask(other, Self.outOfBandRequest) == Self.notSupported, "\(attempt)")
-            #expect(ask(peer, Self.outOfBandRequest) == Self.notSupported, "\(attempt)")
-        }
+            [[0x01, 0x03]], [[0x01, 0x03, 0x01, 0x0D, 7, 0x06, 0x06]], [[0x01, 0x03, 0x01, 0x05, 16, 0x06, 0x06]],
+            // A public key, and a nonce behind it.
+            [outOfBandRequest, publicKey()], [outOfBandRequest, publicKey(), nonce],
+        ])
+    func tapped(_ pdus: [[UInt8]]) throws {
+        let fortress = try Fortress()
+        open(fortress, outOfBand())
+        let (peer, other) = (fortress.stranger(1), fortress.stranger(2))
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        for pdu in pdus { _ = ask(peer, pdu) }
+        peer.send([0x05, 0x08], on: RawPeer.securityManager)
+        peer.run(100)
+        #expect(other.connect(to: try fortress.lockAddress()))
+        #expect(ask(other, Self.outOfBandRequest)?.first == 0x02)
+    }
+
+    @Test("A code is burnt by the first check value, whatever becomes of the attempt", arguments: [false, true])
+    func burnt(_ isGivenUp: Bool) throws {
+        let fortress = try Fortress()
+        open(fortress, outOfBand())
+        let (peer, other) = (fortress.stranger(1), fortress.stranger(2))
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        #expect(ask(peer, Self.outOfBandRequest)?.first == 0x02)
+        #expect(ask(peer, Self.publicKey())?.first == 0x0C)
+        #expect(ask(peer, Self.nonce)?.first == 0x04)
+        // DHKey check failed.
+        #expect(ask(peer, [0x0D] + [UInt8](repeating: 1, count: 16)) == [0x05, 0x0B])
+        if isGivenUp { peer.send([0x05, 0x08], on: RawPeer.securityManager) }
+        peer.run(100)
+        #expect(other.connect(to: try fortress.lockAddress()))
+        #expect(ask(other, Self.outOfBandRequest) == Self.notSupported)
+        #expect(ask(peer, Self.outOfBandRequest) == Self.notSupported)
     }
 
     @Test("An attempt in an earlier window fails: the offer of the one that stands is not burnt by it")
@@ -156,7 +178,10 @@ import WorldSupport
         #expect(peer.connect(to: try fortress.lockAddress()))
         for failure in 0..<3 {
             #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
-            peer.send([0x05, 0x08], on: RawPeer.securityManager)
+            #expect(ask(peer, Self.publicKey())?.first == 0x0C)
+            #expect(ask(peer, [0x03] + [UInt8](repeating: 1, count: 16))?.first == 0x03)
+            // Confirm value failed.
+            #expect(ask(peer, Self.nonce) == [0x05, 0x04])
             peer.run((RepeatedAttempts.firstIntervalMilliseconds << failure) + 100)
         }
         #expect(ask(peer, Self.passkeyRequest) == Self.notSupported)

@@ -32,7 +32,7 @@ import Testing
         }
         let failures = state == .passkeyOnce ? 1 : state == .passkeyTwice ? 2 : 0
         for _ in 0..<failures {
-            door.handle(.failed(.init(window: 2), claimant: other, counts: true), now: start)
+            door.handle(.failed(.init(window: 2), claimant: other, waits: true, hasTried: true), now: start)
         }
         return door
     }
@@ -55,22 +55,22 @@ import Testing
     static let table: [(String, @Sendable () -> PairingDoor.Event, Set<State>)] = [
         ("a window is opened", { .windowSet(window(false)) }, Set(State.allCases)),
         ("the window is closed", { .windowSet(nil) }, []),
-        ("an attempt begins", { .began(this) }, [.passkey, .passkeyOnce, .passkeyTwice]),
         (
-            "an attempt of an earlier window begins", { .began(earlier) },
-            [.passkey, .passkeyOnce, .passkeyTwice, .outOfBand]
-        ),
-        ("an attempt fails", { .failed(this, claimant: claimant, counts: true) }, [.passkey, .passkeyOnce]),
-        (
-            "an attempt fails that tried nothing", { .failed(this, claimant: claimant, counts: false) },
+            "an attempt fails", { .failed(this, claimant: claimant, waits: true, hasTried: true) },
             [.passkey, .passkeyOnce]
         ),
         (
-            "an attempt of an earlier window fails", { .failed(earlier, claimant: claimant, counts: true) },
+            "an attempt fails that tried nothing",
+            { .failed(this, claimant: claimant, waits: true, hasTried: false) },
             [.passkey, .passkeyOnce, .passkeyTwice, .outOfBand]
         ),
         (
-            "an attempt fails that no window named", { .failed(nil, claimant: claimant, counts: true) },
+            "an attempt of an earlier window fails",
+            { .failed(earlier, claimant: claimant, waits: true, hasTried: true) },
+            [.passkey, .passkeyOnce, .passkeyTwice, .outOfBand]
+        ),
+        (
+            "an attempt fails that no window named", { .failed(nil, claimant: claimant, waits: true, hasTried: true) },
             [.passkey, .passkeyOnce, .passkeyTwice, .outOfBand]
         ),
         ("an attempt succeeds", { .succeeded(this, claimant: claimant) }, []),
@@ -102,9 +102,9 @@ import Testing
     func waits() {
         for state in [State.closed, .passkey] {
             var door = Self.door(state)
-            door.handle(.failed(nil, claimant: Self.claimant, counts: false), now: Self.start)
+            door.handle(.failed(nil, claimant: Self.claimant, waits: false, hasTried: true), now: Self.start)
             #expect(Self.found(door, allowsOthers: true) != .repeatedAttempts)
-            door.handle(.failed(nil, claimant: Self.claimant, counts: true), now: Self.start)
+            door.handle(.failed(nil, claimant: Self.claimant, waits: true, hasTried: true), now: Self.start)
             #expect(Self.found(door, allowsOthers: true) == .repeatedAttempts)
             #expect(Self.found(door, allowsOthers: true, claimant: Self.other) != .repeatedAttempts)
             // A new window is no pardon.
@@ -121,10 +121,10 @@ import Testing
         door.handle(.windowSet(Self.window(false)), now: Self.start)
         let attempt = PairingDoor.Attempt(window: door.number)
         for _ in 1..<PairingDoor.failuresMaximum {
-            door.handle(.failed(attempt, claimant: Self.other, counts: true), now: Self.start)
+            door.handle(.failed(attempt, claimant: Self.other, waits: true, hasTried: true), now: Self.start)
             #expect(door.isOpen)
         }
-        door.handle(.failed(attempt, claimant: Self.other, counts: true), now: Self.start)
+        door.handle(.failed(attempt, claimant: Self.other, waits: true, hasTried: true), now: Self.start)
         #expect(!door.isOpen)
     }
 }

@@ -37,15 +37,14 @@ extension LockEnrolment.Offer {
 /// An enrolment on the bench: one machine, and the credentials and bonds that its outputs make, as the lock machine and the
 /// host would. Time is moved by hand.
 struct EnrolmentBench {
-    static let failuresMaximum = 3
-
-    var machine = LockEnrolment(failuresMaximum: failuresMaximum)
+    var machine = LockEnrolment()
     var now = Instant(nanoseconds: 1_000_000_000)
     var credentials: [CredentialID: Credential] = [:]
     var bonds: [BondID: LockEnrolment.KnownBond] = [:]
     private(set) var deadline: Instant?
-    /// Whom the radio lets pair.
+    /// Whom the radio lets pair, and how many may still fail at it.
     private(set) var radio: String?
+    private var failuresLeft = 0
 
     init(_ credentials: [Credential] = [], bonds: [LockEnrolment.KnownBond] = []) {
         for credential in credentials { self.credentials[credential.id] = credential }
@@ -71,7 +70,9 @@ struct EnrolmentBench {
         switch output {
         case .administration(.credential(let credential)): credentials[credential.id] = credential
         case .administration(.credentialRemoved(let id)): credentials[id] = nil
-        case .setPairingWindow(_, let credential): radio = credential
+        case .setPairingWindow(let offer, let credential):
+            radio = credential
+            failuresLeft = offer == .passkey ? 3 : 1
         case .closePairingWindow: radio = nil
         case .promoteBond(let id): bonds[id]?.state = .confirmed
         case .deleteBond(let id): bonds[id] = nil
@@ -106,7 +107,10 @@ struct EnrolmentBench {
     }
 
     @discardableResult
-    mutating func fail() -> [Output] { put(.attemptFailed(reason: "no", register)) }
+    mutating func fail() -> [Output] {
+        failuresLeft -= 1
+        return put(.attemptFailed(reason: "no", endsWindow: failuresLeft <= 0, register))
+    }
 
     @discardableResult
     mutating func cancel() -> [Output] { put(.cancelled(register)) }

@@ -332,7 +332,7 @@ struct LockEnrolmentAttackTests {
         let offers = (1...8).map { person($0, "Alice", .guest) }
         let told = [offers, offers.reversed(), Array(offers.shuffled())].map { offers in
             var outputs: [Output] = []
-            var machine = LockEnrolment(failuresMaximum: 3)
+            var machine = LockEnrolment()
             let register = LockEnrolment.Register(credentials: offers, bonds: [bond(7, "Alice")])
             machine.handle(
                 .controlPoint(LockLink(rawValue: 1), bondID(7), keyStatus, register), now: bootInstant, into: &outputs)

@@ -8,7 +8,7 @@ import Testing
 /// docs/PROTOCOL.md, Enrolment
 @Suite("The lock's enrolment: state × input")
 struct LockEnrolmentTableTests {
-    enum Phase: CaseIterable { case closed, open, openFailedTwice, openWithCode, paired }
+    enum Phase: CaseIterable { case closed, open, openWithCode, paired }
 
     /// In the table, Alice has enrolled once, with bond 5, and is offered a smaller role; bond 7 is what comes of it.
     private static let standing = person(1, "Alice", bond: 5)
@@ -27,18 +27,15 @@ struct LockEnrolmentTableTests {
     }
 
     /// A machine that came there by the shortest way. `remembers`: a pairing has completed on link 3.
-    private static func machine(_ phase: Phase, remembers: Bool = false, failures: Int? = nil) -> LockEnrolment {
-        var machine = LockEnrolment(failuresMaximum: EnrolmentBench.failuresMaximum)
+    private static func machine(_ phase: Phase, remembers: Bool = false) -> LockEnrolment {
+        var machine = LockEnrolment()
         var outputs: [Output] = []
         func put(_ event: Event) { machine.handle(event, now: begin, into: &outputs) }
         let pairing = Event.paired(pairedLink, bondID(7))
         switch phase {
         case .closed: break
-        case .open, .openFailedTwice, .paired: put(.open(opening("Alice"), isReady: true, vacant))
+        case .open, .paired: put(.open(opening("Alice"), isReady: true, vacant))
         case .openWithCode: put(.open(opening("Alice", .code), isReady: true, vacant))
-        }
-        for _ in 0..<(failures ?? (phase == .openFailedTwice ? 2 : 0)) {
-            put(.attemptFailed(reason: "no", vacant))
         }
         if phase == .paired || remembers { put(pairing) }
         return machine
@@ -85,18 +82,15 @@ struct LockEnrolmentTableTests {
             .administration(.credential(offered)), .deadline(end), .setPairingWindow(.passkey, credential: "Alice"),
             .progress(.opened(nil)),
         ]
-        let failed = Event.attemptFailed(reason: "no", vacant)
+        let isPairing = phase == .open || phase == .openWithCode
+        let told: [Output] = isPairing ? [.progress(.attemptFailed("no"))] : []
+        let failed = Event.attemptFailed(reason: "no", endsWindow: true, vacant)
         let failing: Row =
-            switch phase {
-            case .closed, .paired: row("failure", failed)
-            case .open: row("failure", failed, [.progress(.attemptFailed("no"))], to: machine(.open, failures: 1))
-            case .openFailedTwice:
-                row(
-                    "failure", failed,
-                    [.progress(.attemptFailed("no"))] + closing(.tooManyFailures) + [withdrawal], to: closed)
-            case .openWithCode:
-                row("failure", failed, [.progress(.attemptFailed("no"))] + closing(.burnt) + [withdrawal], to: closed)
-            }
+            isPairing
+            ? row(
+                "last failure", failed,
+                told + closing(phase == .openWithCode ? .burnt : .tooManyFailures) + [withdrawal], to: closed)
+            : row("last failure", failed)
         let proof = Event.controlPoint(freshLink, bondID(7), keyStatus, register)
         let other = Event.controlPoint(freshLink, bondID(5), [0xFF], register)
         return [
@@ -118,7 +112,7 @@ struct LockEnrolmentTableTests {
                 to: isOpen
                     ? machine(phase == .openWithCode ? phase : .paired, remembers: true)
                     : machine(.closed, remembers: true)),
-            failing,
+            failing, row("failure", .attemptFailed(reason: "no", endsWindow: false, vacant), told),
             row(
                 "proof", proof, handingOver + (phase == .paired ? closing(.enrolled(bondID(7))) : []) + [.admit],
                 to: phase == .paired ? closed : nil),
@@ -189,7 +183,8 @@ extension LockEnrolment.Event {
         case .open(let opening, let isReady, _): .open(opening, isReady: isReady, register)
         case .cancelled: .cancelled(register)
         case .credentialRemoved(let name, _): .credentialRemoved(name, register)
-        case .attemptFailed(let reason, _): .attemptFailed(reason: reason, register)
+        case .attemptFailed(let reason, let endsWindow, _):
+            .attemptFailed(reason: reason, endsWindow: endsWindow, register)
         case .controlPoint(let link, let bond, let octets, _): .controlPoint(link, bond, octets, register)
         case .timerFired: .timerFired(register)
         case .passkey, .paired, .disconnected: self

@@ -14,10 +14,13 @@ extension Host {
     package func encrypt(_ peer: PeerIdentifier) { ask { $0.encrypt(peer) } }
 
     /// Opens the window in which a stranger may pair, or closes it (nil). An attempt ends with its window, so that nobody
-    /// keeps the next one to himself. An out-of-band offer is burnt by the first attempt, whatever becomes of it.
+    /// keeps the next one to himself. An out-of-band offer is burnt by the first check value that somebody sends.
     package func setPairingWindow(_ window: PairingWindow?) { ask { $0.setPairingWindow(window) } }
 
-    /// Attempts that may fail in one window.
+    /// Whether there is a window that somebody may still pair in.
+    package var isPairingWindowOpen: Bool { core.pairingDoor.isOpen }
+
+    /// Attempts that may fail in one window, each behind a try at the secret.
     package static let pairingFailuresMaximum = PairingDoor.failuresMaximum
 
     /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is

@@ -148,10 +148,6 @@ extension HostCore {
         if !wasUnderWay, link.pairing.isPairing {
             tell(.pairingBegan(link.id))
             secure(link, .overtaken)
-            if let attempt = windowAttempt(on: link) {
-                pairingDoor.handle(.began(attempt), now: now)
-                wishesChanged()
-            }
         }
         let record = recordToInherit(link, outputs)
         for output in outputs {
@@ -209,7 +205,9 @@ extension HostCore {
     private mutating func pairingFailed(_ link: Link, _ error: PairingError) {
         tell(.pairingFailed(link.id, error))
         pairingDoor.handle(
-            .failed(windowAttempt(on: link), claimant: claimant(link), counts: error.countsAsAttempt), now: now)
+            .failed(
+                windowAttempt(on: link), claimant: claimant(link), waits: error.countsAsAttempt,
+                hasTried: link.pairing.hasPeerTried), now: now)
         secure(link, .settled)
         tellPaired(link, .failure(.pairing(error)))
         if link.role == .peripheral { wishesChanged() }

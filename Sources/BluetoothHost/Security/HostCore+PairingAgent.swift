@@ -122,7 +122,7 @@ extension HostCore {
 }
 
 extension PairingError {
-    /// Whether the other side has had a try at what only the right one knows. Giving up here is none.
+    /// Whether the other side has to wait before it tries again. Giving up here is no fault of its.
     var countsAsAttempt: Bool {
         switch self {
         case .refusedByPeer, .peerViolation, .timedOut, .encryptionFailed, .disconnected: true

@@ -10,7 +10,7 @@ import SecurityManager
 ///
 /// Core 5.4, Vol 3, Part C, 9.4.3 (Bondable mode); Part H, 2.3.6 (Repeated attempts)
 struct PairingDoor {
-    /// Attempts that may fail in one window; then only the operator opens another.
+    /// Attempts that may fail in one window behind a try; then only the operator opens another.
     static let failuresMaximum = 3
 
     /// An attempt that a window named the method of, by the window's number. An attempt that began in an earlier window is none
@@ -22,10 +22,9 @@ struct PairingDoor {
     enum Event {
         /// The operator opens the window, or closes it.
         case windowSet(PairingWindow?)
-        case began(Attempt)
-        /// `claimant`: against whom a failure is held. It counts when the other side has had a try at what only the right one
-        /// knows. nil for an attempt that no window named.
-        case failed(Attempt?, claimant: DeviceAddress, counts: Bool)
+        /// `claimant`: who has to wait for its next attempt, where `waits`. `hasTried`: the other side has sent a value that only the
+        /// right one knows; without one nobody has learnt anything. The attempt is nil where no window named it.
+        case failed(Attempt?, claimant: DeviceAddress, waits: Bool, hasTried: Bool)
         case succeeded(Attempt?, claimant: DeviceAddress)
     }
 
@@ -58,12 +57,10 @@ struct PairingDoor {
         case (.windowSet(let window), .closed), (.windowSet(let window), .open):
             number += 1
             state = window.map { .open($0, failures: 0) } ?? .closed
-        case (.began, .closed): break
-        case (.began(let attempt), .open(let window, _)): if attempt.window == number { burn(window) }
-        case (.failed(let attempt, let claimant, let counts), .closed),
-            (.failed(let attempt, let claimant, let counts), .open):
-            if counts { attempts.failed(claimant, at: now) }
-            if attempt?.window == number { failed() }
+        case (.failed(let attempt, let claimant, let waits, let hasTried), .closed),
+            (.failed(let attempt, let claimant, let waits, let hasTried), .open):
+            if waits { attempts.failed(claimant, at: now) }
+            if hasTried, attempt?.window == number { failed() }
         case (.succeeded(let attempt, let claimant), .closed), (.succeeded(let attempt, let claimant), .open):
             attempts.succeeded(claimant)
             // One window, one enrolment: nobody else gets in through what is left of it.
@@ -71,16 +68,11 @@ struct PairingDoor {
         }
     }
 
-    /// A request that was refused at once was an attempt too.
+    /// What a setup code commits to serves one try. A stranger who taps "pair" has none.
     private mutating func failed() {
         guard case .open(let window, let failures) = state else { return }
-        state = failures + 1 < Self.failuresMaximum ? .open(window, failures: failures + 1) : .closed
-        burn(window)
-    }
-
-    /// What a setup code commits to serves one attempt, whatever becomes of it.
-    private mutating func burn(_ window: PairingWindow) {
-        if case .outOfBand = window.method { state = .closed }
+        let isBurnt = if case .outOfBand = window.method { true } else { false }
+        state = isBurnt || failures + 1 >= Self.failuresMaximum ? .closed : .open(window, failures: failures + 1)
     }
 
     /// When `claimant` may try again; nil for now.

@@ -75,7 +75,10 @@ extension LockDaemon {
         feed(.pairing(LockLink(link), isUnderWay: false))
         switch result {
         case .success(let bond): feedEnrolment(.paired(LockLink(link), bond))
-        case .failure(let error): feedEnrolment(.attemptFailed(reason: String(describing: error), register))
+        case .failure(let error):
+            feedEnrolment(
+                .attemptFailed(
+                    reason: String(describing: error), endsWindow: !host.isPairingWindowOpen, register))
         }
     }
 

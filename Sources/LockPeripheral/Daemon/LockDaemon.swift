@@ -79,7 +79,7 @@ package final class LockDaemon {
     private var beginning: (LockSnapshot, BoltReading)?
     /// nil until the service has its handles. Links that stand are its sessions; the shell keeps none beside them.
     private(set) var machine: LockMachine?
-    var enrolment = LockEnrolment(failuresMaximum: enrolmentFailuresMaximum)
+    var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
     let enrolmentTimer: TimerToken

@@ -122,7 +122,7 @@ extension LockEnrolment {
         /// An attempt has begun, and shows this.
         case passkey(UInt32)
         case paired(LockLink, BondID)
-        case attemptFailed(reason: String, Register)
+        case attemptFailed(reason: String, endsWindow: Bool, Register)
         /// A write to the control point, on a link that is encrypted with this bond.
         case controlPoint(LockLink, BondID, [UInt8], Register)
         case disconnected(LockLink)

@@ -17,7 +17,7 @@ import SecurityManager
 package struct LockEnrolment: Equatable, Sendable {
     private enum State: Equatable {
         case closed
-        case open(Window, failures: Int)
+        case open(Window)
         /// Nobody else pairs in this window; `bond` has yet to prove itself.
         case paired(Window, bond: BondID)
     }
@@ -25,24 +25,22 @@ package struct LockEnrolment: Equatable, Sendable {
     private struct Window: Equatable {
         let credential: String
         let end: Instant
-        /// A code that was used in vain is burnt: there is no second attempt.
-        let isBurntByFailure: Bool
+        /// Whether it was opened with a code, which is burnt by a try in vain.
+        let hasCode: Bool
     }
 
-    private let failuresMaximum: Int
     private var state = State.closed
     /// Links on which a pairing has completed, in whichever window: what they prove, they prove by the pairing and not by a
     /// reconnection.
     private var pairedLinks: Set<LockLink> = []
 
-    /// So many attempts in vain close a window; only the operator opens another.
-    package init(failuresMaximum: Int) { self.failuresMaximum = failuresMaximum }
+    package init() {}
 
     /// Whom the window is open for.
     package var credential: String? {
         switch state {
         case .closed: nil
-        case .open(let window, _), .paired(let window, _): window.credential
+        case .open(let window), .paired(let window, _): window.credential
         }
     }
 
@@ -50,16 +48,16 @@ package struct LockEnrolment: Equatable, Sendable {
         switch (state, event) {
         case (.closed, .open(let opening, let isReady, let register)):
             open(opening, isReady, register, now, &outputs)
-        case (.open(let window, _), .open), (.paired(let window, _), .open):
+        case (.open(let window), .open), (.paired(let window, _), .open):
             outputs.append(.refuse(.windowIsOpen(credential: window.credential)))
 
         case (.closed, .cancelled), (.closed, .credentialRemoved), (.closed, .timerFired): break
-        case (.open(let window, _), .cancelled(let register)), (.paired(let window, _), .cancelled(let register)):
+        case (.open(let window), .cancelled(let register)), (.paired(let window, _), .cancelled(let register)):
             close(window, .cancelled, register, &outputs)
-        case (.open(let window, _), .credentialRemoved(let name, let register)),
+        case (.open(let window), .credentialRemoved(let name, let register)),
             (.paired(let window, _), .credentialRemoved(let name, let register)):
             if name == window.credential { close(window, .cancelled, register, &outputs) }
-        case (.open(let window, _), .timerFired(let register)), (.paired(let window, _), .timerFired(let register)):
+        case (.open(let window), .timerFired(let register)), (.paired(let window, _), .timerFired(let register)):
             if now >= window.end { close(window, .expired, register, &outputs) }
 
         case (.closed, .passkey): break
@@ -69,15 +67,16 @@ package struct LockEnrolment: Equatable, Sendable {
         case (.closed, .paired(let link, _)):
             pairedLinks.insert(link)
             outputs.append(.closePairingWindow)
-        case (.open(let window, _), .paired(let link, let bond)), (.paired(let window, _), .paired(let link, let bond)):
+        case (.open(let window), .paired(let link, let bond)), (.paired(let window, _), .paired(let link, let bond)):
             pairedLinks.insert(link)
             state = .paired(window, bond: bond)
             // One window, one enrolment: nobody else gets in through what is left of it.
             outputs += [.progress(.paired(bond)), .closePairingWindow]
 
         case (.closed, .attemptFailed), (.paired, .attemptFailed): break
-        case (.open(let window, let failures), .attemptFailed(let reason, let register)):
-            fail(window, failures + 1, reason, register, &outputs)
+        case (.open(let window), .attemptFailed(let reason, let endsWindow, let register)):
+            outputs.append(.progress(.attemptFailed(reason)))
+            if endsWindow { close(window, window.hasCode ? .burnt : .tooManyFailures, register, &outputs) }
 
         case (.closed, .controlPoint(let link, let id, let octets, let register)),
             (.open, .controlPoint(let link, let id, let octets, let register)):
@@ -110,31 +109,18 @@ extension LockEnrolment {
             ?? Credential(id: opening.fresh, name: name, role: opening.role)
         offered.role = opening.role
         offered.isEnabled = true
-        let (isBurntByFailure, code): (Bool, SetupCode?) =
+        let (hasCode, code): (Bool, SetupCode?) =
             switch opening.offer {
             case .passkey: (false, nil)
             case .outOfBand(_, _, let code): (true, code)
             }
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
-        state = .open(Window(credential: name, end: end, isBurntByFailure: isBurntByFailure), failures: 0)
+        state = .open(Window(credential: name, end: end, hasCode: hasCode))
         outputs += [
             .administration(.credential(offered)), .deadline(end), .setPairingWindow(opening.offer, credential: name),
             .progress(.opened(code)),
         ]
-    }
-
-    private mutating func fail(
-        _ window: Window, _ failures: Int, _ reason: String, _ register: Register, _ outputs: inout [Output]
-    ) {
-        outputs.append(.progress(.attemptFailed(reason)))
-        if window.isBurntByFailure {
-            close(window, .burnt, register, &outputs)
-        } else if failures >= failuresMaximum {
-            close(window, .tooManyFailures, register, &outputs)
-        } else {
-            state = .open(window, failures: failures)
-        }
     }
 
     private mutating func close(

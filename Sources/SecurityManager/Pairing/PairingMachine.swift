@@ -18,6 +18,9 @@ package struct PairingMachine {
     /// When ``PairingEvent/timerFired`` is wanted.
     package internal(set) var deadline: Instant?
     var state: PairingState = .idle(refusing: .pairingNotSupported)
+    /// Whether the peer has sent a value that shows whether it knows the secret: a confirm value, or a DHKey check. Of the pairing that is
+    /// under way, or of the one that the last event has ended.
+    package private(set) var hasPeerTried = false
 
     package init(role: PairingRole, localAddress: DeviceAddress, peerAddress: DeviceAddress) {
         self.role = role
@@ -84,6 +87,7 @@ package struct PairingMachine {
 
     /// Everything that happens comes in here. Bonds that this changes are changed in `book`, and come out as `persist`.
     package mutating func handle(_ event: PairingEvent, now: Instant, book: BondBook) -> [PairingOutput] {
+        if !isPairing { hasPeerTried = false }
         var turn = PairingTurn(now: now, book: book)
         switch event {
         case .received(let octets): receive(octets, &turn)
@@ -167,6 +171,7 @@ extension PairingMachine {
         guard opcode == .pairingFailed || allowedOpcodes.contains(opcode) else { return unexpected(opcode, &turn) }
         if opcode == .pairingRequest, case .idle(let reason) = state { return refuse(reason, &turn) }
         guard let pdu = try? SMPPDU(exactly: octets) else { return malformed(opcode, &turn) }
+        if pdu.opcode == .pairingConfirm || pdu.opcode == .pairingDHKeyCheck { hasPeerTried = true }
         handle(pdu, &turn)
     }
 
