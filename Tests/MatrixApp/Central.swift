@@ -19,6 +19,9 @@ final class Central: NSObject, Role, CBCentralManagerDelegate, CBPeripheralDeleg
         case "scan": manager?.scanForPeripherals(withServices: [Attribute.service])
         case "stop": manager?.stopScan()
         case "connect": peer.map { manager?.connect($0) }
+        case "connect-later":
+            let options = [CBConnectPeripheralOptionStartDelayKey: NSNumber(value: Int(operand) ?? 0)]
+            peer.map { manager?.connect($0, options: options) }
         case "subscribe": pursue(.subscribe)
         case "read": pursue(.read)
         default: say("no such command: \(command)")

@@ -88,6 +88,14 @@ final class MatrixCell {
         }
     }
 
+    /// The app asks for a connection to a peer that is there, and that it wants to begin in so many seconds.
+    func prepareConnection(delaySeconds: Int) async throws {
+        try await advertise(peer)
+        try await find(peer, from: app)
+        try app.type("connect-later \(delaySeconds)")
+        try await sync()
+    }
+
     /// Both sides' controllers go, and others come: the processes go on. `isSwitchedOff`: meanwhile the app's adapter is there, and off.
     func replug(isSwitchedOff: Bool = false) async throws {
         try await air.unplug()

@@ -89,6 +89,17 @@ struct RestorationMatrixTests {
         try await cell.verify(isLinked: true)
     }
 
+    @Test("suspended and resumed: a connection whose delay was over meanwhile is made")
+    func suspendedDelay() async throws {
+        let cell = try await MatrixCell(.pendingConnection)
+        try await cell.prepareConnection(delaySeconds: 1)
+        cell.app.signal(SIGSTOP)
+        // The time is the matter here: the delay is over long before the process goes on. Nothing is late by waiting longer.
+        try await Task.sleep(for: .milliseconds(1_500))
+        cell.app.signal(SIGCONT)
+        try await cell.verify()
+    }
+
     @Test("unplugged and back", arguments: Wish.allCases)
     func unplugged(_ wish: Wish) async throws {
         let cell = try await MatrixCell(wish)
