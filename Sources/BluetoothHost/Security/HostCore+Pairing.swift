@@ -77,13 +77,8 @@ extension HostCore {
             method = .numericComparison
             keyPair = makeKeyPair()
         }
-        return parameters(method, keyPair, credential: window.credential)
-    }
-
-    private mutating func parameters(
-        _ method: PairingMethod, _ keyPair: P256KeyPair, credential: String
-    ) -> PairingParameters? {
-        parameters(PairingPolicy(method: method, requiredPeerKeys: [.signKey]), keyPair, credential: credential)
+        // Most phones have no signing key to give. Such a bond writes over encryption alone.
+        return parameters(PairingPolicy(method: method), keyPair, credential: window.credential)
     }
 
     mutating func parameters(
@@ -107,7 +102,9 @@ extension HostCore {
             announce(.paired(peer, .failure(.pairing(.cancelled(.repeatedAttempts)))), to: manager)
             return
         }
-        guard let parameters = parameters(method, makeKeyPair(), credential: credential) else {
+        // With it the peer seals its receipts.
+        let policy = PairingPolicy(method: method, requiredPeerKeys: [.signKey])
+        guard let parameters = parameters(policy, makeKeyPair(), credential: credential) else {
             announce(.paired(peer, .failure(.noResources)), to: manager)
             return
         }

@@ -30,6 +30,7 @@ KEYS = (
     | PairingDelegate.KeyDistribution.DISTRIBUTE_IDENTITY_KEY
     | PairingDelegate.KeyDistribution.DISTRIBUTE_SIGNING_KEY
 )
+UNSIGNED_KEYS = KEYS & ~PairingDelegate.KeyDistribution.DISTRIBUTE_SIGNING_KEY
 
 
 def lock_uuid(number):

@@ -34,8 +34,8 @@ REPEATED_ATTEMPTS = 0x09
 class Typist(PairingDelegate):
     """Somebody who types what the lock's operator reads out, once it is there."""
 
-    def __init__(self, passkey):
-        super().__init__(PairingDelegate.KEYBOARD_INPUT_ONLY, peer.KEYS, peer.KEYS)
+    def __init__(self, passkey, keys=peer.KEYS):
+        super().__init__(PairingDelegate.KEYBOARD_INPUT_ONLY, keys, keys)
         self._passkey = passkey
 
     async def get_number(self):
@@ -112,9 +112,46 @@ async def enrol_by_passkey(suite, phone, lock, address):
     return private, keys, handles
 
 
-async def enrol_by_code(suite, phone, lock):
-    with suite.step("pair by setup code: the lock's out-of-band data, and none of the phone's") as figure:
+async def enrol_without_signing(suite, phone, lock):
+    with suite.step("pair without a signing key, as most phones do, and come back: the bond is confirmed"):
+        window, _ = await asyncio.to_thread(lock.open_window, "phone without CSRK", "--method", "passkey")
+        address = (await phone.find_lock()).address
+        phone.set_pairing(Typist(passkey_of(window), peer.UNSIGNED_KEYS))
+        keys = await pair(phone, address)
+        check(keys.ltk.authenticated, "the LTK is not authenticated")
+        check(keys.csrk is None, "the lock distributed a CSRK that nobody asked for")
+        address, handles = await come_back(phone, keys, window)
+        check_bond(lock, "phone without CSRK")
+
+    await command_encrypted(suite, phone, lock, address, handles)
+
+    with suite.step("write signed, with a key that it has never given: nothing moves"):
+        before = (lock.status()["bolt"], grants(lock))
+        async with phone.connected(address, handles) as link:
+            challenge = await link.challenge()
+            link.send(phone.sign(handles[peer.LOCK_COMMAND], peer.command(peer.OPERATION_LOCK, challenge)))
+            asked = asyncio.ensure_future(link.challenge())
+            await asyncio.wait([asked, link.ended], return_when=asyncio.FIRST_COMPLETED)
+            asked.cancel()
+        check_equal((lock.status()["bolt"], grants(lock)), before, "the bolt and the grants")
+
+
+async def tap(suite, phone, lock):
+    with suite.step("tap pair and walk away: the code still serves whoever has it"):
         window, opened = await asyncio.to_thread(lock.open_window, "phone by code")
+        phone.set_pairing(PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, peer.KEYS, peer.KEYS))
+        address = (await phone.find_lock()).address
+        try:
+            await pair(phone, address)
+        except ProtocolError:
+            pass
+        else:
+            raise StepFailed("the lock paired")
+    return window, opened
+
+
+async def enrol_by_code(suite, phone, lock, window, opened):
+    with suite.step("pair by setup code: the lock's out-of-band data, and none of the phone's") as figure:
         random, confirm = read_setup_code(opened["setup_code"])
         ours = OobContext()
         # The lock has nothing out of band from the phone, and so r of the phone is zero in its checks.
@@ -260,8 +297,12 @@ async def run(suite, program, radio, directory):
             address = await find_again(suite, phone, lock, keys, address)
             await command_encrypted(suite, phone, lock, address, handles)
             await command_signed(suite, phone, lock, address, keys, handles)
+            async with peer.Phone.on(radio) as stranger:
+                window, opened = await tap(suite, stranger, lock)
             async with peer.Phone.on(radio) as second:
-                await enrol_by_code(suite, second, lock)
+                await enrol_by_code(suite, second, lock, window, opened)
+            async with peer.Phone.on(radio) as third:
+                await enrol_without_signing(suite, third, lock)
             lock.stop()
 
 
