@@ -173,7 +173,8 @@ private struct LockWorld {
         case .outcome(let sequence, _):
             require(granted.remove(sequence) != nil, "an outcome without a movement")
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
-        case .refused, .refusalsSuppressed, .bolt, .door, .launched, .administered, .securedUnrecorded, .relaunched,
+        case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
+            .securedUnrecorded, .relaunched,
             .stateConfirmed:
             break
         }

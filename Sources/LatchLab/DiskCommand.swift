@@ -23,8 +23,8 @@ enum DiskCommand {
         ],
         operands: .program("PROGRAM [ARGUMENTS]"),
         examples: [
-            "latch-lab disk --image ./disk.img --at ./state -- ./my-app &",
-            "kill -PWR %1",
+            "latch-lab disk --image ./disk.img --at ./state -- ./my-app",
+            "latch-lab disk --image ./disk.img --at ./state --keep chance --seed 1 -- ./my-app --verbose",
         ]
     ) { arguments in
         let program = ProgramOnDisk(

@@ -21,7 +21,10 @@ struct Latch {
                 "latch central unlock --state /var/lib/latch-key --wait 10",
             ],
             exitStatuses: ExitCode.allCases.map { ($0, $0.meaning) },
-            elsewhere: ["radio": "latch-lab", "drill": "latch-lab", "restarts": "latch-lab", "power": "latch-lab"],
+            elsewhere: [
+                "radio": "latch-lab", "drill": "latch-lab", "restarts": "latch-lab", "power": "latch-lab",
+                "disk": "latch-lab",
+            ],
             prepare: OpenSSLPreparation.run)
     }
 }

@@ -273,6 +273,40 @@ struct AttackTests {
         #expect(bench.orders.isEmpty)
     }
 
+    @Test(
+        "Flood of commands that move nothing: five audited, one summary, and each is answered; a movement is audited always"
+    )
+    func idleFlood() throws {
+        var bench = LockBench()
+        bench.connect(1)
+        let before = bench.store.audit.count
+        var counter: UInt32 = 0
+        func send(_ operation: LockOperation) throws {
+            counter += 1
+            let command = LockCommand(operation: operation, challenge: try bench.challenge(1).id)
+            bench.signed(1, command, counter: counter)
+        }
+        for _ in 1...1_000 { try send(.lock) }
+        #expect(bench.store.audit.count == before + 5 * 2 + 1)
+        #expect(bench.store.audit.last?.event == .idleGrantsSuppressed(bond: alice))
+        #expect(bench.store.committed.lastCommands[alice]?.result == .done)
+        #expect(!bench.isDisconnecting && bench.orders.isEmpty)
+
+        let quiet = bench.store.audit.count
+        try send(.unlock)
+        #expect(bench.store.audit.count == quiet + 1)
+        guard case .granted? = bench.store.audit.last?.event else {
+            Issue.record("a movement is not audited")
+            return
+        }
+
+        // Another bond's are told one by one.
+        bench.connect(2, bob)
+        let others = bench.store.audit.count
+        bench.signed(2, LockCommand(operation: .unlock, challenge: try bench.challenge(2).id))
+        #expect(bench.store.audit.count > others)
+    }
+
     @Test("Refusal flood: five audited, one summary and a disconnect, then silence until the minute is over")
     func refusalFlood() throws {
         var bench = LockBench()

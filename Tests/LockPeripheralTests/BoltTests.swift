@@ -310,6 +310,7 @@ struct JournalTests {
         let bare = AuditedCommand(bond: alice, credential: nil, command: command.command, signCounter: nil)
         let events: [AuditEvent] = [
             .granted(command), .granted(bare), .refused(command, .busy), .refusalsSuppressed(bond: bob),
+            .idleGrantsSuppressed(bond: bob),
             .securing(recovering: true), .securing(recovering: false), .outcome(of: 3, .unknown), .bolt(.jammed),
             .door(.forced), .launched,
         ]

@@ -232,6 +232,7 @@ extension LockMutation {
                 signCounter: generator.maybe(generator.edge()))
             let event: AuditEvent = generator.oneOf([
                 .granted(audited), .refused(audited, .notPermitted), .refusalsSuppressed(bond: bond),
+                .idleGrantsSuppressed(bond: bond),
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
                 .administered(id, name: "Änne", .removed), .securedUnrecorded,
                 .stateConfirmed(.older),

@@ -43,6 +43,7 @@ extension AuditEvent: WireCodable {
         case securedUnrecorded = 10
         case relaunched = 11
         case stateConfirmed = 12
+        case idleGrantsSuppressed = 13
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -53,6 +54,7 @@ extension AuditEvent: WireCodable {
             let result = LockResult(rawValue: try reader.readUInt8())
             self = .refused(try AuditedCommand(decoding: &reader), result)
         case .refusalsSuppressed: self = .refusalsSuppressed(bond: try reader.readUInt64())
+        case .idleGrantsSuppressed: self = .idleGrantsSuppressed(bond: try reader.readUInt64())
         case .securing:
             let recovering = try reader.readUInt8()
             guard recovering <= 1 else { throw .invalidValue(field: "recovering") }
@@ -92,6 +94,9 @@ extension AuditEvent: WireCodable {
             command.encode(into: &writer)
         case .refusalsSuppressed(let bond):
             begin(.refusalsSuppressed)
+            writer.write(bond)
+        case .idleGrantsSuppressed(let bond):
+            begin(.idleGrantsSuppressed)
             writer.write(bond)
         case .securing(let recovering):
             begin(.securing)

@@ -43,6 +43,8 @@ package enum AuditEvent: Hashable, Sendable {
     case refused(AuditedCommand, LockResult)
     /// This bond's refusals are no longer told one by one for a while.
     case refusalsSuppressed(bond: UInt64)
+    /// This bond's commands that are granted and move nothing are no longer told one by one for a while.
+    case idleGrantsSuppressed(bond: UInt64)
     /// The lock moves by its own rules: exactly one `outcome` follows here too.
     case securing(recovering: Bool)
     case outcome(of: UInt64, Outcome)

@@ -40,14 +40,9 @@ extension LockMachine {
     ) {
         let command = audited.command
         let movement = command.operation.movement
+        guard bolt.wouldMove(movement) else { return grantIdle(audited, on: link, &turn) }
         let sequence = audit(.granted(audited), &turn)
         setRelock(relockDeadline(for: command, now: turn.now), &turn)
-        guard bolt.wouldMove(movement) else {
-            audit(.outcome(of: sequence, .done), &turn)
-            remember(audited, .done, .done, &turn)
-            answer(link, .done, command.challenge, &turn)
-            return
-        }
         let origin = CommandOrigin(
             bond: audited.bond, credential: credential, challenge: command.challenge, operation: command.operation)
         remember(audited, .accepted, .accepted, &turn)
@@ -57,10 +52,24 @@ extension LockMachine {
         tellState(except: link, &turn)
     }
 
+    /// The bolt is there already. Such a command takes no time and no current: thousands of them would be all that the audit has.
+    private mutating func grantIdle(_ audited: AuditedCommand, on link: LockLink, _ turn: inout LockTurn) {
+        switch idleGrants[audited.bond, default: AuditMeter()].count(now: turn.now) {
+        case .audit:
+            let sequence = audit(.granted(audited), &turn)
+            audit(.outcome(of: sequence, .done), &turn)
+        case .summarise: audit(.idleGrantsSuppressed(bond: audited.bond), &turn)
+        case .omit: break
+        }
+        setRelock(relockDeadline(for: audited.command, now: turn.now), &turn)
+        remember(audited, .done, .done, &turn)
+        answer(link, .done, audited.command.challenge, &turn)
+    }
+
     private mutating func refuse(
         _ audited: AuditedCommand, _ result: LockResult, on link: LockLink, _ turn: inout LockTurn
     ) {
-        switch refusals[audited.bond, default: RefusalMeter()].refuse(now: turn.now) {
+        switch refusals[audited.bond, default: AuditMeter()].count(now: turn.now) {
         case .audit:
             audit(.refused(audited, result), &turn)
             // An answer to a dead challenge is late or held back. It takes no other command's place in Key Status, where the
@@ -70,7 +79,7 @@ extension LockMachine {
         case .summarise:
             audit(.refusalsSuppressed(bond: audited.bond), &turn)
             leave(link, &turn)
-        case .drop: leave(link, &turn)
+        case .omit: leave(link, &turn)
         }
     }
 

@@ -19,7 +19,9 @@ package struct LockMachine {
     var relock: BootDeadline?
     var lastCommands: [UInt64: LastCommand]
     var counters: [UInt64: ReceiptCounters]
-    var refusals: [UInt64: RefusalMeter] = [:]
+    var refusals: [UInt64: AuditMeter] = [:]
+    /// Of commands that move nothing.
+    var idleGrants: [UInt64: AuditMeter] = [:]
     var auditHead: AuditHead
     /// Launches that the chain does not tell yet, this one among them.
     var untoldLaunches: UInt64 = 0
@@ -181,6 +183,7 @@ package struct LockMachine {
         lastCommands[bond] = nil
         counters[bond] = nil
         refusals[bond] = nil
+        idleGrants[bond] = nil
         recalledBonds.remove(bond)
         turn.persist(.bondForgotten(bond))
         for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }

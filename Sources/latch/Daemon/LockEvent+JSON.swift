@@ -52,6 +52,9 @@ extension AuditRecord {
         case .refusalsSuppressed(let bond):
             fields["what"] = "refusals_suppressed"
             fields["bond"] = .string(String(bond, radix: 16))
+        case .idleGrantsSuppressed(let bond):
+            fields["what"] = "idle_grants_suppressed"
+            fields["bond"] = .string(String(bond, radix: 16))
         case .securing(let recovering):
             fields["what"] = "securing"
             fields["recovering"] = .bool(recovering)

@@ -1,22 +1,22 @@
 import BluetoothCore
 
-/// How much of one bond's refusals is written down: a key gone wrong, or stolen, cannot fill the disk.
-struct RefusalMeter {
+/// How much of what one bond does at no cost is written down: a key gone wrong, or stolen, fills no disk, and pushes nobody else's
+/// records out of the audit.
+struct AuditMeter {
     static let auditedPerWindowMaximum = 5
     static let windowMilliseconds: UInt64 = 60_000
 
     enum Verdict: Equatable {
         case audit
-        /// One record that says that there were more, and a disconnect.
+        /// One record that says that there were more.
         case summarise
-        /// A disconnect.
-        case drop
+        case omit
     }
 
     private var began: Instant?
     private var count = 0
 
-    mutating func refuse(now: Instant) -> Verdict {
+    mutating func count(now: Instant) -> Verdict {
         if began.map({ now >= $0.advanced(byMilliseconds: Self.windowMilliseconds) }) ?? true {
             began = now
             count = 0
@@ -25,7 +25,7 @@ struct RefusalMeter {
         return switch count {
         case ...Self.auditedPerWindowMaximum: .audit
         case Self.auditedPerWindowMaximum + 1: .summarise
-        default: .drop
+        default: .omit
         }
     }
 }
