@@ -15,18 +15,24 @@ final class RadioHost: Sendable {
     /// Touched on the host's thread alone.
     private final class Running: @unchecked Sendable {
         var driver: HostDriver?
-        let store = MemoryHostStore()
+        let store: MemoryHostStore
+
+        init(_ kept: KeptHostFacts) { store = MemoryHostStore(kept) }
     }
 
     let bluetooth: CBHost
-    private let running = Running()
+    private let running: Running
 
-    init(on air: Air, _ name: String) {
-        let (path, running) = (air.directory.path + "/air", running)
+    /// `kept`: what an earlier life left on its disk.
+    init(
+        on air: Air, _ name: String, configuration: HostConfiguration? = nil, kept: KeptHostFacts = KeptHostFacts()
+    ) {
+        let (path, running) = (air.directory.path + "/air", Running(kept))
+        self.running = running
         bluetooth = DefaultHost.start {
             let source = ControllerSource(try TransportAddress(parsing: "unix:\(path)"))
             let runtime = try HostRuntime(
-                HostConfiguration(deviceName: name), boot: BootID(bits: 1), store: running.store,
+                configuration ?? HostConfiguration(deviceName: name), boot: BootID(bits: 1), store: running.store,
                 coordinator: MemoryTransactionCoordinator(), controller: source, launched: source.launch(),
                 loop: EventLoop(signals: []), misuse: { Issue.record("\($0)") })
             running.driver = runtime.driver
@@ -45,6 +51,24 @@ final class RadioHost: Sendable {
     func onLoop<Output: Sendable>(_ body: @escaping @Sendable (BluetoothHost.Host) -> Output) async -> Output {
         await withCheckedContinuation { continuation in
             bluetooth.executor.execute { continuation.resume(returning: body($0)) }
+        }
+    }
+
+    /// Ends as a killed process does: nobody is told, and its controller is gone. Says what is on its disk.
+    func kill() async -> KeptHostFacts {
+        await withCheckedContinuation { continuation in
+            bluetooth.executor.execute { [running] _ in
+                running.driver?.stop()
+                running.driver = nil
+                continuation.resume(returning: running.store.kept)
+            }
+        }
+    }
+
+    /// What was asked before is on disk, and what apps hear of it has been handed to their queues.
+    func committed() async {
+        await withCheckedContinuation { continuation in
+            bluetooth.executor.execute { $0.afterCommit { continuation.resume() } }
         }
     }
 

@@ -60,6 +60,7 @@ extension HostCore {
     /// Nothing more is heard of them behind the end of the connection.
     private mutating func abandonOperations(of manager: ManagerID, on link: Link) {
         for token in link.client.abandon(manager) { finish(manager, token, link.peer, .failure(.abandoned)) }
+        abandonOpenings(of: manager, on: link)
         linkLayer(link, .readingsAbandoned(manager))
     }
 

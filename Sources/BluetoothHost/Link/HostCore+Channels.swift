@@ -75,6 +75,17 @@ extension HostCore {
         withLogicalLink(link) { $0.close(ChannelNumber(rawValue: channel.number), now: $1, into: &$2) }
     }
 
+    /// Channels that a manager has asked for and that are not open end, for its app at once. A peer that opens one later is told
+    /// then.
+    mutating func abandonOpenings(of manager: ManagerID, on link: Link) {
+        let openings = link.channelOwners.filter {
+            $0.value.manager == manager && link.logical.channels[$0.key]?.isOpen == false
+        }
+        for number in openings.keys.map(\.rawValue).sorted() {
+            closeChannel(HostChannelID(link: link.id, number: number))
+        }
+    }
+
     /// What a manager offered and opened ends with it.
     mutating func releaseChannels(of manager: ManagerID) {
         publishedChannels.unpublishAll(of: manager)
