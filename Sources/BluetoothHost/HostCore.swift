@@ -131,7 +131,7 @@ extension HostCore {
         case .disconnect(let link, let reason): if let link = links[link] { endNow(link, reason: reason) }
         case .pairing(let link, let event): if let link = links[link] { pairing(link, event) }
         case .securityRequested(let link, let authReq): if let link = links[link] { securityRequested(link, authReq) }
-        case .refused(let operation, let error, let link): refused(operation, error, on: link)
+        case .refused(let request, let link): refused(request, on: link)
         case .proved(let link, let bond): if let link = links[link] { provedByEncryption(link, bond) }
         case .notEncrypted(let link, let status):
             if let link = links[link] { securityChanged(link, .encryptionFailed(status)) }

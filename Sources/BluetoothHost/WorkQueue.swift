@@ -15,9 +15,9 @@ enum Work {
     case disconnect(LinkID, HCIErrorCode)
     case pairing(LinkID, PairingEvent)
     case securityRequested(LinkID, AuthReq)
-    /// An operation was refused for want of security. The link itself comes along: the operation ends with an answer also when
+    /// Something was refused for want of security. The link itself comes along: what was asked ends with an answer also when
     /// the link has gone.
-    case refused(SecuredOperation, GATTClientError, Link)
+    case refused(RefusedRequest, Link)
     /// The link is encrypted with a bond's key.
     case proved(LinkID, Bond)
     /// The link stays as insecure as it is.

@@ -34,14 +34,17 @@ package struct ChannelTable: Sendable {
     // MARK: What the app asks for
 
     /// Core 5.4, Vol 3, Part A, 4.22 (L2CAP_LE_CREDIT_BASED_CONNECTION_REQ)
+    ///
+    /// `again` is the number of a channel that is gone because the peer refused it: it is the same one to whoever asked.
     mutating func open(
-        _ spsm: SPSM, now: Instant, _ identifiers: inout SignallingIdentifiers, into events: inout [ChannelEvent]
+        _ spsm: SPSM, again: ChannelNumber? = nil, now: Instant, _ identifiers: inout SignallingIdentifiers,
+        into events: inout [ChannelEvent]
     ) throws(ChannelOpenError) -> ChannelNumber {
         guard spsm.isValid else { throw .invalidSPSM }
         guard channels.count < Self.channelsMaximum else { throw .noResources }
         let identifier = identifiers.take()
         let cid = takeCID()
-        let channel = CreditBasedChannel(opening: takeNumber(), spsm, localCID: cid, identifier, now: now)
+        let channel = CreditBasedChannel(opening: again ?? takeNumber(), spsm, localCID: cid, identifier, now: now)
         channels.append(channel)
         let request = LECreditBasedConnectionRequest(
             spsm: spsm, sourceCID: cid, parameters: CreditBasedChannel.ownParameters)

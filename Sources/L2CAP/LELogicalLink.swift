@@ -68,12 +68,14 @@ package struct LELogicalLink: Sendable {
         for case .send(let payload) in signals { outputs.append(.signal(payload)) }
     }
 
+    /// `again` names a channel that the peer has refused, and that is asked for once more.
+    @discardableResult
     package mutating func open(
-        _ spsm: SPSM, now: Instant, into outputs: inout [LELogicalLinkOutput]
+        _ spsm: SPSM, again: ChannelNumber? = nil, now: Instant, into outputs: inout [LELogicalLinkOutput]
     ) throws(ChannelOpenError) -> ChannelNumber {
         var events: [ChannelEvent] = []
         signalling.identifiers.pending = pendingIdentifiers
-        let number = try channels.open(spsm, now: now, &signalling.identifiers, into: &events)
+        let number = try channels.open(spsm, again: again, now: now, &signalling.identifiers, into: &events)
         take(events, &outputs)
         return number
     }

@@ -1,6 +1,7 @@
 import ATT
 import BluetoothCore
 import GATT
+import L2CAP
 import Testing
 
 @testable import BluetoothHost
@@ -105,14 +106,62 @@ struct ClientSessionTests {
         #expect(!session.isAwaitingSecurity)
         for number in 0..<ClientSession.awaitingSecurityMaximum {
             #expect(session.hasRoomToAwaitSecurity)
-            session.awaitSecurity(Self.operation(.claimFeatures, token: OperationToken(rawValue: UInt64(number))))
+            let operation = Self.operation(.claimFeatures, token: OperationToken(rawValue: UInt64(number)))
+            session.awaitSecurity(
+                .operation(operation, .refused(.insufficientEncryption, handle: AttributeHandle(0x10))))
         }
         #expect(!session.hasRoomToAwaitSecurity && session.isAwaitingSecurity)
         let again = session.takeAwaitingSecurity()
-        let numbers = again.map(\.token.rawValue)
+        let numbers = again.compactMap { refused -> UInt64? in
+            if case .operation(let operation, _) = refused { operation.token.rawValue } else { nil }
+        }
         #expect(numbers == Array(0..<UInt64(ClientSession.awaitingSecurityMaximum)))
         #expect(!again.contains { !$0.isRetry })
         #expect(!session.isAwaitingSecurity && session.hasRoomToAwaitSecurity)
+    }
+
+    @Test("Who gives the connection up takes what waits for security along, operations and channels, and nobody else's")
+    func abandoned() {
+        var session = ClientSession()
+        for (number, manager) in [(1, Self.manager), (2, ManagerID(rawValue: 4))] as [(UInt64, ManagerID)] {
+            let token = OperationToken(rawValue: number)
+            session.awaitSecurity(
+                .operation(
+                    Self.operation(.procedure(manager, token), token: token),
+                    .refused(.insufficientEncryption, handle: AttributeHandle(0x10))))
+            session.awaitSecurity(
+                .channel(ChannelNumber(rawValue: number), ChannelOwner(manager: manager), .insufficientEncryption))
+        }
+        #expect(session.abandon(Self.manager) == [OperationToken(rawValue: 1)])
+        #expect(session.abandonOpenings(of: Self.manager) == [ChannelNumber(rawValue: 1)])
+        #expect(session.abandonOpenings(of: Self.manager).isEmpty)
+        #expect(session.takeAwaitingSecurity().count == 2)
+    }
+
+    @Test(
+        "A channel's refusal, by its result (Vol 3, Part A, 4.23, Table 4.20)",
+        arguments: [
+            (0x0002, nil), (0x0004, nil), (0x0005, .authentication), (0x0006, nil), (0x0007, nil),
+            (0x0008, .encryption), (0x0009, nil), (0x000A, nil), (0x000B, nil), (0xFFFF, nil),
+        ] as [(UInt16, SecurityLack?)])
+    func channelResults(result: UInt16, lack: SecurityLack?) {
+        let refused = RefusedRequest.channel(
+            ChannelNumber(rawValue: 1), ChannelOwner(manager: Self.manager),
+            LECreditBasedConnectionResult(rawValue: result))
+        #expect(refused.lack == lack && !refused.isRetry && refused.retried.isRetry)
+    }
+
+    @Test("An operation's refusal, by its code; nobody pairs for a name, nor for what is no refusal")
+    func operationCodes() {
+        func lack(_ error: GATTClientError, _ origin: OperationOrigin = .claimFeatures) -> SecurityLack? {
+            RefusedRequest.operation(Self.operation(origin), error).lack
+        }
+        func refused(_ code: ATTErrorCode) -> GATTClientError { .refused(code, handle: AttributeHandle(0x10)) }
+        #expect(lack(refused(.insufficientAuthentication)) == .authentication)
+        #expect(lack(refused(.insufficientEncryption)) == .encryption)
+        #expect(lack(refused(.encryptionKeySizeTooShort)) == .keySize)
+        #expect(lack(refused(.insufficientAuthorization)) == nil && lack(refused(.readNotPermitted)) == nil)
+        #expect(lack(refused(.insufficientEncryption), .readName) == nil && lack(.bearerClosed) == nil)
     }
 
     @Test("The MTU is exchanged before what needs it, behind what does not, and not for a signed command")

@@ -130,6 +130,20 @@ struct CreditBasedChannelTests {
         }
     }
 
+    @Test("A channel that was refused is asked for once more under its number, with a request of its own")
+    func again() throws {
+        var bench = try Self.bench(in: .opening)
+        #expect(
+            try bench.receive("15010A00" + "00000000000000000800")
+                == [.closed(first, .refused(.insufficientEncryption))])
+        var outputs: [LELogicalLinkOutput] = []
+        #expect(try bench.link.open(spsm, again: first, now: bench.now, into: &outputs) == first)
+        #expect(outputs == [signal("14020A00" + "8000" + "4100" + ownHex)])
+        #expect(try bench.receive("15020A00" + "5000" + "4000" + "1700" + "0100" + "0000") == [.opened(first)])
+        // The next one is another.
+        #expect(try bench.link.open(spsm, now: bench.now, into: &outputs) == ChannelNumber(rawValue: 2))
+    }
+
     private static let disconnection = signal("06020400" + "50004000")
     private static let notOpen = LELogicalLinkOutput.closed(first, .refused(.init(rawValue: 0xFFFF)))
     private static func violation(_ violation: ChannelViolation) -> [LELogicalLinkOutput] {

@@ -70,7 +70,7 @@ package enum ChannelEnd: Error, Equatable, Sendable {
         }
     }
 
-    private init(_ result: LECreditBasedConnectionResult) {
+    init(_ result: LECreditBasedConnectionResult) {
         switch result {
         case .spsmNotSupported: self = .notSupported
         case .noResources: self = .noResources

@@ -2,14 +2,15 @@ import ATT
 import BluetoothCore
 import BluetoothCrypto
 import GATT
+import L2CAP
 
 /// What this side's managers want of the server at one link's other end.
 ///
-/// - In: operations as they begin, are refused for want of security, and end.
+/// - In: operations as they begin and end, and what is refused for want of security.
 /// - Out: who has an answer, and what else follows from it (``Conclusion``).
 /// - Owner: the link. Operations end with it, whatever they wait for.
 struct ClientSession {
-    /// Operations of one link that may wait for security.
+    /// Operations and channels of one link that may wait for security.
     static let awaitingSecurityMaximum = 64
 
     /// What the end of an operation leads to.
@@ -39,7 +40,7 @@ struct ClientSession {
     /// In the order in which they began, which is mostly that in which they end. As many as GATT's client lets wait.
     private var underWay: [SecuredOperation] = []
     /// Refused for want of security: they run again when the link is as secure as it is going to be.
-    private var awaitingSecurity: [SecuredOperation] = []
+    private var awaitingSecurity: [RefusedRequest] = []
 
     private var isNameAsked = false
 
@@ -66,19 +67,31 @@ struct ClientSession {
             underWay[index].isAbandoned = true
             tokens.append(underWay[index].token)
         }
-        tokens += awaitingSecurity.filter { $0.asker == manager }.map(\.token)
-        awaitingSecurity.removeAll { $0.asker == manager }
+        awaitingSecurity.removeAll { waiting in
+            guard case .operation(let operation, _) = waiting, operation.asker == manager else { return false }
+            tokens.append(operation.token)
+            return true
+        }
         return tokens
     }
 
-    mutating func awaitSecurity(_ operation: SecuredOperation) { awaitingSecurity.append(operation) }
+    /// The same for channels: those that wait for security.
+    mutating func abandonOpenings(of manager: ManagerID) -> [ChannelNumber] {
+        var numbers: [ChannelNumber] = []
+        awaitingSecurity.removeAll { waiting in
+            guard case .channel(let number, let owner, _) = waiting, owner.manager == manager else { return false }
+            numbers.append(number)
+            return true
+        }
+        return numbers
+    }
+
+    mutating func awaitSecurity(_ refused: RefusedRequest) { awaitingSecurity.append(refused) }
 
     /// Each is asked once more, and no oftener.
-    mutating func takeAwaitingSecurity() -> [SecuredOperation] {
-        var waiting: [SecuredOperation] = []
-        swap(&waiting, &awaitingSecurity)
-        for index in waiting.indices { waiting[index].isRetry = true }
-        return waiting
+    mutating func takeAwaitingSecurity() -> [RefusedRequest] {
+        defer { awaitingSecurity = [] }
+        return awaitingSecurity.map(\.retried)
     }
 }
 

@@ -223,11 +223,11 @@ extension HostCore {
 
     mutating func clientCompleted(_ link: Link, _ token: UInt64, _ result: Result<GATTClientResult, GATTClientError>) {
         guard let asked = link.client.take(OperationToken(rawValue: token)) else { return }
-        if case .failure(let error) = result, !asked.isAbandoned, wantsSecurity(asked, error, on: link) {
-            work.append(.refused(asked, error, link))
-        } else {
-            ended(asked, result, on: link)
+        if case .failure(let error) = result, !asked.isAbandoned {
+            let refused = RefusedRequest.operation(asked, error)
+            if wantsSecurity(refused, on: link) { return work.append(.refused(refused, link)) }
         }
+        ended(asked, result, on: link)
     }
 
     mutating func ended(

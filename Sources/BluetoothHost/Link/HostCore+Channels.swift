@@ -7,6 +7,10 @@ import L2CAP
 struct ChannelOwner {
     let manager: ManagerID
     weak var delegate: (any ChannelDelegate)?
+    /// The service that this side asked for; nil for a channel that the peer asked for.
+    var asked: SPSM?
+    /// Whether it was refused for want of security, and asked for once more.
+    var isRetry = false
 }
 
 // MARK: What apps ask for
@@ -45,7 +49,7 @@ extension HostCore {
             case .invalidSPSM: throw .invalidPSM
             }
         }
-        link.channelOwners[number] = ChannelOwner(manager: manager, delegate: delegate)
+        link.channelOwners[number] = ChannelOwner(manager: manager, delegate: delegate, asked: spsm)
         performChannels(outputs, on: link)
         return HostChannelID(link: link.id, number: number.rawValue)
     }
@@ -75,9 +79,30 @@ extension HostCore {
         withLogicalLink(link) { $0.close(ChannelNumber(rawValue: channel.number), now: $1, into: &$2) }
     }
 
+    /// The peer refused it for want of security, and the link is as secure as it is going to be.
+    mutating func openAgain(_ number: ChannelNumber, _ owner: ChannelOwner, on link: Link) {
+        guard let spsm = owner.asked else { return }
+        link.channelOwners[number] = owner
+        var outputs: [LELogicalLinkOutput] = []
+        do {
+            try link.logical.open(spsm, again: number, now: now, into: &outputs)
+        } catch {
+            return channelEnded(number, .noResources, on: link)
+        }
+        // On a link that ends it ends with that.
+        if !link.isDisconnecting { performChannels(outputs, on: link) }
+    }
+
+    /// An app's channel is there no longer, or never was: its one end.
+    mutating func channelEnded(_ number: ChannelNumber, _ end: ChannelEnd, on link: Link) {
+        let owner = link.channelOwners.removeValue(forKey: number)
+        announce(.closed(end), owner, link, number)
+    }
+
     /// Channels that a manager has asked for and that are not open end, for its app at once. A peer that opens one later is told
     /// then.
     mutating func abandonOpenings(of manager: ManagerID, on link: Link) {
+        for number in link.client.abandonOpenings(of: manager) { channelEnded(number, .local, on: link) }
         let openings = link.channelOwners.filter {
             $0.value.manager == manager && link.logical.channels[$0.key]?.isOpen == false
         }
@@ -153,11 +178,21 @@ extension HostCore {
             case .received(let number, let sdu):
                 announce(.received(sdu), link.channelOwners[number], link, number)
             case .hasRoom(let number): announce(.hasRoom, link.channelOwners[number], link, number)
+            case .closed(let number, .refused(let result)): refusedChannel(number, result, on: link)
             case .closed(let number, let reason):
-                let owner = link.channelOwners.removeValue(forKey: number)
-                announce(.closed(ChannelEnd(reason, linkLost: linkLost)), owner, link, number)
+                channelEnded(number, ChannelEnd(reason, linkLost: linkLost), on: link)
             }
         }
+    }
+
+    private mutating func refusedChannel(
+        _ number: ChannelNumber, _ result: LECreditBasedConnectionResult, on link: Link
+    ) {
+        if let owner = link.channelOwners[number] {
+            let refused = RefusedRequest.channel(number, owner, result)
+            if wantsSecurity(refused, on: link) { return work.append(.refused(refused, link)) }
+        }
+        channelEnded(number, ChannelEnd(result), on: link)
     }
 
     private mutating func announce(_ news: ChannelNews, _ owner: ChannelOwner?, _ link: Link, _ number: ChannelNumber) {

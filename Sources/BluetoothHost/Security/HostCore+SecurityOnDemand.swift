@@ -57,30 +57,33 @@ extension HostCore {
         return true
     }
 
-    /// Whether an operation's refusal is a reason to make the link secure.
-    func wantsSecurity(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) -> Bool {
-        // Nobody pairs for a name that nobody asked for.
-        if case .readName = operation.origin { return false }
-        return configuration.pairing.admission != .nobody && error.wantsSecurity && link.isClient && !operation.isRetry
+    /// Whether a refusal is a reason to make the link secure.
+    func wantsSecurity(_ refused: RefusedRequest, on link: Link) -> Bool {
+        configuration.pairing.admission != .nobody && link.isClient && refused.lack != nil && !refused.isRetry
     }
 
-    /// An operation was refused for want of security. As with Apple, the link is secured and the operation runs once more:
-    /// with the bond where there is one, by pairing where the rules allow it. When neither is possible, it has failed.
+    /// Something was refused for want of security. As with Apple, the link is secured and it is asked for once more: with the
+    /// bond where there is one, by pairing where the rules allow it. When neither is possible, it has failed.
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.2 (Initiating a service request)
-    mutating func refused(_ operation: SecuredOperation, _ error: GATTClientError, on link: Link) {
-        guard !link.isDisconnecting, link.client.hasRoomToAwaitSecurity,
-            makeSecure(link, for: error)
-        else { return ended(operation, .failure(error), on: link) }
-        link.client.awaitSecurity(operation)
+    mutating func refused(_ refused: RefusedRequest, on link: Link) {
+        if !link.isDisconnecting, link.client.hasRoomToAwaitSecurity, let lack = refused.lack,
+            makeSecure(link, for: lack)
+        {
+            return link.client.awaitSecurity(refused)
+        }
+        switch refused {
+        case .operation(let operation, let error): ended(operation, .failure(error), on: link)
+        case .channel(let number, _, let result): channelEnded(number, ChannelEnd(result), on: link)
+        }
     }
 
-    private mutating func makeSecure(_ link: Link, for error: GATTClientError) -> Bool {
+    private mutating func makeSecure(_ link: Link, for lack: SecurityLack) -> Bool {
         // What comes of it is as much as there will be.
         if link.pairing.isPairing { return true }
         if link.security.encrypted {
             // Encrypted, and not enough: only another pairing makes more of it.
-            guard let need = SecurityNeed(beyond: link.security, error) else { return false }
+            guard let need = SecurityNeed(beyond: link.security, lack) else { return false }
             return pairOnDemand(link, atLeast: need)
         }
         guard link.role == .central, link.identity.flatMap(bondBook.bondForEncryption) != nil else {
@@ -94,7 +97,12 @@ extension HostCore {
     /// The link is as secure as it is going to be: what waited for it runs again, and meets what it meets.
     mutating func runAwaitingSecurity(_ link: Link) {
         secure(link, .settled)
-        for operation in link.client.takeAwaitingSecurity() { start(operation, on: link) }
+        for waiting in link.client.takeAwaitingSecurity() {
+            switch waiting {
+            case .operation(let operation, _): start(operation, on: link)
+            case .channel(let number, let owner, _): openAgain(number, owner, on: link)
+            }
+        }
     }
 }
 
@@ -148,24 +156,16 @@ struct SecurityNeed: Equatable {
 }
 
 extension SecurityNeed {
-    /// What an encrypted link lacks, by the error that it was met with; nil where no pairing makes more of it.
+    /// What an encrypted link has to be worth that lacks something; nil where no pairing makes more of it.
     ///
     /// Core 5.4, Vol 3, Part C, 10.3.1 (Responding to a service request), Table 10.2
-    init?(beyond security: LinkSecurity, _ error: GATTClientError) {
-        guard case .refused(let code, _) = error else { return nil }
-        switch code {
-        case .encryptionKeySizeTooShort where security.keySize < PairingPolicy.keyOctets:
+    init?(beyond security: LinkSecurity, _ lack: SecurityLack) {
+        switch lack {
+        case .keySize where security.keySize < PairingPolicy.keyOctets:
             self.init(level: security.authenticated ? 3 : 2, keyOctets: PairingPolicy.keyOctets)
-        case .insufficientAuthentication where !security.authenticated: self.init(level: 3)
-        case .insufficientAuthentication where !security.secureConnections: self.init(level: 4)
-        default: return nil
+        case .authentication where !security.authenticated: self.init(level: 3)
+        case .authentication where !security.secureConnections: self.init(level: 4)
+        case .keySize, .authentication, .encryption: return nil
         }
-    }
-}
-
-extension GATTClientError {
-    fileprivate var wantsSecurity: Bool {
-        guard case .refused(let code, _) = self else { return false }
-        return [.insufficientAuthentication, .insufficientEncryption, .encryptionKeySizeTooShort].contains(code)
     }
 }

@@ -175,7 +175,8 @@ extension CBPeripheral {
 // MARK: Channels
 
 extension CBPeripheral {
-    /// Opens a channel to one of the peripheral's services. Ends in `peripheral(_:didOpen:error:)`.
+    /// Opens a channel to one of the peripheral's services. One that asks for encryption pairs, as a read does. Ends in
+    /// `peripheral(_:didOpen:error:)`.
     public func openL2CAPChannel(_ PSM: CBL2CAPPSM) {
         core.submit(.openChannel(PSM), for: self)
     }

@@ -44,18 +44,23 @@ final class CallbackStage: @unchecked Sendable {
         ).configuration
     }
 
-    func launchVisitor(kept: KeptHostFacts = KeptHostFacts()) throws {
+    /// `whenOn`: the managers are made when the adapter is on already.
+    func launchVisitor(kept: KeptHostFacts = KeptHostFacts(), whenOn: Bool = false) async throws {
         let life = RadioHost(
             on: air, "Visitor", configuration: try Self.configuration(named: "Visitor"), kept: kept)
         visitorLife = life
+        if whenOn { try await CentralSession(host: life.bluetooth).waitUntilPoweredOn() }
         centralManager = CBCentralManager(
             callbacks: visitor, queue: visitorQueue,
             options: [CBCentralManagerOptionRestoreIdentifierKey: "visitor"], host: life.bluetooth)
     }
 
-    func launchDoor(named name: String = "Door", kept: KeptHostFacts = KeptHostFacts()) throws {
+    func launchDoor(
+        named name: String = "Door", kept: KeptHostFacts = KeptHostFacts(), whenOn: Bool = false
+    ) async throws {
         let life = RadioHost(on: air, name, configuration: try Self.configuration(named: name), kept: kept)
         doorLife = life
+        if whenOn { try await CentralSession(host: life.bluetooth).waitUntilPoweredOn() }
         services = Self.makeServices()
         peripheralManager = CBPeripheralManager(
             callbacks: door, queue: doorQueue, options: [CBPeripheralManagerOptionRestoreIdentifierKey: "door"],
@@ -125,6 +130,9 @@ final class CallbackStage: @unchecked Sendable {
         return stranger
     }
 
+    /// Who is asked about pairings at the door.
+    func setDoorUser(_ user: DoorUser) throws { try doorHost.bluetooth.pairingAgent = user }
+
     /// The door's host ends the link.
     func dropVisitor() async throws {
         try await doorHost.onLoop { host in
@@ -154,4 +162,27 @@ final class CallbackStage: @unchecked Sendable {
             }
         }
     }
+}
+
+/// The door's user, who says no, or who does not answer at all.
+final class DoorUser: CoreBluetooth.PairingAgent {
+    let capability = PairingCapability.confirmOnly
+    private let answers: Bool
+    private let questions = AsyncStream<Void>.makeStream()
+
+    init(answers: Bool) { self.answers = answers }
+
+    /// Once the question has been put.
+    func isAsked() async { _ = await questions.stream.first { _ in true } }
+
+    func confirm(_ pairing: PairingAttempt) async -> Bool {
+        questions.continuation.yield()
+        // Over when the question is withdrawn.
+        if !answers { for await _ in AsyncStream<Void>.makeStream().stream {} }
+        return false
+    }
+    func show(_ passkey: String, for pairing: PairingAttempt) async {}
+    func enter(for pairing: PairingAttempt) async -> String? { nil }
+    func compare(_ number: String, for pairing: PairingAttempt) async -> Bool { false }
+    func done(_ pairing: PairingAttempt, error: (any Error)?) async {}
 }

@@ -79,7 +79,7 @@ enum CentralScripts {
         },
         "The name changes": { stage in
             let kept = try await stage.killDoor()
-            try stage.launchDoor(named: "Front door", kept: kept)
+            try await stage.launchDoor(named: "Front door", kept: kept)
         },
     ]
 
@@ -155,6 +155,19 @@ enum CentralScripts {
         "Unsubscribe": { try $0.met.setNotifyValue(false, for: $0.discovered(CallbackStage.chime)) },
         "Signal strength": { try $0.met.readRSSI() },
         "Open a channel": { try $0.met.openL2CAPChannel($0.door.psm) },
+        "Open a channel that asks for encryption": { try $0.met.openL2CAPChannel($0.door.psm) },
+        "Open a channel, and pairing is refused": { stage in
+            try stage.setDoorUser(DoorUser(answers: true))
+            try stage.met.openL2CAPChannel(stage.door.psm)
+        },
+        "Cancel during the pairing for a channel": { stage in
+            try await openUnanswered(stage)
+            try stage.central.cancelPeripheralConnection(stage.met)
+        },
+        "The connection is lost during the pairing for a channel": { stage in
+            try await openUnanswered(stage)
+            _ = try await stage.killDoor()
+        },
         "Open a channel that nobody publishes": { try $0.met.openL2CAPChannel(CallbackStage.unpublishedPSM) },
     ]
 
@@ -175,6 +188,12 @@ enum CentralScripts {
                 host.transportOpened()
             }
         },
+        "Restored central on an adapter that is on": { stage in
+            let stranger = try await stage.stranger()
+            try stage.central.connect(stranger)
+            try await stage.visitorHost.committed()
+            try await stage.launchVisitor(kept: stage.killVisitor(), whenOn: true)
+        },
         "Restored central": { try await $0.launchVisitor(kept: $0.killVisitor()) },
         "Restored central with a bond": { try await $0.launchVisitor(kept: $0.killVisitor()) },
     ]
@@ -191,6 +210,14 @@ enum CentralScripts {
             met.writeValue(Data([1]), for: descriptor)
             met.setNotifyValue(false, for: chime)
         }
+    }
+
+    /// A channel that waits for a pairing, which waits for the door's user.
+    private static func openUnanswered(_ stage: CallbackStage) async throws {
+        let user = DoorUser(answers: false)
+        try stage.setDoorUser(user)
+        try stage.met.openL2CAPChannel(stage.door.psm)
+        await user.isAsked()
     }
 
     /// What the adapter, and the peer out of turn, answers at once: `end` comes before.

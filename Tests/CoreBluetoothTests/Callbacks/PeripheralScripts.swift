@@ -8,12 +8,12 @@ import Testing
 enum PeripheralScripts {
     static let all: [String: CallbackScript] = [
         "Launch": { stage in
-            try stage.launchDoor()
-            try stage.launchVisitor()
+            try await stage.launchDoor()
+            try await stage.launchVisitor()
         },
         "Launch without an adapter": { stage in
-            try stage.launchDoor()
-            try stage.launchVisitor()
+            try await stage.launchDoor()
+            try await stage.launchVisitor()
             await stage.visitor.record.wait { !$0.isEmpty }
             await stage.door.record.wait { !$0.isEmpty }
             try await stage.air.plug()
@@ -73,6 +73,10 @@ enum PeripheralScripts {
         "Services added again": { stage in
             for service in stage.services { try stage.peripheral.add(service) }
             try stage.peripheral.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [CallbackStage.service]])
+        },
+        "Publish a channel with encryption": { try $0.peripheral.publishL2CAPChannel(withEncryption: true) },
+        "Restored peripheral on an adapter that is on": { stage in
+            try await stage.launchDoor(kept: stage.killDoor(), whenOn: true)
         },
         "Restored peripheral": { try await $0.launchDoor(kept: $0.killDoor()) },
     ]
