@@ -30,6 +30,8 @@ final class CallbackStage: @unchecked Sendable {
     private var doorLife: RadioHost?
     private var centralManager: CBCentralManager?
     private var peripheralManager: CBPeripheralManager?
+    /// What both managers have asked for ends with the adapter's power, as on Apple's systems.
+    var endsWithPower = false
     /// Those of this life.
     private(set) var services: [CBMutableService] = []
 
@@ -52,7 +54,9 @@ final class CallbackStage: @unchecked Sendable {
         if whenOn { try await CentralSession(host: life.bluetooth).waitUntilPoweredOn() }
         centralManager = CBCentralManager(
             callbacks: visitor, queue: visitorQueue,
-            options: [CBCentralManagerOptionRestoreIdentifierKey: "visitor"], host: life.bluetooth)
+            options: [
+                CBCentralManagerOptionRestoreIdentifierKey: "visitor", CBManagerOptionEndsWithPowerKey: endsWithPower,
+            ], host: life.bluetooth)
     }
 
     func launchDoor(
@@ -63,8 +67,10 @@ final class CallbackStage: @unchecked Sendable {
         if whenOn { try await CentralSession(host: life.bluetooth).waitUntilPoweredOn() }
         services = Self.makeServices()
         peripheralManager = CBPeripheralManager(
-            callbacks: door, queue: doorQueue, options: [CBPeripheralManagerOptionRestoreIdentifierKey: "door"],
-            host: life.bluetooth)
+            callbacks: door, queue: doorQueue,
+            options: [
+                CBPeripheralManagerOptionRestoreIdentifierKey: "door", CBManagerOptionEndsWithPowerKey: endsWithPower,
+            ], host: life.bluetooth)
     }
 
     /// What is on its disk then.
@@ -128,6 +134,22 @@ final class CallbackStage: @unchecked Sendable {
         let stranger = try #require(await visitorHost.onLoop { _ in manager.peripheral(at: address) })
         stranger.delegate = visitor
         return stranger
+    }
+
+    /// From the scan to the subscription.
+    func subscribe() async throws {
+        let record = visitor.record
+        try await record.hears("centralManager(_:didDiscover:advertisementData:rssi:)") {
+            try central.scanForPeripherals(withServices: [Self.service])
+        }
+        let met = try met
+        try await record.hears("peripheralDidUpdateName(_:)") { try central.connect(met) }
+        await record.hears("peripheral(_:didDiscoverServices:)") { met.discoverServices([Self.service]) }
+        let service = try #require(met.services?.first)
+        await record.hears("peripheral(_:didDiscoverCharacteristicsFor:error:)") {
+            met.discoverCharacteristics(nil, for: service)
+        }
+        met.setNotifyValue(true, for: try discovered(Self.chime))
     }
 
     /// Who is asked about pairings at the door.

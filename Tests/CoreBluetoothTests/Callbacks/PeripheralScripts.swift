@@ -70,6 +70,24 @@ enum PeripheralScripts {
             }
             try await stage.doorHost.replug()
         },
+        "Subscribed, and all of it ends with the power": { stage in
+            stage.endsWithPower = true
+            try await stage.launchDoor()
+            try await stage.launchVisitor()
+            await stage.door.record.wait { !$0.isEmpty }
+            for service in stage.services { try stage.peripheral.add(service) }
+            try await stage.door.record.hears("peripheralManagerDidStartAdvertising(_:error:)") {
+                try stage.peripheral.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [CallbackStage.service]])
+            }
+            await stage.visitor.record.wait { !$0.isEmpty }
+            try await stage.subscribe()
+        },
+        "The peripheral's power ends": { try await $0.doorHost.replug() },
+        "The central's power ends": { try await $0.visitorHost.replug() },
+        "Services added anew": { stage in
+            for service in stage.services { try stage.peripheral.add(service) }
+            try stage.peripheral.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [CallbackStage.service]])
+        },
         "Services added again": { stage in
             for service in stage.services { try stage.peripheral.add(service) }
             try stage.peripheral.startAdvertising([CBAdvertisementDataServiceUUIDsKey: [CallbackStage.service]])
