@@ -1,8 +1,8 @@
 import CoreBluetooth
 import Testing
 
-/// Each scenario of docs/CALLBACKS.md is played by two apps on the virtual radio, each on a host and a thread of its own. All that their
-/// delegates hear, from the launch on, is compared with the page's tables.
+/// Each scenario of docs/CALLBACKS.md is played by two apps on the virtual radio, each on a host and a thread of its
+/// own. All that their delegates hear, from the launch on, is compared with the page's tables.
 @Suite("docs/CALLBACKS.md", .timeLimit(.minutes(2)))
 struct CallbackPageTests {
     private static let scripts = CentralScripts.all.merging(PeripheralScripts.all) { first, _ in first }
