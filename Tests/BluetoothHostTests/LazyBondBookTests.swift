@@ -123,6 +123,30 @@ struct LazyBondBookTests {
         }
     }
 
+    @Test(
+        "Who has no bond is asked after once, and is somebody with the first bond; one stranger too many, and all are asked after anew"
+    )
+    func strangers() {
+        let store = MemoryHostStore(KeptHostFacts())
+        let rows = CountedRows(store)
+        let book = BondBook(localIdentity: Self.local, bonds: [], rest: rows)
+        for _ in 0..<3 {
+            for number in 1...UInt64(BondBook.strangersMaximum) {
+                #expect(book.identityResolvingKeys(of: Self.identity(number)).isEmpty)
+            }
+            #expect(rows.questions == BondBook.strangersMaximum)
+        }
+        for mutation in book.admit(Self.bond(1, peer: 5, key: 5, .confirmed, named: true), replacing: []) {
+            store.append(.bond(mutation))
+        }
+        #expect(book.identityResolvingKeys(of: Self.identity(5)) == [Self.key(5)])
+        #expect(rows.questions == BondBook.strangersMaximum)
+        _ = book.identityResolvingKeys(of: Self.identity(UInt64(BondBook.strangersMaximum) + 1))
+        _ = book.identityResolvingKeys(of: Self.identity(1))
+        _ = book.identityResolvingKeys(of: Self.identity(1))
+        #expect(rows.questions == BondBook.strangersMaximum + 2)
+    }
+
     @Test("A private address that comes before its key was read has all keys read at once")
     func atOnce() {
         var kept = KeptHostFacts()
@@ -172,4 +196,28 @@ struct LazyBondBookTests {
         #expect(book.resolve(address) == .bonded(Self.identity(5)))
         #expect(book.bond(BondID(5)) == nil)
     }
+}
+
+/// A store's rows, and how often they were asked whose bonds an identity has.
+private final class CountedRows: BondRows {
+    private let rows: any BondRows
+    private(set) var questions = 0
+
+    init(_ rows: any BondRows) { self.rows = rows }
+
+    func bonds(with identity: IdentityAddress) -> [Bond] {
+        questions += 1
+        return rows.bonds(with: identity)
+    }
+
+    func bond(_ id: BondID) -> Bond? { rows.bond(id) }
+    func bondState(_ id: BondID) -> BondState? { rows.bondState(id) }
+    func bonds(after cursor: BondCursor?, limit: Int) -> BondPage<Bond> { rows.bonds(after: cursor, limit: limit) }
+    func marks(after cursor: BondCursor?, limit: Int) -> BondPage<BondMark> { rows.marks(after: cursor, limit: limit) }
+    func bonds(enrolledFor credential: String) -> [BondID] { rows.bonds(enrolledFor: credential) }
+    func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
+        rows.confirmedBonds(after: cursor, limit: limit)
+    }
+    func isKept(_ id: BondID) -> Bool { rows.isKept(id) }
+    var hasBonds: Bool { rows.hasBonds }
 }

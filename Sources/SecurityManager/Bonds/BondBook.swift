@@ -16,6 +16,9 @@ package final class BondBook {
     /// Bonds without a credential: whoever comes by may make them, under another name each time. Those that are there stay,
     /// and one more is refused.
     package static let unnamedBondsMaximum = 256
+    /// Peers that are known to have no bond. Anybody may come under any number of addresses: beyond this all of them are asked after
+    /// anew.
+    package static let strangersMaximum = 1_024
     /// Bonds of one peer that have yet to prove themselves.
     package static let unprovenBondsOfPeerMaximum = 2
 
@@ -35,6 +38,8 @@ package final class BondBook {
     /// Bonds that are not provisional, the newest last; two while a renewed bond waits for its confirmation beside the old
     /// one. An identity that is in here is in here with all of its bonds, also when it has none left.
     private var byIdentity: [IdentityAddress: [BondID]] = [:]
+    /// Who had no bond when `rest` was asked. A bond that such a peer gets is in memory.
+    private var strangers: Set<IdentityAddress> = []
     private var resolver = AddressResolver()
     /// Of the bonds that were read, those without a credential.
     private var unnamed: Set<BondID> = []
@@ -144,9 +149,13 @@ package final class BondBook {
     }
 
     private func readIdentity(_ identity: IdentityAddress) {
-        guard let rest, byIdentity[identity] == nil else { return }
+        guard let rest, byIdentity[identity] == nil, !strangers.contains(identity) else { return }
         let found = rest.bonds(with: identity)
-        guard !found.isEmpty else { return }
+        guard !found.isEmpty else {
+            if strangers.count >= Self.strangersMaximum { strangers.removeAll(keepingCapacity: true) }
+            strangers.insert(identity)
+            return
+        }
         byIdentity[identity] = []
         for bond in found {
             if entries[bond.id] == nil { take(bond) } else { list(bond.id, identity) }
