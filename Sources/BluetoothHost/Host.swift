@@ -39,6 +39,7 @@ package final class Host {
     }
 
     private var timers = TimerTable()
+    private var restoredCallbacks: RestoredCallbacks
     private var delegates: [ManagerID: RoleDelegate] = [:]
     private weak var pairingAgent: (any PairingAgent)?
     /// Empty, with the storage of what was let go and told before.
@@ -57,6 +58,7 @@ package final class Host {
         core = HostCore(
             configuration, boot: boot, snapshot: snapshot, rows: rows, store: store, random: random,
             makeKeyPair: makeKeyPair)
+        restoredCallbacks = RestoredCallbacks(isAnythingRestored: core.hasRestoredWork)
     }
 
     package var configuration: HostConfiguration { core.configuration }
@@ -124,6 +126,10 @@ extension Host {
             swap(&due, &spareActs)
         }
         try due.forEach(clock: clock, late: { packet in ask { $0.tooLate(packet) } }, onNotice: onNotice, perform)
+        guard !restoredCallbacks.isOver,
+            let callbacks = restoredCallbacks.takeAll(isAtWork: core.isRestoredWorkDone, now: now)
+        else { return }
+        for callback in callbacks { try perform(.call(callback)) }
     }
 
     /// Whether acts asked for more: then there is another round of commit and acts.
@@ -134,6 +140,15 @@ extension Host {
 
     /// Runs `act` after this iteration's commit, in order with the packets asked for before and after it.
     package func afterCommit(_ act: @escaping () -> Void) { core.acts.append(call: act) }
+
+    /// The same for what an app is told. Behind a launch it waits, with all that comes after it, until what the launch has restored is at
+    /// work (``RestoredCallbacks``).
+    package func tellAfterCommit(_ callback: @escaping () -> Void) {
+        guard !restoredCallbacks.isOver else { return afterCommit(callback) }
+        afterCommit { [unowned self] in
+            if restoredCallbacks.isOver { callback() } else { restoredCallbacks.wait(callback, now: now) }
+        }
+    }
 
     /// Runs `report` behind everything else that this iteration's commit lets go, in order with other reports: words for people,
     /// which no packet and no bolt waits for.
@@ -202,7 +217,9 @@ extension Host {
     }
 
     /// When ``timerFired()`` wants to be called.
-    package var deadline: Instant? { Instant.earliest(timers.deadline, core.deadline) }
+    package var deadline: Instant? {
+        Instant.earliest(Instant.earliest(timers.deadline, core.deadline), restoredCallbacks.deadline)
+    }
 
     /// Everything that is due at this iteration's instant: the apps' timers first.
     package func timerFired() {

@@ -91,12 +91,11 @@ enum DefaultHost {
             }
         }
         runtime.driver.onControllerFailure = { failure, _ in Diagnosis.say("the controller failed: \(failure)") }
-        executor.reach(runtime.driver.executor)
         do {
             let termination = try Termination(runtime)
             // What fails below ends as it would without a host: by the signal's default action.
             defer { termination?.end() }
-            try runtime.driver.run()
+            try runtime.driver.run { executor.reach(runtime.driver.executor) }
         } catch {
             Diagnosis.report("\(error)", of: bluetooth)
             // Who comes from now on is the next host's; who came before hears of the end.

@@ -81,9 +81,10 @@ package final class HostDriver {
 
     /// Runs the host, with its controller or while that is away, until ``stop()``.
     ///
+    /// - Parameter begun: called when the controller has been asked for the first time: what can be done while it answers.
     /// - Throws: What ended it otherwise: a transport that cannot come back, or a commit that failed. Then nothing that
     /// depended on the commit has left.
-    package func run() throws {
+    package func run(begun: () -> Void = {}) throws {
         loop.onDeadline = { [unowned self] in
             beginIteration()
             controller.timerFired()
@@ -103,6 +104,8 @@ package final class HostDriver {
                 notice: { [unowned self] in onTransportNotice($0) },
                 ended: { [unowned self] in failure = failure ?? $0 }))
         try settle()
+        begun()
+        if host.hasWork { try settle() }
         lastSlice = SystemClock.now()
         try workWhileIdle()
         if failure == nil { try loop.run { [unowned self] in endOfIteration() } }

@@ -114,6 +114,49 @@ import WorldSupport
         #expect(bench.told.count == 4, "a controller that was reset is told everything again")
     }
 
+    @Test(
+        "The accept list is filled without a comparison for each of its places, unless something else has changed meanwhile"
+    )
+    func acceptList() throws {
+        let fill = "HCILEAddDeviceToFilterAcceptList"
+        var bench = try bench()
+        bench.wishes.connections = [alice, bob, elsewhere].map { connection($0) }
+        bench.settle()
+        bench.happens(.answered(.ownAddress, .success))
+        bench.settle()
+        #expect(bench.told.suffix(1) == [fill])
+        bench.happens(.answered(.initiator, .success))
+        #expect(bench.told.suffix(2) == [fill, fill])
+        #expect(!bench.gap.isUnsettled && !bench.gap.isAnswered)
+
+        bench.happens(.wishesChanged)
+        bench.happens(.answered(.initiator, .success))
+        #expect(bench.told.filter { $0 == fill }.count == 2, "who is wanted now is looked at first")
+        bench.wishes.connections.removeLast()
+        bench.settle()
+        #expect(bench.told.filter { $0 == fill }.count == 2)
+        #expect(bench.told.last == "HCILECreateConnection")
+        #expect(!bench.gap.isAnswered)
+        bench.happens(.answered(.initiator, .success))
+        #expect(bench.gap.isUnsettled && !bench.gap.isAnswered)
+        bench.settle()
+        #expect(bench.gap.isAnswered, "and now the controller does what is wanted")
+    }
+
+    @Test("A place in the accept list that is refused is not followed by another before it is asked again")
+    func acceptListRefused() throws {
+        var bench = try bench()
+        bench.wishes.connections = [alice, bob].map { connection($0) }
+        bench.settle()
+        bench.happens(.answered(.ownAddress, .success))
+        bench.settle()
+        let told = bench.told
+        bench.happens(.answered(.initiator, .memoryCapacityExceeded))
+        bench.settle()
+        #expect(bench.told == told)
+        #expect(bench.gap.isAnswered, "it has refused")
+    }
+
     /// Every event, and whether it asks for the wishes to be looked at.
     static let events: [(String, GAP.Event, Bool)] = {
         let peer = DeviceAddress(kind: .random, bits: 0xC000_0000_0001)

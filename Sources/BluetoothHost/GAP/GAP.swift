@@ -88,6 +88,8 @@ struct GAP {
     /// When what the controller refused is asked of it again.
     private var retryAt: Instant?
     private var isControllerReady = false
+    /// Commands that the controller has not answered.
+    private var unansweredCount = 0
     /// Something has happened since the machines were last told what is wanted.
     private(set) var isUnsettled = false
     /// When ``Event/timerFired`` is due. Kept and not computed each time, because the loop asks in every iteration.
@@ -143,6 +145,9 @@ struct GAP {
     /// Joins the pieces of a long advertisement; the whole, when nothing more of it is to come.
     mutating func assemble(_ report: LEExtendedAdvertisingReport) -> HeardAdvertisement? { assembler.receive(report) }
 
+    /// Nothing is on its way to what is wanted now: the controller does it, or has refused.
+    var isAnswered: Bool { isControllerReady && !isUnsettled && unansweredCount == 0 }
+
     private var nextDeadline: Instant? {
         let rotation = isControllerReady ? privateAddress.deadline : nil
         return [rotation, retryAt, initiator.deadline, contestedPeers.deadline].reduce(nil, Instant.earliest)
@@ -155,6 +160,7 @@ extension GAP {
     private mutating func controllerLost() {
         isControllerReady = false
         isUnsettled = false
+        unansweredCount = 0
         retryAt = nil
         ownAddress.reset()
         resolvingList.reset(capacity: 0)
@@ -177,7 +183,9 @@ extension GAP {
     private mutating func answered(
         _ machine: Machine, _ status: HCIErrorCode, now: Instant, into outputs: inout [Output]
     ) {
+        let wasSettled = !isUnsettled
         isUnsettled = true
+        unansweredCount -= 1
         switch machine {
         case .ownAddress: ownAddress.completed(status)
         case .resolvingList: resolvingList.completed(status)
@@ -192,6 +200,12 @@ extension GAP {
             initiator.completed(status, now: now)
             noteMissedAttempt(now: now)
             noteRefusedAttempt(now: now)
+            // A list of a hundred is filled without a hundred comparisons of everything that is wanted.
+            if wasSettled, status == .success, let action = initiator.nextOfAcceptList() {
+                isUnsettled = false
+                unansweredCount += 1
+                outputs.append(.command(commands.command(for: action), .initiator))
+            }
         }
     }
 
@@ -382,6 +396,7 @@ extension GAP {
     /// The machines go their ways side by side, each one command at a time, since its next one builds on what became of
     /// the last; the command queue sends as many at once as the controller takes.
     private mutating func sendCommands(into outputs: inout [Output]) {
+        let alreadyThere = outputs.count
         let isQuiet = scanner.isAtRest && initiator.isAtRest
         let isUnused = isQuiet && (commands.family == .extended || advertisingSets.isAtRest)
         if let address = ownAddress.next(isUnused: isUnused) {
@@ -399,5 +414,6 @@ extension GAP {
         }
         if let action = scanner.next() { outputs.append(.command(commands.command(for: action), .scanner)) }
         if let action = initiator.next() { outputs.append(.command(commands.command(for: action), .initiator)) }
+        unansweredCount += outputs.count - alreadyThere
     }
 }

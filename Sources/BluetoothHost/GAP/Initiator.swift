@@ -17,6 +17,13 @@ package struct Initiator {
         case connectBriefly(DeviceAddress)
         case connectByAcceptList
         case cancel
+
+        fileprivate var isOfAcceptList: Bool {
+            switch self {
+            case .addToAcceptList, .removeFromAcceptList: true
+            case .connect, .connectBriefly, .connectByAcceptList, .cancel: false
+            }
+        }
     }
 
     /// One who was heard under a contested peer's address, and made no link.
@@ -137,6 +144,16 @@ package struct Initiator {
         case .connect, .connectBriefly, .connectByAcceptList: attempt = .asked(target)
         case .cancel: attempt = .cancelling
         case .addToAcceptList, .removeFromAcceptList, nil: break
+        }
+        return outstanding
+    }
+
+    /// The next change of the accept list, behind one that was made, while what is wanted has not changed.
+    package mutating func nextOfAcceptList() -> Action? {
+        guard outstanding == nil, failure == nil else { return nil }
+        switch missing() {
+        case .some(let action) where action.isOfAcceptList: outstanding = action
+        default: break
         }
         return outstanding
     }

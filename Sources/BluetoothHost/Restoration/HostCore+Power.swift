@@ -24,6 +24,23 @@ extension HostCore {
         managers[manager]?.options.contains(.endsWithPower) == true
     }
 
+    /// Whether anything for the air was asked for in an earlier life and runs again.
+    var hasRestoredWork: Bool {
+        ledger.running(.central).contains {
+            ledger.asked($0).scan != nil || !ledger.asked($0).pendingConnections.isEmpty
+        }
+            || ledger.running(.peripheral).contains { ledger.asked($0).advertising != nil }
+    }
+
+    /// The controller has answered everything that it was asked to do for this, or there is none to ask.
+    var isRestoredWorkDone: Bool {
+        switch state {
+        case .unknown, .resetting: false
+        case .poweredOn: gap.isAnswered
+        case .unsupported, .unauthorized, .poweredOff: true
+        }
+    }
+
     /// The adapter is there. Apps that are written for Apple's systems, where it has forgotten their services, add them anew now: they
     /// get the ones that stand.
     mutating func inheritServices() {

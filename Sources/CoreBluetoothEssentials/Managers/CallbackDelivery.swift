@@ -4,7 +4,8 @@ import Synchronization
 
 /// Where a manager calls its delegates.
 package enum CallbackDelivery: Sendable {
-    /// On a serial queue, after the commit of the iteration that has something to say: what the app hears is on disk.
+    /// On a serial queue, after the commit of the iteration that has something to say: what the app hears is on disk. Behind a launch,
+    /// what that has restored is at work as well.
     case queue(DispatchQueue)
     /// On the loop, inside the iteration's transaction: what the app persists and asks for in the callback is committed
     /// and let go together with what it heard.
@@ -22,7 +23,7 @@ package enum CallbackDelivery: Sendable {
         case .inline: callback()
         case .queue(let queue):
             guard let host else { return queue.async(execute: callback) }
-            host.afterCommit { queue.async(execute: callback) }
+            host.tellAfterCommit { queue.async(execute: callback) }
         }
     }
 }
