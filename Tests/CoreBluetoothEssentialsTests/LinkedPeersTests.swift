@@ -19,9 +19,9 @@ struct LinkedPeersTests {
         #expect(linked.up(Self.links[0], peer, [0xFFF0]) == [.init(peer: peer, isConnected: true)])
         #expect(linked.up(Self.links[1], peer, [0xFFF0]).isEmpty)
         #expect(linked.down(Self.links[0]).isEmpty)
-        #expect(linked.connected == [peer: [0xFFF0]])
+        #expect(linked.services(of: peer) == [0xFFF0])
         #expect(linked.down(Self.links[1]) == [.init(peer: peer, isConnected: false)])
-        #expect(linked.connected.isEmpty)
+        #expect(linked.services(of: peer) == nil)
         #expect(linked.down(Self.links[1]).isEmpty)
     }
 
@@ -30,15 +30,16 @@ struct LinkedPeersTests {
         var linked = LinkedPeers()
         linked.filter = ConnectionEventFilter(services: [0xFFF0], peers: [Self.peers[3]])
         #expect(linked.up(Self.links[0], Self.peers[0], nil).isEmpty)
-        #expect(linked.connected == [Self.peers[0]: []])
+        #expect(linked.services(of: Self.peers[0]) == [])
         #expect(linked.learned([0xFFF1], of: Self.peers[0]).isEmpty)
         #expect(linked.learned([0xFFF0], of: Self.peers[1]).isEmpty, "not connected")
         #expect(linked.learned([0xFFF0, 0xFFF1], of: Self.peers[0]) == [.init(peer: Self.peers[0], isConnected: true)])
         #expect(linked.learned(nil, of: Self.peers[0]).isEmpty)
-        #expect(linked.connected == [Self.peers[0]: []])
+        #expect(linked.services(of: Self.peers[0]) == [])
         // Told under its first name; it is the same link, and nobody is told twice.
         #expect(linked.up(Self.links[0], Self.peers[3], [0xFFF0]).isEmpty)
-        #expect(linked.connected == [Self.peers[3]: [0xFFF0]])
+        #expect(linked.services(of: Self.peers[3]) == [0xFFF0])
+        #expect(linked.services(of: Self.peers[0]) == nil && linked.peer(of: Self.links[0]) == Self.peers[3])
         #expect(linked.down(Self.links[0]) == [.init(peer: Self.peers[3], isConnected: false)])
     }
 

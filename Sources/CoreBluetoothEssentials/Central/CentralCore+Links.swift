@@ -7,12 +7,15 @@ import Synchronization
 
 extension CentralCore {
     func linkChanged(_ link: LinkInfo, isUp: Bool) {
-        tellEvents(isUp ? linkedPeers.up(link.link, link.peer, services(of: link.peer)) : linkedPeers.down(link.link))
+        let before = linkedPeers.peer(of: link.link)
+        tellEvents(
+            isUp ? linkedPeers.up(link.link, link.peer, services(of: link.peer)) : linkedPeers.down(link.link),
+            changed: [before ?? link.peer, link.peer])
     }
 
     func treeChanged(_ peer: PeerIdentifier) {
         guard linkedPeers.isConnected(peer) else { return }
-        tellEvents(linkedPeers.learned(services(of: peer), of: peer))
+        tellEvents(linkedPeers.learned(services(of: peer), of: peer), changed: [peer])
     }
 
     func matchConnectionEvents(_ filter: ConnectionEventFilter?) {
@@ -23,9 +26,9 @@ extension CentralCore {
         host?.remoteDatabase(peer).map { Set($0.services.lazy.filter(\.isPrimary).map(\.uuid)) }
     }
 
-    private func tellEvents(_ events: [LinkedPeers.Event]) {
-        let connected = linkedPeers.connected
-        peripherals.withLock { $0.connected = connected }
+    private func tellEvents(_ events: [LinkedPeers.Event], changed: [PeerIdentifier]) {
+        let known = changed.map { ($0, linkedPeers.services(of: $0)) }
+        peripherals.withLock { for (peer, services) in known { $0.connected[peer] = services } }
         for event in events {
             let peripheral = peripheral(event.peer)
             tell { manager, delegate in

@@ -4,7 +4,7 @@ import BluetoothHost
 /// Who is connected to this host, for apps that ask after connected peripherals or want to hear of such peers.
 ///
 /// - In: links as they come, become somebody else's and go; what is known of peers' trees; what the app wants to hear of.
-/// - Out: what the app hears (``Event``), and the picture that calls of other threads look at (``connected``).
+/// - Out: what the app hears (``Event``), and what is known of each peer, for the picture that calls of other threads look at.
 /// - Owner: ``CentralCore``.
 struct LinkedPeers: Sendable {
     struct Event: Equatable, Sendable {
@@ -24,9 +24,13 @@ struct LinkedPeers: Sendable {
     /// nil: nothing is told.
     var filter: ConnectionEventFilter?
 
-    var connected: [PeerIdentifier: Set<BluetoothUUID>] {
-        Dictionary(links.values.map { ($0.peer, services[$0.peer] ?? []) }) { first, _ in first }
+    /// Empty while nothing is known of a connected peer; nil for one that is not connected.
+    func services(of peer: PeerIdentifier) -> Set<BluetoothUUID>? {
+        isConnected(peer) ? services[peer] ?? [] : nil
     }
+
+    /// Whose link it is known as.
+    func peer(of link: LinkID) -> PeerIdentifier? { links[link]?.peer }
 
     func isConnected(_ peer: PeerIdentifier) -> Bool { links.values.contains { $0.peer == peer } }
 

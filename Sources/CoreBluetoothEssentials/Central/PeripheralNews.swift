@@ -114,11 +114,10 @@ extension PeripheralNews.ValueNews {
             }
             let value = Data(octets)
             characteristic.state.withLock { $0.value = value }
-            let callbacks = peripheral.callbacks
-            if let receiving = callbacks as? any CBPeripheralReceiving {
+            if let receiving = peripheral.receiving {
                 receiving.peripheral(peripheral, didReceive: value, for: characteristic)
             } else {
-                callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
+                peripheral.callbacks?.peripheral(peripheral, didUpdateValueFor: characteristic, error: nil)
             }
         case .rssi(let rssi, let error):
             if error == nil { peripheral.content.withLock { $0.rssi = rssi } }

@@ -8,7 +8,7 @@ import Synchronization
 /// nothing. What the properties say changes right before the delegate hears of it.
 public final class CBPeripheral: CBPeer, @unchecked Sendable {
     struct State: Sendable {
-        var delegate = Delegate<any CBPeripheralCallbacks>()
+        var delegate = PeripheralDelegate()
         var name: String?
         /// Whether the name is the peripheral's own word, and not only advertised.
         var isNameRead = false
@@ -40,12 +40,15 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
 
     /// Who hears of this peripheral; not retained.
     package weak var callbacks: (any CBPeripheralCallbacks)? {
-        get { content.withLock { $0.delegate }.value }
+        get { content.withLock { $0.delegate.callbacks } }
         set {
-            let delegate = Delegate(newValue)
+            let delegate = PeripheralDelegate(newValue)
             content.withLock { $0.delegate = delegate }
         }
     }
+
+    /// The same one, if it tells apart what was sent and what was read.
+    var receiving: (any CBPeripheralReceiving)? { content.withLock { $0.delegate.receiving } }
 
     /// The name that the peripheral says it has.
     public var name: String? { content.withLock { $0.name } }
@@ -70,6 +73,18 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
         case .withResponse: Self.valueLengthMaximumOctets
         case .withoutResponse: content.withLock { $0.writeLength }
         }
+    }
+}
+
+/// A peripheral's delegate: not retained, and asked once, when it is set, what else it is. Called where its manager was told to, so that
+/// it need not be `Sendable` itself.
+struct PeripheralDelegate: @unchecked Sendable {
+    private(set) weak var callbacks: (any CBPeripheralCallbacks)?
+    private(set) weak var receiving: (any CBPeripheralReceiving)?
+
+    init(_ callbacks: (any CBPeripheralCallbacks)? = nil) {
+        self.callbacks = callbacks
+        receiving = callbacks as? any CBPeripheralReceiving
     }
 }
 
