@@ -174,7 +174,12 @@ let package = Package(
                 "HCI", "HCITransport", "HostComposition", "LockPeripheral", "LockPersistence", "LockProtocol",
                 "SecurityManager", "StatePersistence",
             ],
-            path: "Benchmarks", exclude: ["AllocationCounter"], swiftSettings: swift),
+            path: "Benchmarks", exclude: ["AllocationCounter", "ReturningApp"], swiftSettings: swift),
+        // An app that `Benchmarks restored` kills and watches coming back, built as an app is.
+        .executableTarget(
+            name: "ReturningApp", dependencies: ["CoreBluetooth"], path: "Benchmarks/ReturningApp",
+            packageAccess: false,
+            swiftSettings: app),
         .target(
             name: "FuzzTargets",
             dependencies: [
@@ -274,10 +279,12 @@ let package = Package(
         tests(
             "CoreBluetooth",
             [
-                "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
-                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
+                "Benchmarks", "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier",
+                "Doorbell", "Greeter", "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor",
+                "HostComposition", "LatchLab",
                 "Mailbox",
-                "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "StatePersistence", "TestSupport", "Thermostat",
+                "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "ReturningApp", "StatePersistence", "TestSupport",
+                "Thermostat",
                 "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),

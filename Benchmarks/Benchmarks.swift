@@ -9,6 +9,8 @@ struct Benchmarks {
                                   [--radio-cpu N] [--host-cpu N] [--lab PATH] [--cache DIR]
                Benchmarks allocations [--count N] [--lab PATH]
                Benchmarks startup [--enrolments N] [--runs N] [--format text|json] [--latch PATH] [--lab PATH]
+               Benchmarks restored [--pending N] [--cached N] [--accept-list N] [--runs N] [--format text|json]
+                                  [--app PATH] [--lab PATH]
                Benchmarks command [--commands N] [--pause-ms N] [--keys N] [--waves N] [--format text|json]
                                   [--latch PATH] [--lab PATH]
                Benchmarks open    [--runs N] [--format text|json]
@@ -24,6 +26,10 @@ struct Benchmarks {
                   to the receipt of its first signed command, by identity address and by private address, with all that N
                   enrolments (1000) and a command of each leave in the store, over N runs (41) of each; its floor is
                   exec to exit of `latch --version`
+        restored  from exec of an app on Core Bluetooth that was killed with a scan, N pending connections (100) and N
+                  peripherals that it has met (500), until its controller has answered that it scans and that it
+                  connects, and until the app's first callback, over N runs (41); its floor is exec to exit of the
+                  same app without Bluetooth. The controller takes N (the virtual radio's 16) into its accept list
         command   from a signed write's packet to the bolt's order and to the receipt's packet, N times (500), N ms (10)
                   apart; its floors are one overwritten page and fdatasync, and a process that does just that for a
                   packet, made in turn with it. Then N keys (64) at once, N times (20)
@@ -55,6 +61,12 @@ struct Benchmarks {
             case "peer": try PeerProgram.run(words)
             case "startup":
                 try StartupBenchmark(Options(words, among: "enrolments", "runs", "format", "latch", "lab")).run()
+            case "restored":
+                try RestoredBenchmark(
+                    Options(words, among: "pending", "cached", "accept-list", "runs", "format", "app", "lab")
+                ).run()
+            // Whom its app meets.
+            case "crowd": try Crowd.run(words)
             case "command":
                 try CommandBenchmark(
                     Options(words, among: "commands", "pause-ms", "keys", "waves", "format", "latch", "lab")

@@ -56,6 +56,23 @@ final class Child {
         return nanoseconds / 1e6
     }
 
+    /// The same of all its threads.
+    func processorMillisecondsOfThreads() throws -> Double {
+        let tasks = "/proc/\(pid)/task"
+        guard let directory = opendir(tasks) else { throw BenchmarkError(system: tasks) }
+        defer { closedir(directory) }
+        var nanoseconds = 0.0
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard Int(name) != nil, let octets = try? contents("\(tasks)/\(name)/schedstat") else { continue }
+            nanoseconds +=
+                String(decoding: octets, as: UTF8.self).split(separator: " ").first.flatMap { Double($0) } ?? 0
+        }
+        return nanoseconds / 1e6
+    }
+
     func end() {
         guard !isEnded else { return }
         kill(pid, SIGKILL)

@@ -12,6 +12,8 @@ final class HostServer: PeripheralRoleDelegate {
     private var manager = ManagerID(rawValue: 0)
     private var notifying: AttributeHandle?
     private var isSubscribed = false
+    /// Hears that somebody has gone.
+    var onDisconnection: () -> Void = {}
     /// What this side's thread allocates for each operation of a kind, while a series of it runs.
     // Not in a dictionary: changing a value in one allocates.
     private var reads = AllocationTally(warmUpCount: Workload.warmUpCount)
@@ -26,13 +28,15 @@ final class HostServer: PeripheralRoleDelegate {
         return all.compactMap { operation, tally in tally.perOperation.map { (operation, $0) } }
     }
 
-    init(_ host: Host) throws {
+    /// `services`: published beside what exchanges are made with.
+    init(_ host: Host, name: String = "bench", beside services: [ServiceDefinition] = []) throws {
         self.host = host
         (manager, _) = host.registerPeripheral(restoreIdentifier: nil, delegate: self)
+        for service in services { _ = try host.publish(manager, service) }
         let published = try host.publish(manager, Self.definition)
         notifying = published.characteristics.last?.value
         host.setPairingWindow(PairingWindow(method: .numericComparison, credential: "bench"))
-        host.startAdvertising(manager, AdvertisingRecord(localName: "bench", services: [Exchange.service]))
+        host.startAdvertising(manager, AdvertisingRecord(localName: name, services: [Exchange.service]))
     }
 
     private static let definition = ServiceDefinition(
@@ -71,7 +75,10 @@ final class HostServer: PeripheralRoleDelegate {
         }
     }
 
-    func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) { isSubscribed = false }
+    func centralDisconnected(_ link: LinkInfo, reason: HCIErrorCode) {
+        isSubscribed = false
+        onDisconnection()
+    }
     func hostStateChanged(_ state: HostState) {}
     func mtuChanged(_ link: LinkInfo) {}
     func centralConnected(_ link: LinkInfo) {}

@@ -19,7 +19,10 @@ struct HCIPackets {
     }
 
     private var length: Int? {
-        guard rest.count >= 5 else { return rest.count == 4 && rest[0] == 0x01 ? 4 + Int(rest[3]) : nil }
-        return rest[0] == 0x02 ? 5 + Int(rest[3]) + Int(rest[4]) << 8 : 4 + Int(rest[3])
+        switch rest.first {
+        case 0x02: rest.count >= 5 ? 5 + Int(rest[3]) + Int(rest[4]) << 8 : nil
+        case 0x04: rest.count >= 3 ? 3 + Int(rest[2]) : nil
+        default: rest.count >= 4 ? 4 + Int(rest[3]) : nil
+        }
     }
 }
