@@ -40,7 +40,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
 
     /// Who hears of this peripheral; not retained.
     package weak var callbacks: (any CBPeripheralCallbacks)? {
-        get { content.withLock { $0.delegate.callbacks } }
+        get { content.withLock { $0.delegate.loadCallbacks() } }
         set {
             let delegate = PeripheralDelegate(newValue)
             content.withLock { $0.delegate = delegate }
@@ -48,7 +48,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     }
 
     /// The same one, if it tells apart what was sent and what was read.
-    var receiving: (any CBPeripheralReceiving)? { content.withLock { $0.delegate.receiving } }
+    var receiving: (any CBPeripheralReceiving)? { content.withLock { $0.delegate.loadReceiving() } }
 
     /// The name that the peripheral says it has.
     public var name: String? { content.withLock { $0.name } }
@@ -79,13 +79,18 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
 /// A peripheral's delegate: not retained, and asked once, when it is set, what else it is. Called where its manager was told to, so that
 /// it need not be `Sendable` itself.
 struct PeripheralDelegate: @unchecked Sendable {
-    private(set) weak var callbacks: (any CBPeripheralCallbacks)?
-    private(set) weak var receiving: (any CBPeripheralReceiving)?
+    private weak var callbacks: (any CBPeripheralCallbacks)?
+    private weak var receiving: (any CBPeripheralReceiving)?
 
     init(_ callbacks: (any CBPeripheralCallbacks)? = nil) {
         self.callbacks = callbacks
         receiving = callbacks as? any CBPeripheralReceiving
     }
+
+    // Each is said by it, where it is: a look at it from outside would copy both references.
+
+    mutating func loadCallbacks() -> (any CBPeripheralCallbacks)? { callbacks }
+    mutating func loadReceiving() -> (any CBPeripheralReceiving)? { receiving }
 }
 
 /// Writes without response on their way to the controller, bounded.
