@@ -31,8 +31,9 @@ package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConver
         case .notPoweredOn: "the radio is not on yet: nothing can be enrolled"
         case .expired(false): "the lock was not heard in time: go nearer, and open a new window at the lock"
         case .expired(true): "paired, but the lock has not come back to confirm it: the key goes on trying"
-        case .pairing(let reason): "the pairing failed (\(reason)): open a new window at the lock, its code is burnt"
-        case .linkLost: "the link was lost: go nearer, and open a new window at the lock"
+        case .pairing(let reason):
+            "the pairing failed (\(reason)): compare the code with the lock's and try again, or open a new window there"
+        case .linkLost: "the link was lost: go nearer and try again, or open a new window at the lock"
         case .notALock: "what answered has no Lock service"
         case .notConfirmed(let reason): "the lock did not confirm the enrolment: \(reason)"
         }
