@@ -279,13 +279,10 @@ let package = Package(
         tests(
             "CoreBluetooth",
             [
-                "Benchmarks", "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier",
-                "Doorbell", "Greeter", "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor",
-                "HostComposition", "LatchLab",
-                "Mailbox",
-                "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "ReturningApp", "StatePersistence", "TestSupport",
-                "Thermostat",
-                "Visitor",
+                "BluetoothCore", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "Courier", "Doorbell", "Greeter",
+                "Guest", "HCITransport", "HeartRateMonitor", "HeartRateSensor", "HostComposition", "LatchLab",
+                "Mailbox", "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "ReturningApp", "StatePersistence",
+                "TestSupport", "Thermostat", "Visitor",
             ]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
         tests(

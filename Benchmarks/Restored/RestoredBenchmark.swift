@@ -114,7 +114,9 @@ struct RestoredBenchmark {
             ("called", "exec to the first callback", Sample(lives.map(\.called))),
             ("above_floor", "both above the floor before it", Sample(zip(lives, floor).map { $0.isAtWork - $1 })),
         ]
-        let early = lives.filter { $0.called < $0.isAtWork }.count
+        // Callbacks wait for so long, and that begins behind the exec: on a machine that is slower, one that comes later is not early.
+        let patience = Double(RestoredCallbacks.waitMaximumMilliseconds)
+        let early = lives.filter { $0.called < min($0.isAtWork, patience) }.count
         let commands = lives.map(\.commands).max() ?? 0
         if isJSON {
             let rows = figures.map { "\"\($0.name)\":{\($0.sample.members)}" }

@@ -6,9 +6,9 @@ import BluetoothCore
 /// - In: callbacks whose facts are on disk, instants, and whether everything that was restored is at work or cannot be.
 /// - Out: the callbacks, in order.
 /// - Owner: ``Host``. A life waits once, at its launch, if that has restored something for the air.
-struct RestoredCallbacks {
+package struct RestoredCallbacks {
     /// A controller that is slower, or does not answer, does not keep an app from its own start.
-    static let waitMaximumMilliseconds: UInt64 = 1_000
+    package static let waitMaximumMilliseconds: UInt64 = 1_000
 
     private var waiting: [() -> Void] = []
     /// When the first of them has waited for long enough.
