@@ -9,7 +9,7 @@ import Testing
 
 /// Nobody iterates: what others cause does not pile up without end. A host is not there, and the delegates are called as their
 /// managers do.
-@Suite("What waits for an iteration is bounded")
+@Suite("What waits for an iteration is bounded", .serialized)
 struct AsyncBoundsTests {
     /// No host is behind it.
     private final class NoLoop: HostExecutor {

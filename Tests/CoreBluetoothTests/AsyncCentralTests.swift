@@ -4,7 +4,7 @@ import Testing
 @testable import CoreBluetooth
 @testable import CoreBluetoothEssentials
 
-@Suite("A central's calls and sequences, awaited")
+@Suite("A central's calls and sequences, awaited", .serialized)
 struct AsyncCentralTests {
     /// Serves reads with a value, and says yes to writes, until its task is cancelled.
     private func serve(_ scene: AsyncScene, _ value: Data) async -> [Data] {

@@ -4,7 +4,7 @@ import Testing
 @testable import CoreBluetooth
 @testable import CoreBluetoothEssentials
 
-@Suite("A peripheral's calls and sequences, awaited")
+@Suite("A peripheral's calls and sequences, awaited", .serialized)
 struct AsyncPeripheralTests {
     @Test(
         "what the manager's delegate would hear is thrown: a service twice, advertising twice, a service that is gone")

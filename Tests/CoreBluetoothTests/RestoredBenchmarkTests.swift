@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// What `Benchmarks restored` measures, on an app that imports `CoreBluetooth` alone. No time is asserted: what comes before what is.
-@Suite("An app that comes back, watched by its benchmark")
+@Suite("An app that comes back, watched by its benchmark", .serialized)
 struct RestoredBenchmarkTests {
     private struct Report: Decodable {
         let pending: Int

@@ -3,7 +3,7 @@ import Glibc
 import Testing
 
 /// docs/RESTORATION.md, "The matrix": a test is a row, and each of its arguments a column.
-@Suite("docs/RESTORATION.md: the matrix")
+@Suite("docs/RESTORATION.md: the matrix", .serialized)
 struct RestorationMatrixTests {
     @Test("SIGKILL", arguments: Wish.allCases)
     func killed(_ wish: Wish) async throws {
