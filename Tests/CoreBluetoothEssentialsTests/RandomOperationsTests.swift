@@ -32,7 +32,8 @@ private final class Fickle: CBCentralManagerCallbacks, CBPeripheralCallbacks {
     private var askedAgain = 0
     /// Ends that the app has asked for and not heard of.
     private(set) var endsAwaited = 0
-    /// A connection was given up that had been asked for again: if the first one was lost meanwhile, its loss is told besides.
+    /// A connection was given up that had been asked for again, by this end or by one awaited before it: if the first one was
+    /// lost meanwhile, its loss is told besides.
     private var gaveUpAnother = false
     private var lastState = CBManagerState.unknown
     private(set) var answers = 0
@@ -70,7 +71,7 @@ private final class Fickle: CBCentralManagerCallbacks, CBPeripheralCallbacks {
         case .cancel:
             guard let peripheral else { return }
             if isOn, isWished {
-                gaveUpAnother = askedAgain > 0
+                gaveUpAnother = gaveUpAnother || askedAgain > 0
                 (isWished, askedAgain) = (false, 0)
                 endsAwaited += 1
             }
