@@ -323,7 +323,7 @@ let package = Package(
             "Drills",
             [
                 "CSQLite", "DaemonControl", "Doorbell", "ForgetfulVisitor", "HeartRateMonitor", "HeartRateSensor",
-                "LatchLab", "Visitor", "latch",
+                "LatchLab", "TestSupport", "Visitor", "latch",
             ]),
         tests(
             "latch",

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 
 /// An example that was built beside the test bundle, as a process that ends with this object.
 final class App {

@@ -5,6 +5,7 @@ import Glibc
 import HCITransport
 import HostComposition
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth

@@ -1,5 +1,6 @@
 import DaemonControl
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Drills
@@ -23,17 +24,9 @@ import Testing
         status: Int32, output: String, errors: String
     ) {
         let executable: URL = try #require(program)
-        let process = Process()
-        process.executableURL = executable
-        process.arguments = arguments
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        let said = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let complained = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, said, complained)
+        let outcome = try ChildProcess.run(
+            [executable.path] + arguments, environment: ProcessInfo.processInfo.environment)
+        return (outcome.end.code, outcome.output, outcome.errors)
     }
 
     @Test("One kill of each: everything is kept, and everything is written down")
@@ -70,12 +63,8 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let alone = folder.appendingPathComponent("latch-lab")
         // By another process: a child of a test beside this one would hold what this one writes, and the program would be busy.
-        let copy = Process()
-        copy.executableURL = URL(fileURLWithPath: "/bin/cp")
-        copy.arguments = [try #require(Self.program).path, alone.path]
-        try copy.run()
-        copy.waitUntilExit()
-        try #require(copy.terminationStatus == 0)
+        let copy = try ChildProcess.run(["/bin/cp", try #require(Self.program).path, alone.path])
+        try #require(copy.end == .exited(0))
         let bare = try Self.run(["processes", "--kills", "1"], of: alone)
         #expect(bare.status == 4)
         #expect(bare.errors.contains("there is no program \(folder.path)/latch:"), "\(bare.errors)")

@@ -12,22 +12,14 @@ import Testing
 
     /// The status, and all that was said.
     private func run(capture path: String?, plants: Bool) throws -> (status: Int32, output: String) {
-        let process = Process()
-        process.executableURL = URL(
-            fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-        process.arguments = ["--testing-library", "swift-testing", "--filter", "CaptureExampleTests"]
         var environment = ProcessInfo.processInfo.environment
         environment["NO_COLOR"] = "1"
         environment["LATCH_TEST_CAPTURE"] = path
         environment[CaptureExampleTests.variable] = plants ? "1" : nil
-        process.environment = environment
-        let pipe = Pipe()
-        process.standardOutput = pipe
-        process.standardError = pipe
-        try process.run()
-        let said = pipe.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (process.terminationStatus, String(decoding: said, as: UTF8.self))
+        let bundle = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let outcome = try ChildProcess.run(
+            [bundle, "--testing-library", "swift-testing", "--filter", "CaptureExampleTests"], environment: environment)
+        return (outcome.end.code, outcome.output + outcome.errors)
     }
 
     @Test("Each test that fails leaves its capture and says where, and no other test leaves one")

@@ -6,36 +6,31 @@ import Testing
 
 /// A daemon of the test's, ended with it.
 final class Daemon {
-    private let process = Process()
-    private let errors = Pipe()
+    private let process: ChildProcess
 
     init(_ arguments: [String], of program: String = Program.path, environment: [String: String] = [:]) throws {
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.environment = ["PATH": "/usr/bin:/bin"].merging(environment) { _, given in given }
-        process.standardError = errors
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProcess(
+            [program] + arguments, environment: Program.environment.merging(environment) { _, given in given },
+            output: .unheard)
     }
 
     deinit { kill() }
 
-    var pid: pid_t { process.processIdentifier }
+    var pid: pid_t { process.pid }
     var isRunning: Bool { process.isRunning }
 
     func kill() {
-        if process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
-        process.waitUntilExit()
+        process.signal(SIGKILL)
+        process.wait()
     }
 
     /// Its status after SIGTERM, or by itself.
     func end(signalling: Bool = true) -> Int32 {
-        if signalling { process.terminate() }
-        process.waitUntilExit()
-        return process.terminationStatus
+        if signalling { process.signal(SIGTERM) }
+        return process.wait().code
     }
 
-    var complaint: String { String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
+    var complaint: String { String(decoding: process.errors.readDataToEndOfFile(), as: UTF8.self) }
 }
 
 /// Until `condition` holds; processes are waited for, and nothing else.
@@ -137,22 +132,18 @@ final class Bench {
 
 /// An operator who holds an enrolment window open.
 final class Window {
-    private let process = Process()
-    private let said = Pipe()
+    private let process: ChildProcess
 
     init(_ arguments: [String]) throws {
-        process.executableURL = URL(fileURLWithPath: Program.path)
-        process.arguments = ["peripheral", "enroll"] + arguments
-        process.standardOutput = said
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        process = try ChildProcess(
+            [Program.path, "peripheral", "enroll"] + arguments, environment: Program.environment, errors: .unheard)
     }
 
     /// The setup code, as soon as it is printed.
     func code() throws -> String {
         var heard = ""
         while !heard.contains("setup code: ") || !heard.hasSuffix("\n") {
-            let more = said.fileHandleForReading.availableData
+            let more = process.output.availableData
             try #require(!more.isEmpty)
             heard += String(decoding: more, as: UTF8.self)
         }
@@ -161,12 +152,9 @@ final class Window {
 
     /// Goes away.
     func leave() {
-        Glibc.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
+        process.signal(SIGKILL)
+        process.wait()
     }
 
-    func end() -> Int32 {
-        process.waitUntilExit()
-        return process.terminationStatus
-    }
+    func end() -> Int32 { process.wait().code }
 }

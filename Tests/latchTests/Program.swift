@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// The built programs, next to the test bundle: `latch`, which operators run, and `latch-lab`.
@@ -12,6 +13,9 @@ enum Program {
         var errorLines: [Substring] { errors.split(separator: "\n", omittingEmptySubsequences: true) }
     }
 
+    /// What each of them finds in its environment.
+    static let environment = ["PATH": "/usr/bin:/bin"]
+
     static var path: String { built("latch") }
     static var lab: String { built("latch-lab") }
 
@@ -23,24 +27,9 @@ enum Program {
     static func run(
         _ arguments: [String], of program: String = path, input: String = "", environment: [String: String] = [:]
     ) throws -> Outcome {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        process.environment = environment.merging(["PATH": "/usr/bin:/bin"]) { mine, _ in mine }
-        let (standardInput, output, errors) = (Pipe(), Pipe(), Pipe())
-        process.standardInput = standardInput
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        try? standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
-        try? standardInput.fileHandleForWriting.close()
-        // Both are far smaller than a pipe holds.
-        let said = output.fileHandleForReading.readDataToEndOfFile()
-        let complained = errors.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return Outcome(
-            status: process.terminationStatus, output: String(decoding: said, as: UTF8.self),
-            errors: String(decoding: complained, as: UTF8.self))
+        let outcome = try ChildProcess.run(
+            [program] + arguments, environment: environment.merging(Self.environment) { mine, _ in mine }, input: input)
+        return Outcome(status: outcome.end.code, output: outcome.output, errors: outcome.errors)
     }
 }
 

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// `latch state …` beside a daemon: who looks at a door's database keeps nobody at the door waiting.
@@ -7,23 +8,18 @@ import Testing
 struct StateCommandTests {
     /// `latch` with these arguments, which stands still in its first flush until this goes.
     private final class Stopped {
-        private let process = Process()
+        private let process: ChildProcess
         private var pid: pid_t = 0
 
         init(_ arguments: [String]) throws {
-            let trace = Pipe()
-            process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-            process.arguments =
+            process = try ChildProcess(
                 [
-                    "strace", "-f", "-o", "|cat", "-e", "trace=fsync,fdatasync", "-e",
+                    "/usr/bin/env", "strace", "-f", "-o", "|cat", "-e", "trace=fsync,fdatasync", "-e",
                     "inject=fsync,fdatasync:signal=SIGSTOP:when=1", Program.path,
-                ] + arguments
-            process.environment = ["PATH": "/usr/bin:/bin"]
-            process.standardOutput = trace
-            try process.run()
+                ] + arguments, environment: Program.environment, errors: .unheard)
             var heard = ""
             while !heard.contains("stopped by SIGSTOP") {
-                let more = trace.fileHandleForReading.availableData
+                let more = process.output.availableData
                 try #require(!more.isEmpty, "it never flushed, or strace does not run here: \(heard)")
                 heard += String(decoding: more, as: UTF8.self)
             }
@@ -32,7 +28,7 @@ struct StateCommandTests {
 
         deinit {
             kill(pid, SIGKILL)
-            process.waitUntilExit()
+            process.wait()
         }
     }
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import CoreBluetooth
+import TestSupport
 import Testing
 
 @testable import CoreBluetooth

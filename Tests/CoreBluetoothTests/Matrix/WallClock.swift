@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A library, to be loaded before all others, under which the wall clock is a year behind. Boot time is as it was.
