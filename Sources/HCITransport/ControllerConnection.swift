@@ -59,6 +59,12 @@ package final class ControllerConnection {
         take(launched)
     }
 
+    /// Lets the controller go for good, and tells nobody.
+    package func end() {
+        listener = nil
+        close()
+    }
+
     package func timerFired() {
         handle(.timerFired)
         opened?.stream.timerFired { take($0) }

@@ -115,6 +115,9 @@ package final class HostDriver {
     /// Ends ``run()`` after this iteration, whose acts still go.
     package func stop() { isStopping = true }
 
+    /// Behind a ``run(begun:)`` that threw: the controller is another's to take, whoever still holds this.
+    package func letGo() { controller.end() }
+
     private func beginIteration() { host.beginIteration(now: SystemClock.now()) }
 
     private func endOfIteration() -> NextIteration {
