@@ -98,8 +98,6 @@ enum DefaultHost {
             try runtime.driver.run { executor.reach(runtime.driver.executor) }
         } catch {
             Diagnosis.report("\(error)", of: bluetooth)
-            // Before anybody hears of it: an app may ask for the adapter at once.
-            runtime.driver.letGo()
             // Who comes from now on is the next host's; who came before hears of the end.
             executor.reachNobody()
             runtime.loop.runPosted()

@@ -83,8 +83,15 @@ package final class HostDriver {
     ///
     /// - Parameter begun: called when the controller has been asked for the first time: what can be done while it answers.
     /// - Throws: What ended it otherwise: a transport that cannot come back, or a commit that failed. Then nothing that
-    /// depended on the commit has left.
+    /// depended on the commit has left, and the controller is let go, whoever still holds this.
     package func run(begun: () -> Void = {}) throws {
+        do { try serve(begun) } catch {
+            controller.end()
+            throw error
+        }
+    }
+
+    private func serve(_ begun: () -> Void) throws {
         loop.onDeadline = { [unowned self] in
             beginIteration()
             controller.timerFired()
@@ -114,9 +121,6 @@ package final class HostDriver {
 
     /// Ends ``run()`` after this iteration, whose acts still go.
     package func stop() { isStopping = true }
-
-    /// Behind a ``run(begun:)`` that threw: the controller is another's to take, whoever still holds this.
-    package func letGo() { controller.end() }
 
     private func beginIteration() { host.beginIteration(now: SystemClock.now()) }
 
