@@ -23,6 +23,8 @@ private struct KeyWorld {
     private var open: Set<KeyRequestID> = []
     private var taken: Set<KeyRequestID> = []
     private var counter: UInt32 = 0
+    /// When each lock's last challenge came.
+    private var received: [PeerIdentifier: Instant] = [:]
 
     init() {
         for bits: UInt128 in 0..<2 {
@@ -66,8 +68,8 @@ private struct KeyWorld {
             let challenge = Challenge(
                 id: ChallengeID(bits: UInt64(input.octet())), remainingLife: input.octet(),
                 flags: Challenge.Flags(rawValue: input.octet()))
-            feed(.challenge(peer, challenge.encoded))
-        case 7: feed(.challenge(peer, input.chunk()))
+            present(peer, challenge.encoded)
+        case 7: present(peer, input.chunk())
         case 8, 9: answer(peer, isSealed: event & 1 == 0, &input)
         case 10: feed(input.bool() ? .receipt(peer, input.chunk()) : .lockState(peer, input.chunk()))
         case 11: status(peer, &input)
@@ -80,6 +82,11 @@ private struct KeyWorld {
             feed(.timerFired)
         default: relaunch(&input)
         }
+    }
+
+    private mutating func present(_ peer: PeerIdentifier, _ octets: [UInt8]) {
+        if (try? Challenge(exactly: octets)) != nil { received[peer] = now }
+        feed(.challenge(peer, octets))
     }
 
     private func sent(_ peer: PeerIdentifier) -> ChallengeID {
@@ -149,6 +156,10 @@ private struct KeyWorld {
             let command = try? LockCommand(exactly: octets)
             require(command != nil, "what is sent is no command")
             require(committed.locks[peer]?.request?.sent == command?.challenge, "a command leaves that is not on disk")
+            if let milliseconds = command?.bound.milliseconds, let received = received[peer] {
+                require(
+                    received.advanced(byMilliseconds: milliseconds) <= until, "a command's bound ends behind its time")
+            }
         case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
         case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .readRSSI, .outcome, .stateKnown: break
         }

@@ -25,6 +25,9 @@ private struct LockWorld {
     private var random: UInt64 = 0
     private var receipts: Set<[UInt8]> = []
     private var challenge: [UInt8] = []
+    /// Since when that one is answered, and until when the last command's sender means it.
+    private var issued = Instant(nanoseconds: 0)
+    private var meant: (command: ChallengeID, until: Instant)?
     private var ordered: ActuatorOrder?
     /// Movements that wait for their outcome, and those that have it.
     private var granted: Set<UInt64> = []
@@ -75,7 +78,14 @@ private struct LockWorld {
         case 5: feed(.challengeRead(link))
         // A command that answers the last challenge, which chance would never hit.
         case 6, 7:
-            let command = [LockCommand.version << 4 | input.octet() & 15, input.octet()] + challenge.prefix(6)
+            let first = input.octet()
+            let bound = CommandBound(rawValue: first >> 4) ?? .challengeLife
+            let command = [bound.rawValue << 4 | first & 15, input.octet()] + challenge.prefix(6)
+            meant = bound.milliseconds.flatMap { milliseconds in
+                (try? LockCommand(exactly: command)).map {
+                    ($0.challenge, issued.advanced(byMilliseconds: milliseconds))
+                }
+            }
             feed(.command(link, event & 1 == 0 ? .encrypted : .signed(counter: UInt32(input.uint16())), command))
         case 8: feed(.command(link, input.bool() ? .encrypted : .signed(counter: 1), input.chunk()))
         case 9: feed(.controlPoint(link, input.chunk()))
@@ -187,8 +197,12 @@ private struct LockWorld {
             require(committed.intent?.id == order.intent, "a movement is ordered that is not on disk")
             require(order.movement.isSecuring || order.notAfter != nil, "an opening has no end to its time")
             require(order.movement.isSecuring || order.command != nil, "a lock opens by itself")
+            if let meant, order.command == meant.command, let notAfter = order.notAfter {
+                require(notAfter <= meant.until, "a lock may open later than was meant")
+            }
         case .notifyChallenge(_, let octets), .challengeValue(_, let octets):
             require(octets.count == Challenge.octets, "a challenge has another length")
+            if octets != challenge { issued = now }
             challenge = octets
         case .notifyReceipt(_, let octets):
             require(octets.count == Receipt.octets, "a receipt has another length")

@@ -54,6 +54,8 @@ package enum Plant: String, CaseIterable, Sendable {
     case claim
     /// A command leaves the key although its time is over.
     case held
+    /// The lock does not look at the bound that a command's sender has set.
+    case unbounded
 
     /// The one that `LATCH_PLANT` names, until somebody sets another before anything else runs.
     nonisolated(unsafe) package static var active: Plant? =

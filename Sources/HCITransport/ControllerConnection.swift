@@ -6,7 +6,7 @@ import HCI
 package final class ControllerConnection {
     /// What it tells its owner, each in an iteration of the loop.
     package struct Listener {
-        /// Something is about to be told.
+        /// Something is about to be told: look at the clock.
         package var begin: () -> Void
         /// The descriptor is open: nothing is known of the controller behind it.
         package var opened: () -> Void
@@ -162,7 +162,11 @@ package final class ControllerConnection {
 
     private func take(_ input: HCIStreamInput) {
         switch input {
-        case .packet(let type, let octets): listener?.packet(type, octets)
+        case .packet(let type, let octets):
+            // The process may have stood still between the loop's look at the clock and the read: what happens to a packet
+            // happens no earlier than the packet was there.
+            listener?.begin()
+            listener?.packet(type, octets)
         case .outOfStep(let indicator): listener?.outOfStep(indicator)
         case .inStep(let octets): listener?.notice(.resynchronised(discardedOctets: octets))
         }

@@ -59,14 +59,20 @@ package enum RelockArgument: Hashable, Sendable {
 /// The value of the Lock Command characteristic (0002).
 package struct LockCommand: WireCodable, Hashable {
     package static let octets = 8
-    package static let version: UInt8 = 1
+    /// How long after the decision a bolt may still begin to open. A command's bound shortens that.
+    package static let openingLifeMilliseconds: UInt64 = 2_000
 
+    package var bound: CommandBound
     package var operation: LockOperation
     package var argument: RelockArgument
     /// What it answers, and what it is known by.
     package var challenge: ChallengeID
 
-    package init(operation: LockOperation, argument: RelockArgument = .setting, challenge: ChallengeID) {
+    package init(
+        operation: LockOperation, argument: RelockArgument = .setting, bound: CommandBound = .challengeLife,
+        challenge: ChallengeID
+    ) {
+        self.bound = bound
         self.operation = operation
         self.argument = argument
         self.challenge = challenge
@@ -74,14 +80,15 @@ package struct LockCommand: WireCodable, Hashable {
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         let first = try reader.readUInt8()
-        guard first >> 4 == Self.version else { throw .invalidValue(field: "command version") }
+        guard let bound = CommandBound(rawValue: first >> 4) else { throw .invalidValue(field: "command bound") }
+        self.bound = bound
         operation = LockOperation(rawValue: first)
         argument = RelockArgument(octet: try reader.readUInt8())
         challenge = try ChallengeID(decoding: &reader)
     }
 
     package func encode(into writer: inout ByteWriter) {
-        writer.write(Self.version << 4 | operation.rawValue)
+        writer.write(bound.rawValue << 4 | operation.rawValue)
         writer.write(argument.octet)
         challenge.encode(into: &writer)
     }

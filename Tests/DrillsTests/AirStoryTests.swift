@@ -47,12 +47,15 @@ import Testing
             Self.what(.key, Self.frame(4, signed)) == .command(AirCommand(challenge: "010203040506", counter: 7)))
         #expect(Self.what(.lock, Self.frame(4, signed), fromHost: false) == nil)
         for opcode: UInt8 in [0x12, 0x52] {
-            let plain = [opcode, 0x12, 0, 0x12, 0] + challenge
-            #expect(
-                Self.what(.key, Self.frame(4, plain)) == .command(AirCommand(challenge: "010203040506", counter: nil)))
+            for first: UInt8 in [0x12, 0x92, 0xF2] {
+                let plain = [opcode, 0x12, 0, first, 0] + challenge
+                #expect(
+                    Self.what(.key, Self.frame(4, plain))
+                        == .command(AirCommand(challenge: "010203040506", counter: nil)))
+            }
         }
-        // Eight octets of another version are no command.
-        #expect(Self.what(.key, Self.frame(4, [0x12, 0x12, 0, 0x22, 0] + challenge)) == nil)
+        // Eight octets without a bound are no command.
+        #expect(Self.what(.key, Self.frame(4, [0x12, 0x12, 0, 0x02, 0] + challenge)) == nil)
     }
 
     @Test("A controller that has not said whose it is tells nothing, and facts are in the order of their time")

@@ -132,6 +132,10 @@ enum SampleCase {
         Breach(name: "an opening behind its deadline", promise: .neverLate) {
             $0.movements[2].at += Invariants.openingLifeNanoseconds + CaseJudge.slackNanoseconds
         },
+        Breach(name: "an opening behind its user's time, of a command that left in time", promise: .neverLate) {
+            $0.asked[1].waitNanoseconds = second / 10
+            $0.movements[2].at += CaseJudge.leavingNanoseconds + 1
+        },
         Breach(name: "a command that leaves behind its user's time", promise: .neverLate) {
             $0.asked[0].waitNanoseconds = 0
             $0.facts = $0.facts.map { fact in

@@ -21,6 +21,8 @@ private final class Rig {
     var notices: [TransportNotice] = []
     var failure: TransportError?
     var onOpened: () -> Void = {}
+    var onBegin: () -> Void = {}
+    var onPacket: () -> Void = {}
     var indicator: UInt8?
     var onOutOfStep: () -> Void = {}
 
@@ -40,7 +42,7 @@ private final class Rig {
         loop.onDeadline = { [unowned self] in connection.timerFired() }
         connection.start(
             ControllerConnection.Listener(
-                begin: {},
+                begin: { [unowned self] in onBegin() },
                 opened: { [unowned self] in
                     said.append("opened")
                     onOpened()
@@ -48,6 +50,7 @@ private final class Rig {
                 closed: { [unowned self] in said.append("closed") },
                 packet: { [unowned self] type, octets in
                     said.append("packet \(type.rawValue) of \(octets.byteCount)")
+                    onPacket()
                 },
                 outOfStep: { [unowned self] in
                     said.append("out of step")
@@ -169,6 +172,22 @@ struct ControllerConnectionTests {
         #expect(rig.said == ["opened", "closed"])
         #expect(controllers.made == 1)
         #expect(rig.failure?.description.contains("cannot be opened again") == true)
+    }
+
+    @Test("what comes between the loop's look at the clock and the read is told behind another look at it")
+    func clockBehindTheRead() throws {
+        let plug = try Plug()
+        let rig = try Rig(first: .success(plug.stream))
+        var looks = 0
+        var looksBeforePackets: [Int] = []
+        rig.onBegin = { [unowned plug] in
+            looks += 1
+            if looks == 1 { _ = write(plug.controller.rawValue, event, event.count) }
+        }
+        rig.onPacket = { looksBeforePackets.append(looks) }
+        _ = write(plug.controller.rawValue, event, event.count)
+        try rig.run { rig.said.count == 3 }
+        #expect(looksBeforePackets.count == 2 && looksBeforePackets.last ?? 0 > 1, "\(looksBeforePackets)")
     }
 
     /// A connection to where somebody listens, or has listened, run until it says something.

@@ -139,6 +139,8 @@ struct LockBench {
     var isDisconnecting: Bool { outputs.contains { if case .disconnect = $0 { true } else { false } } }
 }
 
-func unlock(_ challenge: Challenge, _ argument: RelockArgument = .setting) -> LockCommand {
-    LockCommand(operation: .unlock, argument: argument, challenge: challenge.id)
+func unlock(
+    _ challenge: Challenge, _ argument: RelockArgument = .setting, within bound: CommandBound = .challengeLife
+) -> LockCommand {
+    LockCommand(operation: .unlock, argument: argument, bound: bound, challenge: challenge.id)
 }

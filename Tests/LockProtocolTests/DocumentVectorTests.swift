@@ -30,13 +30,19 @@ struct DocumentVectorTests {
     private func text(_ name: String) throws -> String { try #require(vectors[name], "no vector “\(name)”") }
     private func value(_ name: String) throws -> [UInt8] { try #require(HexText.decode(try text(name))) }
 
-    @Test("Signed command: the PDU's 23 octets")
+    @Test("Signed command: the PDU's 23 octets, with and without a bound of its sender's")
     func signedCommand() throws {
+        try check("", bound: .challengeLife)
+        let milliseconds = try #require(UInt64(try text("bound milliseconds")))
+        try check("bounded ", bound: try #require(CommandBound(within: milliseconds)))
+    }
+
+    private func check(_ prefix: String, bound: CommandBound) throws {
         let handle = try #require(UInt16(try text("command handle"), radix: 16))
-        let counter = try #require(UInt32(try text("sign counter")))
+        let counter = try #require(UInt32(try text(prefix + "sign counter")))
         let command = LockCommand(
-            operation: .unlock, challenge: try ChallengeID(exactly: try value("challenge")))
-        #expect(command.encoded == (try value("command")))
+            operation: .unlock, bound: bound, challenge: try ChallengeID(exactly: try value("challenge")))
+        #expect(command.encoded == (try value(prefix + "command")))
         var writer = ByteWriter()
         writer.write(0xD2 as UInt8)
         writer.write(handle)
@@ -45,7 +51,7 @@ struct DocumentVectorTests {
         let signature = signing.signature(message: writer.bytes, signCounter: counter)
         writer.write(counter)
         writer.write(signature)
-        #expect(writer.bytes == (try value("signed command")))
+        #expect(writer.bytes == (try value(prefix + "signed command")))
         #expect(writer.bytes.count == 23)
     }
 

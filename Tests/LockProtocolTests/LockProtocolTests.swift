@@ -33,17 +33,36 @@ struct CodecTests {
             LockCommand(operation: .unlock, argument: .holdOpen, challenge: challenge), "12FFA1B2C3D4E5F6")
     }
 
-    @Test("Command: another version is refused, an unknown operation survives")
-    func commandVersions() throws {
-        for version: UInt8 in 0...15 where version != 1 {
-            #expect(throws: DecodingError.invalidValue(field: "command version")) {
-                try LockCommand(exactly: [version << 4 | 2, 0] + challenge.encoded)
-            }
+    @Test("Command: without a bound it is refused, every bound round-trips, an unknown operation survives")
+    func commandFirstOctet() throws {
+        #expect(throws: DecodingError.invalidValue(field: "command bound")) {
+            try LockCommand(exactly: [2, 0] + challenge.encoded)
+        }
+        for nibble: UInt8 in 1...15 {
+            let bound = try #require(CommandBound(rawValue: nibble))
+            let command = LockCommand(operation: .unlock, bound: bound, challenge: challenge)
+            #expect(command.encoded == [nibble << 4 | 2, 0] + challenge.encoded)
+            #expect(try LockCommand(exactly: command.encoded) == command)
         }
         for operation: UInt8 in 0...15 {
             let command = try LockCommand(exactly: [0x10 | operation, 0] + challenge.encoded)
             #expect(command.encoded.first == 0x10 | operation)
         }
+    }
+
+    @Test("Bound: half seconds from the challenge's issue on, the longest that is not later than the sender's time")
+    func bounds() throws {
+        #expect(CommandBound(rawValue: 0) == nil && CommandBound(rawValue: 16) == nil)
+        #expect(CommandBound.challengeLife.rawValue == 1 && CommandBound.challengeLife.milliseconds == nil)
+        for nibble: UInt8 in 2...15 {
+            let bound = try #require(CommandBound(rawValue: nibble))
+            let milliseconds = UInt64(nibble - 1) * 500
+            #expect(bound.milliseconds == milliseconds)
+            #expect(CommandBound(within: milliseconds) == bound)
+            #expect(CommandBound(within: milliseconds - 1) == (nibble == 2 ? nil : CommandBound(rawValue: nibble - 1)))
+        }
+        #expect(CommandBound(within: 0) == nil && CommandBound(within: .max) == .longest)
+        #expect(CommandBound.longest.milliseconds == 7_000)
     }
 
     @Test("Command: every argument round-trips", arguments: UInt8.min...UInt8.max)

@@ -158,6 +158,16 @@ struct JudgeTests {
             Course(sentAt: 9_001, arrivesAt: nil).ends(.unknown).broken == ["unlock of key 0 left the key 1 ms late"])
     }
 
+    @Test("Opened late: the command left the key in time and came in time, and its user's time was over")
+    func heldBackBehindItsTime() {
+        func broken(at milliseconds: UInt64) -> [String] {
+            Course(sentAt: 7_500, arrivesAt: 7_600).moves(.unlock, at: milliseconds)
+                .moves(.lock, at: milliseconds + 3_500, for: nil).ends(.unknown).broken
+        }
+        #expect(broken(at: 9_000) == [])
+        #expect(broken(at: 9_001) == ["the lock opened 1 ms later than its user meant"])
+    }
+
     @Test("The latch is pulled for somebody who has no right to it")
     func rights() {
         var course = Course(.unlatch).moves(.unlatch, at: 1_300).ends(.unknown).moves(.lock, at: 4_800, for: nil)

@@ -64,8 +64,8 @@ enum AirStory {
     }
 
     private static let commandOctets = 8
-    /// The version that a command's first octet begins with.
-    private static let commandVersion: UInt8 = 1
+    /// The bounds that a command's first octet may begin with. Anything else is no command.
+    private static let commandBounds: ClosedRange<UInt8> = 1...15
 
     /// Core 5.4, Vol 3, Part F, 3.4.5 (Writing attributes), 3.4.7 (Server initiated)
     private static func attribute(_ pdu: [UInt8], _ isFromHost: Bool) -> AirFact.What? {
@@ -81,7 +81,9 @@ enum AirStory {
             let written = UInt16(value[0]) | UInt16(value[1]) << 8
             return written <= 2 ? .configuration(handle: handle, value: written) : nil
         case 0x12, 0x52:
-            guard isFromHost, value.count == commandOctets, value[0] >> 4 == commandVersion else { return nil }
+            guard isFromHost, value.count == commandOctets, commandBounds.contains(value[0] >> 4) else {
+                return nil
+            }
             return .command(AirCommand(challenge: hex(value.dropFirst(2)), counter: nil))
         case 0x1B, 0x1D: return .value(octets: value, isFromHost: isFromHost)
         default: return nil

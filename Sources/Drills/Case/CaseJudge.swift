@@ -7,7 +7,7 @@ struct CaseJudge {
     static let patienceNanoseconds: UInt64 = 5_000_000_000
     /// How much later than it should a process may act on a machine that is busy with other cases.
     static let slackNanoseconds: UInt64 = 1_000_000_000
-    /// A command's packet leaves behind the last look at the clock by this at most.
+    /// A command's packet leaves behind the last look at the clock by this at most, and a bolt begins to move so.
     static let leavingNanoseconds: UInt64 = 250_000_000
     /// Behind its time a key asks the lock for as long what became of a command.
     static let questionNanoseconds: UInt64 = 3_000_000_000
@@ -127,6 +127,14 @@ struct CaseJudge {
             if let asked, left.at > asked.deadline + Self.leavingNanoseconds {
                 let by = (left.at - asked.deadline) / 1_000_000
                 found.append(broken(.neverLate, "an unlock left the key \(by) ms behind its user's time"))
+            }
+            // The user's time begins when the key hears of it.
+            guard let asked else { continue }
+            let meant = (asked.takenAt ?? asked.at) + asked.waitNanoseconds
+            if movement.at > meant + Self.leavingNanoseconds {
+                let by = (movement.at - meant) / 1_000_000
+                found.append(
+                    broken(.neverLate, "movement \(movement.sequence) opened \(by) ms behind its user's time"))
             }
         }
         return found

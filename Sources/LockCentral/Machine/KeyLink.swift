@@ -79,13 +79,29 @@ enum KeyLink {
 
 /// A challenge, and until when it is worth answering.
 struct HeldChallenge {
-    var id: ChallengeID
-    var flags: Challenge.Flags
-    var expires: Instant
+    let id: ChallengeID
+    let flags: Challenge.Flags
+    /// The lock issued it no later.
+    private let received: Instant
+    private let expires: Instant
 
     init(_ challenge: Challenge, now: Instant) {
         id = challenge.id
         flags = challenge.flags
+        received = now
         expires = now.advanced(byMilliseconds: challenge.remainingMilliseconds)
+    }
+
+    /// The bound for a command that answers this and may open nothing behind `deadline`; nil when none could be in time.
+    func bound(until deadline: Instant, now: Instant) -> CommandBound? {
+        guard now < expires else { return nil }
+        // Its life was rounded down, and the lock may open for a while after it has decided. Where all of that is over in time the
+        // sender has nothing to add.
+        let end = expires.advanced(byMilliseconds: Challenge.lifeUnitMilliseconds + LockCommand.openingLifeMilliseconds)
+        if end <= deadline { return .challengeLife }
+        guard let bound = CommandBound(within: deadline.milliseconds(since: received)),
+            let milliseconds = bound.milliseconds, now < received.advanced(byMilliseconds: milliseconds)
+        else { return nil }
+        return bound
     }
 }

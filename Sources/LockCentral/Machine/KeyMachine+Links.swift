@@ -80,15 +80,19 @@ extension KeyMachine {
         case .clear(_, nil): encrypt(peer, &turn)
         case .clear where slot.attempts >= Self.attemptsMaximum - 1: encrypt(peer, &turn)
         case .clear(let open, .some):
-            guard let held = open.challenge, turn.now < held.expires else { return awaitChallenge(peer, &turn) }
+            guard let held = open.challenge, let bound = held.bound(until: request.deadline, now: turn.now) else {
+                return awaitChallenge(peer, &turn)
+            }
             if held.flags.contains(.signedAccepted) {
-                send(peer, request, answering: held.id, KeyOutput.writeSigned, &turn)
+                send(peer, request, answering: held.id, within: bound, KeyOutput.writeSigned, &turn)
             } else {
                 encrypt(peer, &turn)
             }
         case .encrypted(let open):
-            guard let held = open.challenge, turn.now < held.expires else { return awaitChallenge(peer, &turn) }
-            send(peer, request, answering: held.id, KeyOutput.writeEncrypted, &turn)
+            guard let held = open.challenge, let bound = held.bound(until: request.deadline, now: turn.now) else {
+                return awaitChallenge(peer, &turn)
+            }
+            send(peer, request, answering: held.id, within: bound, KeyOutput.writeEncrypted, &turn)
         }
     }
 
@@ -99,7 +103,7 @@ extension KeyMachine {
     }
 
     private mutating func send(
-        _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID,
+        _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID, within bound: CommandBound,
         _ write: (PeerIdentifier, [UInt8], Instant) -> KeyOutput, _ turn: inout KeyTurn
     ) {
         var request = unsent
@@ -110,7 +114,7 @@ extension KeyMachine {
         locks[peer]?.link.open?.wait = .answer(
             until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
         let command = LockCommand(
-            operation: request.operation, argument: request.argument, challenge: challenge)
+            operation: request.operation, argument: request.argument, bound: bound, challenge: challenge)
         turn.act(write(peer, command.encoded, request.deadline))
     }
 

@@ -60,7 +60,7 @@ package struct Intent: Hashable, Sendable {
     }
 
     /// How long after the decision a bolt may still open.
-    package static let openingLifeMilliseconds: UInt64 = 2_000
+    package static let openingLifeMilliseconds = LockCommand.openingLifeMilliseconds
 
     package var id: IntentID
     package var movement: Movement

@@ -19,9 +19,11 @@ struct LockServiceTree {
     private static let proven = AttributeRequirement.encryptedSecureConnections
     private static let keyOctets: UInt8 = 16
 
+    private static let profileVersion: UInt8 = 1
+
     /// Version of the profile, operations as a bit mask, procedures of the control point as a bit mask.
     private static let capabilities: [UInt8] = [
-        LockCommand.version, LockOperation.known.reduce(0) { $0 | 1 << ($1.rawValue - 1) },
+        profileVersion, LockOperation.known.reduce(0) { $0 | 1 << ($1.rawValue - 1) },
         1 << (ControlPointOpcode.keyStatus.rawValue - 1),
     ]
 

@@ -25,14 +25,36 @@ struct ChallengeBook {
         live.append(Entry(id: id, issued: now, expires: now.advanced(byMilliseconds: lifeMilliseconds)))
     }
 
-    /// Whether a command that answers `id` comes in time. Whatever the answer, no challenge is left afterwards.
-    mutating func use(_ id: ChallengeID, now: Instant) -> Bool {
+    /// What becomes of the challenge that a command answers.
+    enum Use: Equatable {
+        /// There is no such challenge, its life is over, or the sender's bound is.
+        case dead
+        /// `until`: when the sender's bound ends, if it set one.
+        case live(until: Instant?)
+
+        var isLive: Bool { self != .dead }
+        var bound: Instant? { if case .live(let until) = self { until } else { nil } }
+    }
+
+    /// Whether a command that answers `id` comes in time, by the challenge's life and by its sender's bound. Whatever the answer,
+    /// no challenge is left afterwards.
+    mutating func use(_ id: ChallengeID, _ bound: CommandBound, now: Instant) -> Use {
         #if LATCH_PLANTS
-        if Plant.active == .reuse { return live.contains { $0.id == id && now < $0.expires } }
-        if Plant.active == .stale { return live.contains { $0.id == id } }
+        if Plant.active == .reuse { return look(id, bound, now) }
+        if Plant.active == .stale { return live.contains { $0.id == id } ? .live(until: nil) : .dead }
         #endif
         defer { live.removeAll(keepingCapacity: true) }
-        return live.contains { $0.id == id && now < $0.expires }
+        return look(id, bound, now)
+    }
+
+    private func look(_ id: ChallengeID, _ bound: CommandBound, _ now: Instant) -> Use {
+        guard let entry = live.first(where: { $0.id == id }), now < entry.expires else { return .dead }
+        #if LATCH_PLANTS
+        if Plant.active == .unbounded { return .live(until: nil) }
+        #endif
+        guard let milliseconds = bound.milliseconds else { return .live(until: nil) }
+        let until = entry.issued.advanced(byMilliseconds: milliseconds)
+        return now <= until ? .live(until: until) : .dead
     }
 
     /// When half of the newest one's life is over; the start of time when there is none.

@@ -7,12 +7,12 @@ extension LockMachine {
         guard let state = links[link], state.admits(path), let claim = state.claim,
             let command = try? LockCommand(exactly: octets)
         else { return }
-        let isAnswered = links[link]?.challenges.use(command.challenge, now: turn.now) ?? false
+        let use = links[link]?.challenges.use(command.challenge, command.bound, now: turn.now) ?? .dead
         voidChallenges(of: claim.bond, besides: link)
         #if LATCH_PLANTS
-        let isLive = isAnswered || Plant.active == .replay
+        let isLive = use.isLive || Plant.active == .replay
         #else
-        let isLive = isAnswered
+        let isLive = use.isLive
         #endif
         let credential = credential(of: claim.bond)
         var result = AccessPolicy.decide(
@@ -22,7 +22,7 @@ extension LockMachine {
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
         if result == .accepted, let credential {
-            grant(audited, credential.id, on: link, &turn)
+            grant(audited, credential.id, on: link, until: use.bound, &turn)
         } else {
             refuse(audited, result, on: link, &turn)
         }
@@ -35,8 +35,10 @@ extension LockMachine {
             schedule: credential.validity.verdict(wallClockSeconds: timeOfDay))
     }
 
+    /// `until`: the bolt does not begin to open later than that either, which is its sender's word.
     private mutating func grant(
-        _ audited: AuditedCommand, _ credential: CredentialID, on link: LockLink, _ turn: inout LockTurn
+        _ audited: AuditedCommand, _ credential: CredentialID, on link: LockLink, until: Instant?,
+        _ turn: inout LockTurn
     ) {
         let command = audited.command
         let movement = command.operation.movement
@@ -47,7 +49,7 @@ extension LockMachine {
             bond: audited.bond, credential: credential, challenge: command.challenge, operation: command.operation)
         remember(audited, .accepted, .accepted, &turn)
         requester = Requester(link: link, challenge: command.challenge)
-        begin(movement, .command(origin), sequence: sequence, &turn)
+        begin(movement, .command(origin), sequence: sequence, until: until, &turn)
         answer(link, .accepted, command.challenge, &turn)
         tellState(except: link, &turn)
     }

@@ -38,12 +38,12 @@ extension LockMachine {
         turn.persist(.relaunched(behind: auditHead.sequence, times: untoldLaunches))
     }
 
-    /// Commits to a movement and orders it.
+    /// Commits to a movement and orders it. `until` bounds an opening beside ``Intent/openingLifeMilliseconds``.
     mutating func begin(
-        _ movement: Movement, _ origin: IntentOrigin, sequence: UInt64, _ turn: inout LockTurn
+        _ movement: Movement, _ origin: IntentOrigin, sequence: UInt64, until: Instant? = nil, _ turn: inout LockTurn
     ) {
-        let deadline =
-            movement.isSecuring ? nil : turn.now.advanced(byMilliseconds: Intent.openingLifeMilliseconds)
+        let life = turn.now.advanced(byMilliseconds: Intent.openingLifeMilliseconds)
+        let deadline = movement.isSecuring ? nil : Instant.earliest(life, until)
         let intent = Intent(
             id: IntentID(rawValue: sequence), movement: movement, origin: origin, boot: boot, deadline: deadline)
         turn.persist(.intent(intent))

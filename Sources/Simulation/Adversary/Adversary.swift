@@ -125,7 +125,8 @@ final class Adversary {
             stage = .done
             return
         }
-        let command = [LockCommand.version << 4 | LockOperation.unlock.rawValue, 0] + challenge.prefix(6)
+        let command =
+            [CommandBound.challengeLife.rawValue << 4 | LockOperation.unlock.rawValue, 0] + challenge.prefix(6)
         let handle = last[1...2]
         switch attack.kind {
         case .forge:

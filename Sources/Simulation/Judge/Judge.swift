@@ -75,6 +75,10 @@ package struct Judge {
             if line.at > sent.advanced(byMilliseconds: life) {
                 return "the lock opened \(line.at.milliseconds(since: sent)) ms after the key had sent its command"
             }
+            // What its sender meant is in what it signed: no slack is left.
+            if line.at > asking.until {
+                return "the lock opened \(line.at.milliseconds(since: asking.until)) ms later than its user meant"
+            }
             return nil
         }
     }

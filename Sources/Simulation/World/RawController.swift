@@ -54,7 +54,7 @@ package struct RawController {
     /// The PDU of the attribute protocol that a packet between a host and its controller begins, if it does.
     ///
     /// Core 5.4, Vol 3, Part A, 3.1 (Connection-oriented channels in Basic L2CAP mode)
-    static func attributePDU(_ packet: [UInt8]) -> [UInt8]? {
+    package static func attributePDU(_ packet: [UInt8]) -> [UInt8]? {
         guard packet.count > 9, packet[0] == 2, packet[7] == 4, packet[8] == 0 else { return nil }
         return Array(packet[9...])
     }
