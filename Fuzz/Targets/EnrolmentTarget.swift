@@ -76,7 +76,7 @@ private struct EnrolmentWorld {
         case 11:
             expectNothingButProgress(feed(.disconnected(link)))
             pairedLinks.remove(link)
-        case 12: if let id = chosen(&input) { bonds[id] = nil }
+        case 12: if let id = chosen(&input) { lose(id) }
         case 13:
             // The process dies, and with it the window. What is on disk is not touched.
             machine = LockEnrolment()
@@ -92,6 +92,18 @@ private struct EnrolmentWorld {
     }
 
     // MARK: What happens
+
+    /// A bond is deleted. Enrolment hears of one that had not proved itself.
+    private mutating func lose(_ id: BondID) {
+        guard let bond = bonds.removeValue(forKey: id), bond.state == .unconfirmed else { return }
+        let event = LockEnrolment.Event.bondGone(id, credential: bond.credential, register)
+        if window?.paired == id { return end(event, as: .cancelled) }
+        feed(event)
+        require(ended == nil, "somebody else's window closes")
+        guard let name = bond.credential, name != window?.name else { return }
+        let isTaken = named(name).contains { $0.bond != nil }
+        require(!isTaken || isAwaited(name) || offers(to: name).isEmpty, "an offer stays that nobody takes up")
+    }
 
     private mutating func open(_ name: String, _ input: inout FuzzInput) {
         let bits = input.octet()
@@ -291,7 +303,7 @@ private struct EnrolmentWorld {
             credentials[id] = nil
         case .bondForgotten(let bond):
             require(!credentials.values.contains { $0.bond == bond }, "a bond is forgotten that has a right")
-        case .named, .unreadableRemoved, .settings, .stateConfirmed:
+        case .named, .unreadableRemoved, .settings, .stateConfirmed, .bondEnded:
             fatalError("broken: enrolment administers what is not its own")
         }
     }

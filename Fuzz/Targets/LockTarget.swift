@@ -116,7 +116,9 @@ private struct LockWorld {
                 relockSeconds: input.bool() ? UInt16(input.octet()) : nil, lockAndGoSeconds: UInt16(input.octet()),
                 challengeLifeMilliseconds: UInt64(input.uint16()), acceptsSigned: input.bool())
             feed(.administration(.settings(settings)))
-        case 1: feed(.administration(.bondForgotten(bond)))
+        case 1:
+            let isEnd = input.octet() & 1 == 1
+            feed(.administration(isEnd ? .bondEnded(bond, .expired) : .bondForgotten(bond)))
         case 2: feed(.administration(.credentialRemoved(CredentialID(rawValue: bond))))
         case 3, 4:
             let act = CredentialAct(rawValue: input.octet() & 3) ?? .disabled
@@ -185,7 +187,7 @@ private struct LockWorld {
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched,
-            .stateConfirmed:
+            .stateConfirmed, .bondDeleted, .bondExpired:
             break
         }
     }

@@ -6,6 +6,10 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case enroll(Enrolment)
     /// Disables, enables or removes a credential.
     case administer(Administration)
+    /// A page of the bonds, those without a credential among them.
+    case bondsPage(StatusPage)
+    /// Deletes a bond that no credential names, by its number as the pages say it.
+    case deleteBond(String)
     /// Believes the database as it is, though it may be an old copy.
     case confirmState
     /// Every state transition from now on, until the client goes.
@@ -16,6 +20,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     /// The first page.
     package static let status = Self.statusPage(StatusPage())
 
+    /// Of the status, or of the bonds.
     package struct StatusPage: Equatable, Sendable {
         /// Rows of a page, credentials and bonds that wait for their key together: with names of the greatest length, written in
         /// escapes, and the greatest number of links it fits a line (``ControlReply/maximumLineOctets``).
@@ -77,6 +82,10 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case "status":
             let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
             self = .statusPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
+        case "bonds":
+            let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
+            self = .bondsPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
+        case "delete-bond": self = .deleteBond(try fields.text("bond"))
         case "events": self = .events
         case "stop": self = .stop
         case "confirm": self = .confirmState
@@ -91,7 +100,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             let acts = Administration.Act.allCases
             guard let act = Administration.Act(rawValue: name) else {
                 throw .unknown(
-                    name, known: ["status", "enroll"] + acts.map(\.rawValue) + ["confirm", "events", "stop"])
+                    name,
+                    known: ["status", "enroll"] + acts.map(\.rawValue)
+                        + ["bonds", "delete-bond", "confirm", "events", "stop"])
             }
             self = .administer(Administration(act, credential: try fields.text("credential")))
         }
@@ -100,6 +111,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     package var encoded: (name: String, fields: JSONObject) {
         switch self {
         case .statusPage(let page): ("status", page.fields)
+        case .bondsPage(let page): ("bonds", page.fields)
+        case .deleteBond(let bond): ("delete-bond", ["bond": .string(bond)])
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])

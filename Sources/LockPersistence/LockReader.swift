@@ -35,6 +35,7 @@ struct LockReader {
             """
         ) { (row) throws(StoreError) in snapshot.settings = try Self.settings(row) }
         try readAudit(into: &snapshot)
+        snapshot.unproven = try unproven()
         return snapshot
     }
 
@@ -118,7 +119,7 @@ struct LockReader {
         return snapshot
     }
 
-    private func whole<T>(
+    func whole<T>(
         _ table: StaticString, _ row: String, _ body: () throws(StoreError) -> T
     ) throws(StoreError) -> T? {
         guard let teller else { return try body() }

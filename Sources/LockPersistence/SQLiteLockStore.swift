@@ -41,6 +41,7 @@ package final class SQLiteLockStore: LockStore {
         // Damaged settings are those of a new lock, until its configuration has been taken.
         if let settings = try settings() { snapshot.settings = settings }
         try reader.readAudit(into: &snapshot)
+        snapshot.unproven = try reader.unproven()
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
             snapshot.lastCommands[bond] = holder.lastCommand
@@ -114,6 +115,7 @@ package final class SQLiteLockStore: LockStore {
                 ON CONFLICT (bond) DO UPDATE SET receipts_reserved_below = excluded.receipts_reserved_below
                 """, SQLValue(bond), SQLValue(reservedBelow))
         case .bondForgotten(let bond): try run("DELETE FROM lock_bond WHERE bond = ?", SQLValue(bond))
+        case .unproven(let bond, let life): try write(life, of: bond)
         case .audit(let record): try write(record)
         case .relaunched(let sequence, let times):
             try run(

@@ -10,7 +10,9 @@ struct RequestTests {
     @Test(
         "requests to the lock are read back",
         arguments: [
-            PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")), .events, .stop, .enroll(enrolment),
+            PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")),
+            .bondsPage(.init(limit: 7, after: "b1f")),
+            .deleteBond("1f"), .events, .stop, .enroll(enrolment),
         ]
             + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) })
     func peripheral(request: PeripheralRequest) throws {

@@ -105,6 +105,16 @@ struct LockEnrolmentTableTests {
                 isOpen ? refused : [.refuse(.badName)]),
             row("another is removed", .credentialRemoved("Bob", vacant)),
             row("timer, early", .timerFired(vacant), at: Instant(nanoseconds: end.nanoseconds - 1)),
+            row(
+                "a bond of hers is gone", .bondGone(bondID(8), credential: "Alice", vacant),
+                isOpen ? [] : [withdrawal]),
+            row("a bond of hers is gone, and another waits", .bondGone(bondID(8), credential: "Alice", register)),
+            row(
+                "the window's bond is gone", .bondGone(bondID(7), credential: "Alice", vacant),
+                phase == .paired ? closing(.cancelled) + [withdrawal] : isOpen ? [] : [withdrawal],
+                to: phase == .paired ? closed : nil),
+            row("a bond of somebody else's is gone", .bondGone(bondID(8), credential: "Bob", vacant)),
+            row("a bond for nobody is gone", .bondGone(bondID(8), credential: nil, vacant)),
             row("passkey", .passkey(7), isOpen ? [.progress(.passkey(7))] : []),
             row(
                 "paired", .paired(pairedLink, bondID(7)),
@@ -156,7 +166,7 @@ struct LockEnrolmentTableTests {
             #expect(machines.firstIndex(of: machine) == index)
         }
         for phase in Phase.allCases {
-            #expect(Set(Self.rows.filter { $0.phase == phase }.map(\.event.number)) == Set(0...8))
+            #expect(Set(Self.rows.filter { $0.phase == phase }.map(\.event.number)) == Set(0...9))
         }
     }
 }
@@ -174,6 +184,7 @@ extension LockEnrolment.Event {
         case .controlPoint: 6
         case .disconnected: 7
         case .timerFired: 8
+        case .bondGone: 9
         }
     }
 
@@ -187,6 +198,7 @@ extension LockEnrolment.Event {
             .attemptFailed(reason: reason, endsWindow: endsWindow, register)
         case .controlPoint(let link, let bond, let octets, _): .controlPoint(link, bond, octets, register)
         case .timerFired: .timerFired(register)
+        case .bondGone(let bond, let name, _): .bondGone(bond, credential: name, register)
         case .passkey, .paired, .disconnected: self
         }
     }

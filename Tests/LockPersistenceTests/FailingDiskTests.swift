@@ -38,7 +38,7 @@ struct FailingDiskTests {
                 let (lock, key) = (SQLiteLockStore(database), SQLiteKeyStore(database))
                 for commit in 0..<commitsPerLife {
                     for _ in 0..<3 {
-                        let ofLock = LockMutation.random(Int(generator.next() % 11), using: &generator, head: &head)
+                        let ofLock = LockMutation.random(Int(generator.next() % 12), using: &generator, head: &head)
                         let ofKey = KeyMutation.random(using: &generator)
                         for store in [lock, lockModel] as [any LockStore] { store.append(ofLock) }
                         for store in [key, keyModel] as [any KeyStore] { store.append(ofKey) }

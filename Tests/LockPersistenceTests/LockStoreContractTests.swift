@@ -23,7 +23,7 @@ struct LockStoreContractTests {
             let store = SQLiteLockStore(database)
             #expect(try store.load() == memory.load(), "round \(round), seed \(generator.seed)")
             for _ in 0..<Int(generator.next() % 20 + 1) {
-                let kind = Int(generator.next() % 11)
+                let kind = Int(generator.next() % 12)
                 kinds.insert(kind)
                 let mutation = LockMutation.random(kind, using: &generator, head: &head)
                 memory.append(mutation)
@@ -31,7 +31,7 @@ struct LockStoreContractTests {
             }
             try database.commit([memory, store])
         }
-        #expect(kinds.count == 11)
+        #expect(kinds.count == 12)
         let store = SQLiteLockStore(try scratch.open())
         #expect(try store.load() == memory.load(), "seed \(generator.seed)")
         let all = try store.auditRecords(after: 0, limit: .max)
@@ -226,6 +226,9 @@ extension LockMutation {
                     result: LockResult(rawValue: generator.edge()), phase: CommandPhase(rawValue: generator.edge())))
         case 8: return .receiptCounters(bond: bond, reservedBelow: generator.edge())
         case 9: return .bondForgotten(bond)
+        case 10:
+            let life = BondLife(boot: boot, until: at, milliseconds: generator.edge())
+            return .unproven(bond: bond, generator.maybe(life))
         default:
             let audited = AuditedCommand(
                 bond: bond, credential: generator.maybe(id), command: command,
@@ -235,7 +238,7 @@ extension LockMutation {
                 .idleGrantsSuppressed(bond: bond),
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
                 .administered(id, name: "Änne", .removed), .securedUnrecorded,
-                .stateConfirmed(.older),
+                .stateConfirmed(.older), .bondDeleted(bond: bond), .bondExpired(bond: bond),
             ])
             return .audit(head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1)))
         }

@@ -41,6 +41,9 @@ extension Host {
     /// The state of a bond, for lists of many.
     package func bondState(_ id: BondID) -> BondState? { core.bondBook.state(of: id) }
 
+    /// Whether there is a bond of this name, one whose row cannot be read among them.
+    package func isBondKept(_ id: BondID) -> Bool { core.bondBook.isKept(id) }
+
     /// Bonds that were enrolled for this credential and are not provisional.
     package func bonds(enrolledFor credential: String) -> [BondID] { core.bondBook.bonds(enrolledFor: credential) }
 

@@ -44,6 +44,8 @@ extension AuditEvent: WireCodable {
         case relaunched = 11
         case stateConfirmed = 12
         case idleGrantsSuppressed = 13
+        case bondDeleted = 14
+        case bondExpired = 15
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -79,6 +81,8 @@ extension AuditEvent: WireCodable {
                 throw .invalidValue(field: "state doubt")
             }
             self = .stateConfirmed(doubt)
+        case .bondDeleted: self = .bondDeleted(bond: try reader.readUInt64())
+        case .bondExpired: self = .bondExpired(bond: try reader.readUInt64())
         }
     }
 
@@ -126,6 +130,12 @@ extension AuditEvent: WireCodable {
         case .stateConfirmed(let doubt):
             begin(.stateConfirmed)
             writer.write(doubt.rawValue)
+        case .bondDeleted(let bond):
+            begin(.bondDeleted)
+            writer.write(bond)
+        case .bondExpired(let bond):
+            begin(.bondExpired)
+            writer.write(bond)
         }
     }
 

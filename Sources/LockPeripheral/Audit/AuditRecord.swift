@@ -61,6 +61,10 @@ package enum AuditEvent: Hashable, Sendable {
     case relaunched(times: UInt64)
     /// The owner had the state believed in spite of this.
     case stateConfirmed(StateDoubt)
+    /// An operator deleted this bond, which no credential named.
+    case bondDeleted(bond: UInt64)
+    /// This bond did not prove itself in its time, and was deleted.
+    case bondExpired(bond: UInt64)
 }
 
 /// Why the rows that rights rest on are not believed, though each may have its MAC. Kept by its number.

@@ -95,6 +95,7 @@ extension LockDaemon {
         var outputs: [LockEnrolment.Output] = []
         enrolment.handle(event, now: host.now, into: &outputs)
         for output in outputs { carryOut(output) }
+        if event.isPairing || outputs.contains(where: \.changesBonds) { reviewUnprovenBonds() }
         return outputs
     }
 
@@ -122,6 +123,20 @@ extension LockDaemon {
         guard let report = enrolmentReport else { return }
         if case .ended = progress { enrolmentReport = nil }
         host.afterCommit { report(progress) }
+    }
+}
+
+extension LockEnrolment.Event {
+    fileprivate var isPairing: Bool { if case .paired = self { true } else { false } }
+}
+
+extension LockEnrolment.Output {
+    fileprivate var changesBonds: Bool {
+        switch self {
+        case .promoteBond, .deleteBond: true
+        case .refuse, .administration, .setPairingWindow, .closePairingWindow, .deadline, .progress, .enrolled, .admit:
+            false
+        }
     }
 }
 

@@ -39,6 +39,7 @@ extension LockDaemon {
         if act == .removed {
             removeUnreadable(unreadable, name)
             feedEnrolment(.credentialRemoved(name, register(about: name)))
+            reviewUnprovenBonds()
         }
         return true
     }
@@ -56,6 +57,8 @@ extension LockDaemon {
     package func confirmState(_ doubt: StateDoubt) throws(RevocationRefusal) {
         guard machine != nil else { throw .notBegun }
         feed(.administration(.stateConfirmed(doubt)))
+        // Nothing ends while nothing is believed. From the commit on something is.
+        host.afterCommit { [weak self] in self?.reviewUnprovenBonds() }
     }
 
     private var credentialNames: [String] {
@@ -102,7 +105,7 @@ extension LockDaemon {
         return true
     }
 
-    private func isNamed(_ id: BondID) -> Bool {
+    func isNamed(_ id: BondID) -> Bool {
         let bond = UInt64(bitPattern: id.rawValue)
         return rows?.isNamed(bond) ?? (machine?.credentials.values.contains { $0.bond == bond } ?? true)
     }

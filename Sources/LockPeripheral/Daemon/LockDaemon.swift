@@ -83,6 +83,9 @@ package final class LockDaemon {
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
     let enrolmentTimer: TimerToken
+    /// Until when bonds may prove themselves.
+    var unproven: UnprovenBonds
+    let unprovenTimer: TimerToken
     var challengeRead: CBATTRequest?
     private var waitingUpdates = UpdateQueue<(CBMutableCharacteristic, [UInt8])>()
 
@@ -99,10 +102,12 @@ package final class LockDaemon {
         self.actuator = actuator
         rows = store.rows
         let snapshot = try store.launch()
+        unproven = UnprovenBonds(snapshot.unproven)
         beginning = (snapshot, try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime()))
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
         enrolmentTimer = host.makeTimer()
+        unprovenTimer = host.makeTimer()
         host.join(store)
         manager = CBPeripheralManager(
             callbacks: self, delivery: .inline,
@@ -131,6 +136,7 @@ package final class LockDaemon {
         carryOut(outputs)
         // Where everything has been read, it costs nothing now.
         if rows == nil { deleteOrphanedBonds() }
+        reviewUnprovenBonds()
         armTimers()
         tell(.bolt(machine.state.bolt, machine.state.door))
     }
@@ -164,6 +170,8 @@ package final class LockDaemon {
         if let rows { machine?.recall(rows.credentials(named: name)) }
         return machine?.credentials.values.filter { $0.name == name } ?? []
     }
+
+    func keep(_ facts: [LockMutation]) { for fact in facts { store.append(fact) } }
 
     func tell(_ event: LockEvent) { host.afterActs { [surroundings] in surroundings.observe(event) } }
 

@@ -119,6 +119,8 @@ extension LockEnrolment {
         case cancelled(Register)
         /// The operator has removed everything of this name.
         case credentialRemoved(String, Register)
+        /// A bond that was made for this credential and has not proved itself is deleted.
+        case bondGone(BondID, credential: String?, Register)
         /// An attempt has begun, and shows this.
         case passkey(UInt32)
         case paired(LockLink, BondID)

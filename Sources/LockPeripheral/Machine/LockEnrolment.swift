@@ -57,6 +57,12 @@ package struct LockEnrolment: Equatable, Sendable {
         case (.open(let window), .credentialRemoved(let name, let register)),
             (.paired(let window, _), .credentialRemoved(let name, let register)):
             if name == window.credential { close(window, .cancelled, register, &outputs) }
+        case (.closed, .bondGone(_, let name, let register)): withdrawOffer(to: name, register, &outputs)
+        case (.paired(let window, let paired), .bondGone(let gone, _, let register)) where gone == paired:
+            close(window, .cancelled, register, &outputs)
+        case (.open(let window), .bondGone(_, let name, let register)),
+            (.paired(let window, _), .bondGone(_, let name, let register)):
+            if name != window.credential { withdrawOffer(to: name, register, &outputs) }
         case (.open(let window), .timerFired(let register)), (.paired(let window, _), .timerFired(let register)):
             if now >= window.end { close(window, .expired, register, &outputs) }
 
@@ -134,7 +140,7 @@ extension LockEnrolment {
     /// What nobody took up goes, unless the credential is nothing but that: its name and role are the operator's word. A
     /// bond that has yet to prove itself still has its role from it; one that has just done so has taken the offer, and is
     /// unconfirmed in the register yet.
-    private func withdrawOffer(to name: String, _ register: Register, _ outputs: inout [Output]) {
+    private func withdrawOffer(to name: String?, _ register: Register, _ outputs: inout [Output]) {
         let named = register.credentials(named: name)
         guard named.contains(where: { $0.bond != nil }), let offered = named.first(where: { $0.bond == nil }),
             register.unconfirmed(for: name).isEmpty

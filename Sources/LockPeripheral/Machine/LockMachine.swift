@@ -154,6 +154,9 @@ package struct LockMachine {
             turn.persist(.credentialRemoved(id))
             audit(.administered(id, name: name, .removed), &turn)
         case .bondForgotten(let bond): forgetBond(bond, &turn)
+        case .bondEnded(let bond, let end):
+            forgetBond(bond, &turn)
+            audit(end == .deleted ? .bondDeleted(bond: bond) : .bondExpired(bond: bond), &turn)
         case .stateConfirmed(let doubt):
             // Whoever was asked for meanwhile was nobody.
             recalledBonds.removeAll()

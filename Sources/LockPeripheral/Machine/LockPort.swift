@@ -72,8 +72,18 @@ package enum LockAdministration: Hashable, Sendable {
     case settings(LockSettings)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)
+    /// The same, on the audit's record: it had no credential.
+    case bondEnded(UInt64, BondEnd)
     /// The owner has what is kept believed: the store answers for every bond from now on.
     case stateConfirmed(StateDoubt)
+}
+
+/// Why a bond without a credential goes.
+package enum BondEnd: Hashable, Sendable {
+    /// An operator's word.
+    case deleted
+    /// It has not proved itself in its time.
+    case expired
 }
 
 /// What a lock wants done, in this order. All of a turn's `persist` come before its first act, and must be on disk

@@ -114,6 +114,8 @@ package enum LockMutation: Hashable, Sendable {
     case receiptCounters(bond: UInt64, reservedBelow: UInt32)
     /// A bond is gone, and what was kept under it.
     case bondForgotten(UInt64)
+    /// Until when a bond may prove itself; nil once it has, or is gone.
+    case unproven(bond: UInt64, BondLife?)
     /// The next record of the chain.
     case audit(AuditRecord)
     /// The record with this sequence is of a launch and the last one, and so many more launches have followed it.
@@ -132,6 +134,8 @@ package struct LockSnapshot: Hashable, Sendable {
     package var lastCommands: [UInt64: LastCommand] = [:]
     /// By bond: the first receipt counter that is certainly unused.
     package var receiptCounters: [UInt64: UInt32] = [:]
+    /// By bond.
+    package var unproven: [UInt64: BondLife] = [:]
     package var auditHead = AuditHead.empty
     package var auditTail = AuditTail()
 
@@ -151,6 +155,7 @@ package struct LockSnapshot: Hashable, Sendable {
         case .bondForgotten(let bond):
             lastCommands[bond] = nil
             receiptCounters[bond] = nil
+        case .unproven(let bond, let life): unproven[bond] = life
         case .audit(let record):
             auditHead = AuditHead(record)
             auditTail = AuditTail(record)

@@ -120,11 +120,16 @@ package final class BondBook {
 
     /// The next confirmed bonds behind `cursor`.
     package func confirmedBonds(after cursor: BondCursor?, limit: Int) -> BondPage<BondID> {
-        rest?.confirmedBonds(after: cursor, limit: limit)
-            ?? BondPage(
-                rows: entries.values.filter { $0.bond.state == .confirmed }.map(\.bond.id)
-                    .sorted { $0.rawValue < $1.rawValue })
+        if let rest { return rest.confirmedBonds(after: cursor, limit: limit) }
+        let first = cursor?.position ?? .min
+        let page = entries.values.lazy.map(\.bond).filter { $0.state == .confirmed && $0.id.rawValue > first }
+            .map(\.id.rawValue).smallest(limit)
+        let next = page.count < limit ? nil : page.last.map { BondCursor(position: $0) }
+        return BondPage(rows: page.map { BondID($0) }, next: next)
     }
+
+    /// Whether there is a bond of this name, one whose row cannot be read among them.
+    package func isKept(_ id: BondID) -> Bool { entries[id] != nil || rest?.isKept(id) == true }
 
     // MARK: What the store has
 

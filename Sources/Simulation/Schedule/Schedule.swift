@@ -25,7 +25,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
         operation = dice.choice([.unlock, .unlock, .unlock, .lock, .unlatch, .lockAndGo])
         isEnrolment = dice.oneIn(20)
         hasBystander = doors > 1 && keys > 1 && dice.oneIn(2)
-        waitMilliseconds = dice.choice([3_000, 8_000, 20_000])
+        waitMilliseconds = dice.choice([1_500, 3_000, 8_000, 20_000])
         downMilliseconds = dice.choice([0, 50, 700, 2_500, 6_000])
         faults = [Fault(&dice, keys: keys, doors: doors)]
         while dice.oneIn(3), faults.count < 4 { faults.append(Fault(&dice, keys: keys, doors: doors)) }

@@ -5,7 +5,9 @@ enum Commands {
     static let all: [CommandSpec] =
         [
             PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.disable, PeripheralCommands.enable,
-            PeripheralCommands.remove, PeripheralCommands.status, PeripheralCommands.stop,
+            PeripheralCommands.remove,
+            // The longer path first: the first whose words fit is taken.
+            PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.status, PeripheralCommands.stop,
             PeripheralCommands.confirmState,
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,

@@ -35,6 +35,16 @@ enum ControlCommand {
         }
     }
 
+    /// One page of the lock's bonds, or all of them as one.
+    static func bonds(_ page: PeripheralRequest.StatusPage?, arguments: ParsedArguments) throws -> ExitCode {
+        try run(.peripheral, arguments, answerMilliseconds, { Output.fields($0) }) { (client, deadline) in
+            guard let page else {
+                return try StatusPages.bonds { try client.ask(PeripheralRequest.bondsPage($0), deadline: deadline) }
+            }
+            return try client.ask(PeripheralRequest.bondsPage(page), deadline: deadline)
+        }
+    }
+
     private static func run(
         _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ waitMilliseconds: UInt64,
         _ result: (JSONObject) -> Void, asking: (inout ControlClient, Instant) throws -> JSONObject

@@ -107,13 +107,48 @@ enum PeripheralCommands {
             "latch peripheral status --state /var/lib/latch --json",
             "latch peripheral status --state /var/lib/latch --limit 20",
         ]
+    ) { arguments in try ControlCommand.status(try page(arguments), arguments: arguments) }
+
+    static let bonds = CommandSpec(
+        path: ["peripheral", "bonds"], summary: "List the bonds of a running lock.",
+        details: [
+            "Lists confirmed bonds with the credential that names them, and then the bonds that wait for their proof. An "
+                + "unconfirmed bond ends by itself (`seconds_left`): a day after its pairing, counted while the lock's machine runs; half of "
+                + "that in each later boot.",
+            "Without --limit and --after it asks for all pages, as `status` does.",
+        ],
+        options: [
+            Commands.state,
+            .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
+            .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
+        ],
+        examples: ["latch peripheral bonds --state /var/lib/latch --json"]
+    ) { arguments in try ControlCommand.bonds(try page(arguments), arguments: arguments) }
+
+    static let deleteBond = CommandSpec(
+        path: ["peripheral", "bonds", "delete"], summary: "Delete a bond that no credential names.",
+        details: [
+            "Its links end at once, and the audit says that it was deleted. A bond that a credential names goes with that: "
+                + "`latch peripheral remove`."
+        ],
+        options: [
+            Commands.state, .value("bond", "ID", "The bond's number, as `bonds` lists it.", isRequired: true),
+            Commands.json,
+        ],
+        examples: ["latch peripheral bonds delete --state /var/lib/latch --bond 6f3a0c12d4e5b789"]
     ) { arguments in
+        try ControlCommand.run(
+            PeripheralRequest.deleteBond(try arguments.required("bond")), role: .peripheral, arguments: arguments
+        ) { result in Output.line("\(result["bond"]?.string ?? ""): deleted") }
+    }
+
+    /// The one page that is asked for; nil where all are.
+    private static func page(_ arguments: ParsedArguments) throws -> PeripheralRequest.StatusPage? {
         let most = PeripheralRequest.StatusPage.maximumRows
         let limit: Int64? = try arguments.integer("limit", in: 1...most)
         let after = arguments["after"]
-        let isOnePage = limit != nil || after != nil
-        return try ControlCommand.status(
-            isOnePage ? PeripheralRequest.StatusPage(limit: limit ?? most, after: after) : nil, arguments: arguments)
+        guard limit != nil || after != nil else { return nil }
+        return PeripheralRequest.StatusPage(limit: limit ?? most, after: after)
     }
 
     static let stop = CommandSpec(

@@ -1,7 +1,23 @@
 import DaemonControl
 
-/// The pages of a lock's status as one: what it says of itself from the first, and whom it knows from all.
+/// The pages of a lock's status as one: what it says of itself from the first, and whom it knows from all. The pages of its bonds
+/// likewise.
 enum StatusPages {
+    /// Bonds in the lock's own order.
+    static func bonds(_ ask: (PeripheralRequest.StatusPage) throws -> JSONObject) throws -> JSONObject {
+        var list = try ask(PeripheralRequest.StatusPage())
+        var bonds = list["bonds"]?.array ?? []
+        var next = list["next"]?.string
+        while let cursor = next {
+            let page = try ask(PeripheralRequest.StatusPage(after: cursor))
+            bonds += page["bonds"]?.array ?? []
+            next = page["next"]?.string
+        }
+        list["bonds"] = .array(bonds)
+        list["next"] = nil
+        return list
+    }
+
     /// Credentials by their names, as people look for them. Who comes or goes between two pages may be there or not.
     static func all(_ ask: (PeripheralRequest.StatusPage) throws -> JSONObject) throws -> JSONObject {
         var status = try ask(PeripheralRequest.StatusPage())

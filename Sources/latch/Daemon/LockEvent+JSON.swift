@@ -76,6 +76,12 @@ extension AuditRecord {
         case .stateConfirmed(let doubt):
             fields["what"] = "state_confirmed"
             fields["doubt"] = .string(doubt.name)
+        case .bondDeleted(let bond):
+            fields["what"] = "bond_deleted"
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .bondExpired(let bond):
+            fields["what"] = "bond_expired"
+            fields["bond"] = .string(String(bond, radix: 16))
         case .administered(_, let name, let act):
             fields["what"] = "administered"
             fields["credential"] = .string(name)

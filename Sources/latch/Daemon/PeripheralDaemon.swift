@@ -14,7 +14,7 @@ import StatePersistence
 /// Composes the lock's daemon and runs it.
 final class PeripheralDaemon {
     private let runtime: DaemonRuntime
-    private let lock: LockDaemon
+    let lock: LockDaemon
     private let seal: LockSeal
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
@@ -80,6 +80,8 @@ final class PeripheralDaemon {
             let damaged = runtime.state.database.damagedRowCount
             if damaged > 0 { status["damaged_rows"] = JSONValue(damaged) }
             exchange.finish(status)
+        case .bondsPage(let page): exchange.finish(try bondPage(page).json)
+        case .deleteBond(let bond): try deleteBond(bond, exchange)
         case .confirmState: try confirmState(exchange)
         case .events: runtime.journal.stream(to: exchange)
         case .stop:
@@ -103,7 +105,7 @@ final class PeripheralDaemon {
     }
 
     /// Nobody is enrolled or revoked on rows that are not believed: it would be done to an old copy.
-    private func requireTrust() throws(ControlFailure) {
+    func requireTrust() throws(ControlFailure) {
         guard !seal.isTrusted, let doubt = seal.doubt else { return }
         throw ControlFailure(
             .refused, "\(doubt.explanation): look at `status`, then confirm it with `latch peripheral confirm`")
