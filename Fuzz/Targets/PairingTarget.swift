@@ -92,7 +92,8 @@ private final class PairingSide {
         book = BondBook(localIdentity: LocalIdentity(address: identity, irk: irk))
         random = CountingRandom(UInt64(scalar))
         self.peer = peerIdentity
-        guard let material = PairingMaterial(keyPair: pair, random: random.octets(PairingMaterial.randomOctets)) else {
+        let chance = Secret(random.octets(PairingMaterial.randomOctets))
+        guard let material = PairingMaterial(keyPair: pair, random: chance) else {
             return nil
         }
         parameters = PairingParameters(policy: policy, material: material, credential: credential)
@@ -101,8 +102,8 @@ private final class PairingSide {
     /// Another pairing, with chance of its own. It may renew the bond that the link is encrypted with, which that proves,
     /// or those that a user gave up.
     func prepareAnother(isEncrypted: Bool, isGivenUp: Bool) {
-        let octets = random.octets(PairingMaterial.randomOctets)
-        guard let material = PairingMaterial(keyPair: parameters.material.keyPair, random: octets) else { return }
+        let chance = Secret(random.octets(PairingMaterial.randomOctets))
+        guard let material = PairingMaterial(keyPair: parameters.material.keyPair, random: chance) else { return }
         parameters.material = material
         parameters.renewable = []
         if isEncrypted, let bond = completed?.id, book.bond(bond) != nil {

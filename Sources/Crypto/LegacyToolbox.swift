@@ -22,7 +22,7 @@ package enum LegacyToolbox {
     ///
     /// Core 5.4, Vol 3, Part H, 2.2.4 (s1)
     package static func s1(tk: AES128, r1: UInt128, r2: UInt128) -> Secret {
-        Secret(tk.encrypt(r1 << 64 | r2 & 0xFFFF_FFFF_FFFF_FFFF).octets)
+        Secret(tk.encrypt(r1 << 64 | r2 & 0xFFFF_FFFF_FFFF_FFFF))
     }
 
     private static func number(_ transmitted: [UInt8]) -> UInt128 {

@@ -22,6 +22,31 @@ package struct Secret: Sendable {
     /// From the order of the air: least significant octet first.
     package init(wire bytes: [UInt8]) { self.init(bytes.reversed()) }
 
+    /// A number's octets, through no array. The number itself may stay in a register or on a stack.
+    package init(_ number: UInt128) {
+        self.init(count: 16) { base in
+            for index in 0..<16 { base[index] = UInt8(truncatingIfNeeded: number >> UInt128(8 * (15 - index))) }
+        }
+    }
+
+    /// A copy of these octets, which is wiped by itself.
+    package func part(_ range: Range<Int>) -> Secret {
+        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within its secret")
+        return Secret(count: range.count) { $0.update(from: storage.base + range.lowerBound, count: range.count) }
+    }
+
+    /// With all but the `octets` least significant octets 0.
+    ///
+    /// Core 5.4, Vol 3, Part H, 2.3.4 (Encryption key size)
+    package func shortened(to octets: UInt8) -> Secret {
+        let zeros = count - Int(octets)
+        guard zeros > 0 else { return self }
+        return Secret(count: count) { base in
+            base.initialize(repeating: 0, count: zeros)
+            (base + zeros).update(from: storage.base + zeros, count: Int(octets))
+        }
+    }
+
     init(count: Int, filledBy fill: (UnsafeMutablePointer<UInt8>) -> Void) {
         storage = Storage(count: count)
         fill(storage.base)

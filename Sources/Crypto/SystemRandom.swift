@@ -9,6 +9,16 @@ package enum SystemRandom {
         }
     }
 
+    /// Written where they stay, where `octets` has room for them.
+    package static func append(_ count: Int, to octets: inout [UInt8]) {
+        let begin = octets.count
+        octets.append(contentsOf: repeatElement(0, count: count))
+        guard count > 0 else { return }
+        octets.withUnsafeMutableBufferPointer { buffer in
+            required(success: latch_random(buffer.baseAddress.map { $0 + begin }, count))
+        }
+    }
+
     package static func secret(_ count: Int = 16) -> Secret {
         Secret(count: count) { required(success: latch_random($0, count)) }
     }

@@ -12,7 +12,7 @@ package enum Toolbox {
     ///
     /// Core 5.4, Vol 3, Part H, 2.2.6 (f4)
     package static func f4(u: [UInt8], v: [UInt8], x: UInt128, z: UInt8) -> UInt128 {
-        CMAC(key: Secret(x.octets)).authenticate(u + v + [z])
+        CMAC(key: Secret(x)).authenticate(u + v + [z])
     }
 
     /// Confirm value generation for out-of-band data, whose `r` is a secret.
@@ -33,7 +33,7 @@ package enum Toolbox {
     package static func f5(
         dhKey: Secret, n1: UInt128, n2: UInt128, a1: DeviceAddress, a2: DeviceAddress
     ) -> SessionKeys {
-        let salt = Secret(UInt128(0x6C88_8391_AAF5_A538_6037_0BDB_5A60_83BE).octets)
+        let salt = Secret(UInt128(0x6C88_8391_AAF5_A538_6037_0BDB_5A60_83BE))
         let t = CMAC(key: salt).derive(dhKey)
         let cmac = CMAC(key: t)
         let btle: [UInt8] = [0x62, 0x74, 0x6C, 0x65]
@@ -60,7 +60,7 @@ package enum Toolbox {
     ///
     /// Core 5.4, Vol 3, Part H, 2.2.9 (g2)
     package static func g2(u: [UInt8], v: [UInt8], x: UInt128, y: UInt128) -> UInt32 {
-        UInt32(truncatingIfNeeded: CMAC(key: Secret(x.octets)).authenticate(u + v + y.octets))
+        UInt32(truncatingIfNeeded: CMAC(key: Secret(x)).authenticate(u + v + y.octets))
     }
 
     /// Link key conversion with a four-letter identifier.
@@ -74,7 +74,7 @@ package enum Toolbox {
     ///
     /// Core 5.4, Vol 3, Part H, 2.2.11 (h7)
     package static func h7(salt: UInt128, w: Secret) -> Secret {
-        CMAC(key: Secret(salt.octets)).derive(w)
+        CMAC(key: Secret(salt)).derive(w)
     }
 
     /// The random address hash: 24 bits of 24 bits.

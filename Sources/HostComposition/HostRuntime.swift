@@ -120,5 +120,6 @@ package struct ControllerSource {
 
 /// The system's random source, for the host.
 private struct OperatingSystemRandom: RandomSource {
-    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { octets += SystemRandom.bytes(count) }
+    /// Keys are made of these: no second copy is left behind.
+    mutating func appendOctets(_ count: Int, to octets: inout [UInt8]) { SystemRandom.append(count, to: &octets) }
 }

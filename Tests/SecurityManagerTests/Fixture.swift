@@ -48,7 +48,8 @@ enum Fixture {
     ) throws -> PairingMaterial {
         try #require(
             PairingMaterial(
-                keyPair: try keyPair ?? self.keyPair(role), random: random(seed: seed ?? (role == .initiator ? 1 : 2))))
+                keyPair: try keyPair ?? self.keyPair(role),
+                random: Secret(random(seed: seed ?? (role == .initiator ? 1 : 2)))))
     }
 
     static func method(_ role: PairingRole, _ model: AssociationModel) throws -> PairingMethod {

@@ -84,8 +84,8 @@ extension HostCore {
     mutating func parameters(
         _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?, renewable: Set<BondID> = []
     ) -> PairingParameters? {
-        let octets = random.octets(PairingMaterial.randomOctets)
-        guard let material = PairingMaterial(keyPair: keyPair, random: octets) else { return nil }
+        var octets = random.octets(PairingMaterial.randomOctets)
+        guard let material = PairingMaterial(keyPair: keyPair, random: Secret(wiping: &octets)) else { return nil }
         return PairingParameters(policy: policy, material: material, credential: credential, renewable: renewable)
     }
 

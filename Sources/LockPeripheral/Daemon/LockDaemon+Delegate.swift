@@ -101,7 +101,8 @@ extension LockDaemon {
     private func makeClaim(_ bond: Bond) -> LinkClaim {
         recall(UInt64(bitPattern: bond.id.rawValue))
         // A bond without this key hears no receipts, which nobody can open then.
-        let csrk = bond.localCSRK ?? Secret((0..<2).flatMap { _ in UInt128(surroundings.random()).octets.suffix(8) })
+        let csrk =
+            bond.localCSRK ?? Secret(UInt128(surroundings.random()) << 64 | UInt128(surroundings.random()))
         return LinkClaim(bond: UInt64(bitPattern: bond.id.rawValue), receiptKey: ReceiptKey(lockCSRK: csrk))
     }
 

@@ -166,11 +166,11 @@ extension Stage1 {
     ///
     /// Core 5.4, Vol 3, Part H, 2.3.5.6.4 (Authentication stage 1 – Out of Band), 2.3.5.6.5
     fileprivate func checkValues(_ agreed: AgreedFeatures, peer: PairingRole) -> (local: Secret, peer: Secret) {
-        let zero = Secret(UInt128(0).octets)
+        let zero = Secret(UInt128(0))
         switch self {
         case .comparison: return (zero, zero)
         case .passkey(let passkey, _):
-            let value = Secret(UInt128(passkey).octets)
+            let value = Secret(UInt128(passkey))
             return (value, value)
         case .outOfBand:
             guard case .outOfBand(let offered, let received) = agreed.method else { return (zero, zero) }

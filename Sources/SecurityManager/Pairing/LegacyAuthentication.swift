@@ -74,23 +74,12 @@ extension TemporaryKey {
     ///
     /// Core 5.4, Vol 3, Part H, 2.3.5.3 (LE legacy pairing – Passkey Entry)
     fileprivate init(_ agreed: AgreedFeatures, passkey: UInt32) {
-        self.init(agreed: agreed, key: AES128(key: Secret(UInt128(passkey).octets)))
+        self.init(agreed: agreed, key: AES128(key: Secret(UInt128(passkey))))
     }
 
     /// nil unless the key is of 16 octets.
     fileprivate init?(_ agreed: AgreedFeatures, _ temporaryKey: Secret) {
         guard temporaryKey.count == PairingPolicy.keyOctets else { return nil }
         self.init(agreed: agreed, key: AES128(key: temporaryKey))
-    }
-}
-
-extension Secret {
-    /// With all but the `octets` least significant octets 0.
-    ///
-    /// Core 5.4, Vol 3, Part H, 2.3.4 (Encryption key size)
-    func shortened(to octets: UInt8) -> Secret {
-        guard count > Int(octets) else { return self }
-        var bytes = withBytes { [UInt8](repeating: 0, count: count - Int(octets)) + Array($0.suffix(Int(octets))) }
-        return Secret(wiping: &bytes)
     }
 }

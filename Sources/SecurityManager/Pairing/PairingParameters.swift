@@ -16,17 +16,19 @@ package struct PairingMaterial: Sendable {
     let rand: UInt64
     let ediv: UInt16
 
-    /// nil unless `random` has ``randomOctets``. An out-of-band offer's key pair is the one it committed to.
-    package init?(keyPair: P256KeyPair, random: [UInt8]) {
+    /// nil unless `random` has ``randomOctets``. Keys are cut out of it as secrets, through no array. An out-of-band offer's key pair is the one it committed to.
+    package init?(keyPair: P256KeyPair, random: Secret) {
         guard random.count == Self.randomOctets else { return nil }
         self.keyPair = keyPair
-        func number(_ range: Range<Int>) -> UInt128 { random[range].reduce(0) { $0 << 8 | UInt128($1) } }
+        func number(_ range: Range<Int>) -> UInt128 {
+            random.withBytes { $0[range].reduce(0) { $0 << 8 | UInt128($1) } }
+        }
         nonces = (0..<Passkey.bits).map { number($0 * 16..<$0 * 16 + 16) }
-        localCSRK = Secret(Array(random[320..<336]))
+        localCSRK = random.part(320..<336)
         bondID = BondID(random: UInt64(number(336..<344)))
         // 64 bits on six digits: no digit is favoured by more than 1 in 10^13.
         passkey = UInt32(number(344..<352) % UInt128(Passkey.limit))
-        legacyLTK = Secret(Array(random[352..<368]))
+        legacyLTK = random.part(352..<368)
         rand = UInt64(number(368..<376))
         ediv = UInt16(number(376..<378))
     }

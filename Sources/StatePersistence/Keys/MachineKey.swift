@@ -41,7 +41,10 @@ package struct MachineKey: Sendable {
     private static func read(_ path: String) throws(StoreError) -> Self {
         let file = try StateFile.open(path, O_RDONLY)
         var octets = try StateFile.read(file, path: path, limit: AESGCM.keyOctets + 1)
-        guard octets.count == AESGCM.keyOctets else { throw .machineKeyMalformed(path: path) }
+        guard octets.count == AESGCM.keyOctets else {
+            octets.wipe()
+            throw .machineKeyMalformed(path: path)
+        }
         return Self(secret: Secret(wiping: &octets), path: path)
     }
 
@@ -54,7 +57,9 @@ package struct MachineKey: Sendable {
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
             let file = try StateFile.open(draft, O_WRONLY | O_CREAT | O_EXCL)
-            try StateFile.write(SystemRandom.bytes(AESGCM.keyOctets), to: file, path: draft)
+            var octets = SystemRandom.bytes(AESGCM.keyOctets)
+            defer { octets.wipe() }
+            try StateFile.write(octets, to: file, path: draft)
             guard fsync(file.fd) == 0 else { throw StateFile.error(draft) }
             guard link(draft, path) == 0 || errno == EEXIST else { throw StateFile.error(path) }
         } catch {
