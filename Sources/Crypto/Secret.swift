@@ -29,10 +29,10 @@ package struct Secret: Sendable {
         }
     }
 
-    /// A copy of these octets, which is wiped by itself.
+    /// A copy of these octets, as far as there are such, which is wiped by itself.
     package func part(_ range: Range<Int>) -> Secret {
-        precondition(range.lowerBound >= 0 && range.upperBound <= count, "a part lies within its secret")
-        return Secret(count: range.count) { $0.update(from: storage.base + range.lowerBound, count: range.count) }
+        let kept = range.clamped(to: 0..<count)
+        return Secret(count: kept.count) { $0.update(from: storage.base + kept.lowerBound, count: kept.count) }
     }
 
     /// With all but the `octets` least significant octets 0.

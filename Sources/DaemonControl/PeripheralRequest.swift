@@ -85,7 +85,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case "bonds":
             let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
             self = .bondsPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
-        case "delete-bond": self = .deleteBond(try fields.text("bond"))
+        case "unbond": self = .deleteBond(try fields.text("bond"))
         case "events": self = .events
         case "stop": self = .stop
         case "confirm": self = .confirmState
@@ -102,7 +102,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
                 throw .unknown(
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
-                        + ["bonds", "delete-bond", "confirm", "events", "stop"])
+                        + ["bonds", "unbond", "confirm", "events", "stop"])
             }
             self = .administer(Administration(act, credential: try fields.text("credential")))
         }
@@ -112,7 +112,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         switch self {
         case .statusPage(let page): ("status", page.fields)
         case .bondsPage(let page): ("bonds", page.fields)
-        case .deleteBond(let bond): ("delete-bond", ["bond": .string(bond)])
+        case .deleteBond(let bond): ("unbond", ["bond": .string(bond)])
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])

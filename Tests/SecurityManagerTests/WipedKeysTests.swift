@@ -99,7 +99,9 @@ struct WipedKeysTests {
     func cut() {
         let key = Secret(0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10 as UInt128)
         #expect(key == Secret(Array(1...16)))
-        #expect(key.part(4..<7) == Secret([5, 6, 7]) && key.part(0..<16) == key && key.part(3..<3).count == 0)
+        #expect(
+            key.part(4..<7) == Secret([5, 6, 7]) && key.part(0..<16) == key && key.part(3..<3).count == 0
+                && key.part(14..<99) == Secret([15, 16]))
         #expect(key.shortened(to: 16) == key && key.shortened(to: 20) == key)
         #expect(key.shortened(to: 7) == Secret([UInt8](repeating: 0, count: 9) + Array(10...16)))
     }

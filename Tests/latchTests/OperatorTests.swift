@@ -59,6 +59,32 @@ struct OperatorTests {
         #expect(!kept.contains("anna"), "but for the audit, whose records are octets")
     }
 
+    @Test("bonds are listed, and deleted where no credential names them; each refusal names the remedy")
+    func bonds() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna", role: "owner")
+        let list = try bench.latch("peripheral", "bonds", "lock")
+        #expect(list.status == 0 && list.output.contains("credential: anna"), "\(list)")
+        #expect(list.output.contains("state: confirmed"))
+        #expect(
+            try bench.latch("peripheral", "bonds", "lock", ["--limit", "1", "--json"]).output.contains("\"next\":\"p"))
+        let bond = try #require(list.output.firstMatch(of: /bond: ([0-9a-f]+)/)?.1)
+        func delete(_ bond: String) throws -> Program.Outcome {
+            try Program.run(["peripheral", "bonds", "delete", "--state", bench.path("lock"), "--bond", bond])
+        }
+        let refused = try delete(String(bond))
+        #expect(refused.status == ExitCode.refused.rawValue)
+        #expect(refused.errors.contains("`latch peripheral remove --credential anna`"), "\(refused)")
+        #expect(try delete("12ab").errors == "latch: there is no bond 12ab: `latch peripheral bonds` lists them\n")
+        #expect(try delete("anna").errors.contains("hexadecimal"))
+        let wrong = try bench.latch("peripheral", "bonds", "lock", ["--after", "x"])
+        #expect(wrong.status == ExitCode.refused.rawValue && wrong.errors.contains("\"next\""), "\(wrong)")
+        #expect(try bench.latch("central", "unlock", "key", ["--wait", "3"]).status == 0)
+        #expect(lock.end() == 0 && key.end() == 0)
+    }
+
     @Test("a status says nothing of a credential whose commit never came")
     func uncommitted() throws {
         let bench = try Bench()
