@@ -284,7 +284,7 @@ let package = Package(
                 "Mailbox", "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "ReturningApp", "StatePersistence",
                 "TestSupport", "Thermostat", "Visitor",
             ]),
-        tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
+        tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto", "TestSupport"]),
         tests(
             "LockPeripheral",
             [

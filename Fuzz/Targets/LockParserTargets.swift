@@ -18,6 +18,8 @@ import LockProtocol
     requireRoundTrip(LastCommand.self, octets)
     requireRoundTrip(AuditRecord.self, octets)
     requireRoundTrip(AuditEvent.self, octets)
+    requireRoundTrip(CredentialSchedules.self, octets)
+    requireRoundTrip(LockCalendar.self, octets)
 }
 
 @Sendable func fuzzBoltJournal(_ octets: [UInt8]) {

@@ -121,8 +121,11 @@ private struct LockWorld {
             feed(.administration(isEnd ? .bondEnded(bond, .expired) : .bondForgotten(bond)))
         case 2: feed(.administration(.credentialRemoved(CredentialID(rawValue: bond))))
         case 3, 4:
-            let act = CredentialAct(rawValue: input.octet() & 3) ?? .disabled
-            feed(.administration(.named(Self.name(of: bond), act)))
+            let changes: [CredentialChange] = [
+                .disabled, .enabled, .removed,
+                .scheduled(Validity(notAfterSeconds: input.bool() ? 1_500 : nil), Self.schedules(&input)),
+            ]
+            feed(.administration(.named(Self.name(of: bond), changes[Int(input.octet() & 3)])))
         default:
             let validity = Validity(
                 notBeforeSeconds: input.bool() ? 500 : nil, notAfterSeconds: input.bool() ? 1_500 : nil)
@@ -132,6 +135,13 @@ private struct LockWorld {
                 isEnabled: input.bool(), bond: bond, validity: validity)
             feed(.administration(.credential(credential)))
         }
+    }
+
+    private static func schedules(_ input: inout FuzzInput) -> CredentialSchedules {
+        let weekday = WeekdaySchedule(
+            days: WeekdaySet(rawValue: input.octet()), fromMinute: Int(input.uint16()), untilMinute: Int(input.uint16())
+        )
+        return CredentialSchedules(weekdays: weekday.map { [$0] } ?? []) ?? .none
     }
 
     /// A kill, with or without the machine's power.

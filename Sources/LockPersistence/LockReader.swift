@@ -11,8 +11,12 @@ struct LockReader {
 
     func snapshot() throws(StoreError) -> LockSnapshot {
         var snapshot = try launchSnapshot(try duties())
-        try each("SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds FROM lock_credential")
-        { (row) throws(StoreError) in
+        try each(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules
+            FROM lock_credential
+            """
+        ) { (row) throws(StoreError) in
             let credential = try Self.credential(row)
             snapshot.credentials[credential.id] = credential
         }
@@ -30,7 +34,7 @@ struct LockReader {
         var snapshot = duties
         try each(
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules
             FROM lock_settings WHERE only = 1
             """
         ) { (row) throws(StoreError) in snapshot.settings = try Self.settings(row) }
@@ -72,7 +76,15 @@ struct LockReader {
     static func settings(_ row: Row) throws(StoreError) -> LockSettings {
         LockSettings(
             relockSeconds: try row.optionalInteger(1), lockAndGoSeconds: try row.integer(2),
-            challengeLifeMilliseconds: try row.integer(3), acceptsSigned: try row.bool(4))
+            challengeLifeMilliseconds: try row.integer(3), acceptsSigned: try row.bool(4),
+            calendar: try kept(row, 5) ?? .utc)
+    }
+
+    /// nil where there is none.
+    private static func kept<Value: WireCodable>(_ row: Row, _ column: Int32) throws(StoreError) -> Value? {
+        guard let octets = try row.optionalBlob(column) else { return nil }
+        guard let value = try? Value(exactly: octets) else { throw row.misfit(column) }
+        return value
     }
 
     /// What the bolt is owed, and nothing else: damage elsewhere does not keep the door open.
@@ -167,7 +179,8 @@ struct LockReader {
             id: CredentialID(rawValue: try row.integer(0)), name: try row.text(1), role: role,
             isEnabled: try row.bool(3), bond: try row.optionalInteger(4),
             validity: Validity(
-                notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)))
+                notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)),
+            schedules: try kept(row, 7) ?? .none)
     }
 
     private static func intent(_ row: Row) throws(StoreError) -> Intent? {

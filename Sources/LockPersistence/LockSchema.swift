@@ -152,5 +152,12 @@ extension SchemaComponent {
                     seal BLOB NOT NULL
                 ) STRICT;
                 """),
+            // NULL for none, and in each row of before: such a row keeps its MAC (``SealedColumns``).
+            Migration(
+                "6 schedules",
+                """
+                ALTER TABLE lock_credential ADD COLUMN schedules BLOB;
+                ALTER TABLE lock_settings ADD COLUMN schedules BLOB;
+                """),
         ])
 }

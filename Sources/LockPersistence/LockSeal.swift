@@ -136,12 +136,12 @@ package final class LockSeal {
     private static func requireOwnSchema(_ database: Database) throws(StoreError) {
         try database.statement(
             """
-            SELECT name, replace(sql, ', mac BLOB', '') FROM sqlite_schema
+            SELECT name, replace(replace(sql, ', schedules BLOB', ''), ', mac BLOB', '') FROM sqlite_schema
             WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'
                 OR name COLLATE NOCASE IN ('lock_credential', 'lock_settings', 'lock_seal')
             """
         ).forEachRow { (row) throws(StoreError) in
-            // But for the column that a later step has added.
+            // But for the columns that later steps have added.
             let text = try row.text(1)
             guard SchemaComponent.lock.migrations.contains(where: { $0.has(text) }) else {
                 throw .corrupt(path: database.path, reason: "\(try row.text(0)) is not as this program made it")
@@ -168,14 +168,14 @@ package final class LockSeal {
 
     // MARK: Rows
 
-    func mac(_ table: StaticString, _ values: [SQLValue]) -> [UInt8] { keys.rows.mac(table, values) }
+    func mac(_ columns: SealedColumns, _ values: [SQLValue]) -> [UInt8] { columns.mac(values, keys.rows) }
 
-    /// The columns of a row that its MAC is over come first, and then the MAC.
+    /// The columns of a row come first, and then its MAC.
     ///
     /// - Throws: ``StoreError/rowAltered(path:table:row:)``.
-    func requireAuthentic(_ row: Row, _ table: StaticString, columns: Int32, number: Int64) throws(StoreError) {
-        guard try keys.rows.isAuthentic(row, table, columns: 0..<columns, mac: columns) else {
-            throw .rowAltered(path: database.path, table: table.description, row: "\(number)")
+    func requireAuthentic(_ row: Row, _ columns: SealedColumns, number: Int64) throws(StoreError) {
+        guard try columns.isAuthentic(row, keys.rows) else {
+            throw .rowAltered(path: database.path, table: columns.table.description, row: "\(number)")
         }
     }
 

@@ -58,8 +58,8 @@ extension SQLiteLockStore: LockRows {
         var isCounted = true
         let found = try credentials(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
-            WHERE bond = ? ORDER BY id
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+            FROM lock_credential WHERE bond = ? ORDER BY id
             """, bond
         ) { number, mac in
             if seal != nil, mac != counted[number] { isCounted = false }
@@ -76,8 +76,8 @@ extension SQLiteLockStore: LockRows {
         let kept = database.reading([]) { () throws(StoreError) in
             try credentials(
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
-                WHERE name = ? ORDER BY id
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+                FROM lock_credential WHERE name = ? ORDER BY id
                 """, .text(name))
         }
         return overlaid(kept) { $0.name == name }
@@ -90,8 +90,8 @@ extension SQLiteLockStore: LockRows {
         let readable = database.reading([]) { () throws(StoreError) in
             try credentials(
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
-                WHERE name = ? OR id = ?
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+                FROM lock_credential WHERE name = ? OR id = ?
                 """, .text(name), Int64(name).map { .integer($0) } ?? .null
             ) { number, _ in numbers.insert(number) }
         }
@@ -134,8 +134,8 @@ extension SQLiteLockStore: LockRows {
         var count = 0
         let found = try credentials(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac FROM lock_credential
-            WHERE id > ? ORDER BY id LIMIT ?
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+            FROM lock_credential WHERE id > ? ORDER BY id LIMIT ?
             """, .integer(first), SQLValue(limit)
         ) { row, _ in
             last = row
@@ -173,11 +173,11 @@ extension SQLiteLockStore: LockRows {
         var found: [Credential] = []
         try database.statement(sql).forEachRow(arguments) { (row) throws(StoreError) in
             let number: Int64 = try row.integer(0)
-            seen(number, row.optionalUInt128(7))
+            seen(number, row.optionalUInt128(SealedColumns.credential.mac))
             let read: Credential? = database.whole("lock_credential", "\(number)") {
                 () throws(StoreError) in
                 let credential = try LockReader.credential(row)
-                try seal?.requireAuthentic(row, "lock_credential", columns: 7, number: number)
+                try seal?.requireAuthentic(row, .credential, number: number)
                 return credential
             }
             if let read { found.append(read) }

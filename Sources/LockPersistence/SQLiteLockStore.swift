@@ -130,11 +130,17 @@ package final class SQLiteLockStore: LockStore {
             SQLValue(credential.isEnabled), SQLValue(optional: credential.bond),
             SQLValue(optional: credential.validity.notBeforeSeconds),
             SQLValue(optional: credential.validity.notAfterSeconds),
+            SQLValue(credential.schedules.isEmpty ? nil : credential.schedules.encoded),
         ]
-        let mac = seal?.mac("lock_credential", values)
+        let mac = seal?.mac(.credential, values)
         seal?.replace(try credentialMAC(credential.id), by: mac, credential: credential.id.row)
-        try database.statement("INSERT OR REPLACE INTO lock_credential VALUES (?, ?, ?, ?, ?, ?, ?, ?)")
-            .run(values + [SQLValue(mac)])
+        try database.statement(
+            """
+            INSERT OR REPLACE INTO lock_credential
+            (id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run(values + [SQLValue(mac)])
     }
 
     private func credentialMAC(_ id: CredentialID) throws(StoreError) -> [UInt8]? {
@@ -146,13 +152,19 @@ package final class SQLiteLockStore: LockStore {
         let values: [SQLValue] = [
             .integer(1), SQLValue(optional: settings.relockSeconds), SQLValue(settings.lockAndGoSeconds),
             SQLValue(settings.challengeLifeMilliseconds), SQLValue(settings.acceptsSigned),
+            SQLValue(settings.calendar == .utc ? nil : settings.calendar.encoded),
         ]
-        let mac = seal?.mac("lock_settings", values)
+        let mac = seal?.mac(.settings, values)
         let old = try database.statement("SELECT mac FROM lock_settings")
             .firstRow { (row) throws(StoreError) in (try? row.optionalBlob(0)) ?? nil }
         seal?.replaceSettings(old ?? nil, by: mac)
-        try database.statement("INSERT OR REPLACE INTO lock_settings VALUES (?, ?, ?, ?, ?, ?)")
-            .run(values + [SQLValue(mac)])
+        try database.statement(
+            """
+            INSERT OR REPLACE INTO lock_settings
+            (only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac)
+            VALUES (?, ?, ?, ?, ?, ?, ?)
+            """
+        ).run(values + [SQLValue(mac)])
     }
 
     /// nil when there are none, or damaged ones.
@@ -160,13 +172,13 @@ package final class SQLiteLockStore: LockStore {
         var found: LockSettings?
         try database.statement(
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, mac
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac
             FROM lock_settings
             """
         ).forEachRow { (row) throws(StoreError) in
             found = database.whole("lock_settings", "1") { () throws(StoreError) in
                 let settings = try LockReader.settings(row)
-                try seal?.requireAuthentic(row, "lock_settings", columns: 5, number: 1)
+                try seal?.requireAuthentic(row, .settings, number: 1)
                 return settings
             }
         }

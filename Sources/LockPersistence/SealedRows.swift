@@ -56,12 +56,12 @@ struct SealedRows {
     /// nil: there are none.
     func areSettingsWhole() throws(StoreError) -> Bool? {
         try database.statement(Self.settings).firstRow { (row) throws(StoreError) in
-            (try? keys.rows.isAuthentic(row, "lock_settings", columns: 0..<5, mac: 5)) ?? false
+            (try? SealedColumns.settings.isAuthentic(row, keys.rows)) ?? false
         }
     }
 
     private static let settings: StaticString = """
-        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, mac
+        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac
         FROM lock_settings
         """
 
@@ -72,29 +72,27 @@ struct SealedRows {
         database.reading(false) { () throws(StoreError) in
             guard part != SetSums.settingsPart else {
                 return try mend(
-                    "lock_settings", Self.settings, [], columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?",
-                    difference)
+                    .settings, Self.settings, [], "UPDATE lock_settings SET mac = ? WHERE only = ?", difference)
             }
             let ids = SetSums.credentials(of: part)
             return try mend(
-                "lock_credential",
+                .credential,
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, mac
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
                 FROM lock_credential WHERE id >= ? AND id <= ?
-                """, [.integer(ids.lowerBound), .integer(ids.upperBound)], columns: 7,
+                """, [.integer(ids.lowerBound), .integer(ids.upperBound)],
                 "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
         }
     }
 
     private func mend(
-        _ table: StaticString, _ select: StaticString, _ arguments: [SQLValue], columns: Int32, _ update: StaticString,
+        _ columns: SealedColumns, _ select: StaticString, _ arguments: [SQLValue], _ update: StaticString,
         _ difference: UInt128
     ) throws(StoreError) -> Bool {
         var found: (row: Int64, mac: [UInt8])?
         try database.statement(select).forEachRow(arguments) { (row) throws(StoreError) in
-            guard found == nil, let values = try? row.values(0..<columns) else { return }
-            let right = keys.rows.mac(table, values)
-            let stored = keys.rows.contribution(of: row.optionalUInt128(columns))
+            guard found == nil, let right = try? columns.mac(of: row, keys.rows) else { return }
+            let stored = keys.rows.contribution(of: row.optionalUInt128(columns.mac))
             if keys.rows.contribution(of: right) &- stored == difference { found = (try row.integer(0), right) }
         }
         guard let found else { return false }
@@ -109,21 +107,21 @@ struct SealedRows {
     /// Gives MACs to all rows that have none, bonds among them.
     func adopt() throws(StoreError) {
         try adopt(
-            "lock_settings",
+            .settings,
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules
             FROM lock_settings WHERE mac IS NULL AND only > ? LIMIT ?
-            """, columns: 5, "UPDATE lock_settings SET mac = ? WHERE only = ?")
+            """, "UPDATE lock_settings SET mac = ? WHERE only = ?")
         try adopt(
-            "lock_credential",
+            .credential,
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules
             FROM lock_credential WHERE mac IS NULL AND id > ? ORDER BY id LIMIT ?
-            """, columns: 7, "UPDATE lock_credential SET mac = ? WHERE id = ?")
+            """, "UPDATE lock_credential SET mac = ? WHERE id = ?")
         try BondAdoption(database: database, keys: keys, identity: nil).perform()
     }
 
-    private func adopt(_ table: StaticString, _ select: StaticString, columns: Int32, _ update: StaticString)
+    private func adopt(_ columns: SealedColumns, _ select: StaticString, _ update: StaticString)
         throws(StoreError)
     {
         var last = Int64.min
@@ -132,7 +130,7 @@ struct SealedRows {
             var found: [(Int64, [UInt8])] = []
             try database.statement(select).forEachRow([.integer(last), SQLValue(LockSeal.checkSliceRows)]) {
                 (row) throws(StoreError) in
-                found.append((try row.integer(0), keys.rows.mac(table, try row.values(0..<columns))))
+                found.append((try row.integer(0), try columns.mac(of: row, keys.rows)))
             }
             for (number, mac) in found { try database.statement(update).run([.blob(mac), .integer(number)]) }
             count = found.count

@@ -145,7 +145,7 @@ struct RevocationTests {
         let reader = try Self.launchReader(household)
         try #require(world.run(forMilliseconds: 30_000) { reader.read != nil })
         #expect(reader.read == .value)
-        func administer(_ act: CredentialAct) throws {
+        func administer(_ act: CredentialChange) throws {
             #expect(try household.call(household.door) { try household.lock?.administer("alice", act) } == true)
         }
         try administer(.disabled)

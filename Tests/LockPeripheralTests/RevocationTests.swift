@@ -9,7 +9,7 @@ import Testing
 struct RevocationTests {
     private let link = LockLink(rawValue: 1)
 
-    private func act(_ act: CredentialAct, on name: String = "Alice", _ bench: inout LockBench) {
+    private func act(_ act: CredentialChange, on name: String = "Alice", _ bench: inout LockBench) {
         bench.put(.administration(.named(name, act)))
     }
 

@@ -114,7 +114,8 @@ struct Household {
                 .credential(
                     Credential(
                         id: CredentialID(rawValue: number), name: "credential \(number)", role: .resident, bond: number,
-                        validity: Validity(notBeforeSeconds: 1, notAfterSeconds: 9_000_000_000))))
+                        validity: Validity(notBeforeSeconds: 1, notAfterSeconds: 9_000_000_000),
+                        schedules: .sample)))
             facts.append(
                 .lastCommand(
                     bond: number,
@@ -123,7 +124,7 @@ struct Household {
                     )))
             facts.append(.receiptCounters(bond: number, reservedBelow: 64))
         }
-        facts.append(.settings(LockSettings()))
+        facts.append(.settings(LockSettings(calendar: .sample)))
         facts.append(.bolt(BoltRecord(position: .unlocked, door: .closed)))
         facts.append(.relock(BootDeadline(boot: BootID(bits: 1), at: Instant(nanoseconds: 5))))
         facts.append(

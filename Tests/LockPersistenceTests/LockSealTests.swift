@@ -116,6 +116,7 @@ struct LockSealTests {
             "UPDATE lock_credential SET bond = 4 WHERE id = 2", "UPDATE lock_credential SET id = 4 WHERE id = 2",
             "UPDATE lock_credential SET not_after_seconds = 4294967296 WHERE id = 2",
             "UPDATE lock_credential SET name = 'n1' WHERE id = 2",
+            "UPDATE lock_credential SET schedules = x'010000' WHERE id = 2",
         ] as [StaticString])
     func altered(_ sql: StaticString) throws {
         let before = try filled()
@@ -174,12 +175,96 @@ struct LockSealTests {
         #expect(lock.opening == [1, 2, 3])
     }
 
+    /// Credentials 1 and 3, and 2 with a schedule.
+    private func scheduled() throws -> Lock {
+        let lock = try filled()
+        try lock.commit(
+            .credential(
+                Credential(id: CredentialID(rawValue: 2), name: "n2", role: .guest, bond: 2, schedules: .sample)),
+            .settings(LockSettings(calendar: .sample)))
+        #expect(lock.store.holder(of: 2).credentials.map(\.schedules) == [.sample])
+        return lock
+    }
+
+    @Test(
+        "Schedule that somebody who writes the file takes away or loosens: its credential opens nothing at all",
+        arguments: [
+            "UPDATE lock_credential SET schedules = NULL WHERE id = 2",
+            "UPDATE lock_credential SET schedules = x'010000' WHERE id = 2",
+            "UPDATE lock_credential SET schedules = x'01017f0000a00500' WHERE id = 2",
+        ] as [StaticString])
+    func scheduleAltered(_ sql: StaticString) throws {
+        let before = try scheduled()
+        try before.execute(sql)
+        for lock in [before, try open()] {
+            var told: [DamagedRow] = []
+            lock.state.database.onDamagedRow = { told.append($0) }
+            #expect(lock.opening == [1, 3])
+            #expect(lock.seal.doubt == nil)
+            #expect(told.map(\.table) == ["lock_credential"])
+        }
+    }
+
+    @Test("Schedule taken away together with the MAC, or the row from before it was made: nobody is let in")
+    func scheduleTakenBack() throws {
+        for sql in [
+            "UPDATE lock_credential SET schedules = NULL, mac = NULL WHERE id = 2",
+            "INSERT OR REPLACE INTO lock_credential SELECT * FROM kept WHERE id = 2",
+        ] as [StaticString] {
+            let lock = try filled()
+            try lock.execute("CREATE TEMP TABLE kept AS SELECT * FROM lock_credential")
+            try scheduled().execute("SELECT 1")
+            try lock.execute(sql)
+            let next = try open()
+            #expect(next.opening == [])
+            #expect(next.seal.doubt == .rowsDiffer)
+            next.seal.confirm()
+            try next.commit(.bolt(BoltRecord()))
+        }
+    }
+
+    @Test("Settings whose schedules are damaged or altered are those of a new lock, until the configuration is taken")
+    func calendarAltered() throws {
+        for sql in [
+            "UPDATE lock_settings SET schedules = NULL", "UPDATE lock_settings SET schedules = x'0200'",
+        ] as [StaticString] {
+            try scheduled().execute(sql)
+            let lock = try open()
+            #expect(try lock.store.launch().settings == LockSettings())
+            try lock.commit(.settings(LockSettings(calendar: .sample)))
+            #expect(try open().store.launch().settings == LockSettings(calendar: .sample))
+        }
+    }
+
+    @Test("A file of the version before schedules keeps its MACs and its seal, and everybody opens as before")
+    func beforeSchedules() throws {
+        do { _ = try filled() }
+        do {
+            // What the step has added is taken away again, and the step.
+            let lock = try open()
+            for sql in [
+                "ALTER TABLE lock_credential DROP COLUMN schedules", "ALTER TABLE lock_settings DROP COLUMN schedules",
+                "DELETE FROM schema_migration WHERE component = 'lock' AND name = '6 schedules'",
+            ] as [StaticString] { try lock.execute(sql) }
+        }
+        let lock = try open()
+        #expect(lock.opening == [1, 2, 3])
+        #expect(lock.seal.isTrusted && lock.seal.doubt == nil)
+        #expect(try lock.store.launch().settings == LockSettings())
+        try lock.commit(
+            .credential(
+                Credential(id: CredentialID(rawValue: 2), name: "n2", role: .guest, bond: 2, schedules: .sample)))
+        let next = try open()
+        #expect(next.store.holder(of: 2).credentials.map(\.schedules) == [.sample])
+        #expect(next.opening == [1, 2, 3])
+    }
+
     @Test("A row that somebody else wrote lets nobody in", arguments: [nil, [UInt8](repeating: 7, count: 16)])
     func forged(mac: [UInt8]?) throws {
         let lock = try filled()
         try lock.state.database.transaction {
             try lock.state.database.statement(
-                "INSERT INTO lock_credential VALUES (4, 'n4', 1, 1, 4, NULL, NULL, ?)"
+                "INSERT INTO lock_credential VALUES (4, 'n4', 1, 1, 4, NULL, NULL, ?, NULL)"
             ).run([SQLValue(mac)])
         }
         let next = try open()
@@ -351,7 +436,7 @@ struct LockSealTests {
         arguments: [
             "INSERT INTO lock_credential SELECT * FROM kept WHERE bond = 4",
             "UPDATE lock_credential SET id = id + 1 WHERE bond = 4",
-            "INSERT INTO lock_credential SELECT id + 1, name, role, is_enabled, bond, NULL, NULL, mac FROM kept WHERE bond = 2",
+            "INSERT INTO lock_credential SELECT id + 1, name, role, is_enabled, bond, NULL, NULL, mac, schedules FROM kept WHERE bond = 2",
         ] as [StaticString])
     func putBackElsewhere(_ sql: StaticString) throws {
         do {

@@ -182,6 +182,27 @@ struct LockStoreContractTests {
     }
 }
 
+extension CredentialSchedules {
+    /// A night of each kind.
+    static let sample: Self = {
+        guard let week = try? WeekdaySchedule(text: "fri-sun 22:00-06:00"),
+            let span = try? YearDaySchedule(text: "2026-12-24T22:00/2026-12-25T06:00"),
+            let schedules = Self(weekdays: [week, week], yearDays: [span])
+        else { fatalError("the sample is none") }
+        return schedules
+    }()
+}
+
+extension LockCalendar {
+    static let sample: Self = {
+        guard let zone = try? TimeZoneRule(text: "AEST-10AEDT,M10.1.0,M4.1.0/3"),
+            let holiday = try? HolidaySchedule(text: "2026-12-24T00:00/2026-12-26T24:00 vacation"),
+            let calendar = Self(timeZone: zone, holidays: [holiday])
+        else { fatalError("the sample is none") }
+        return calendar
+    }()
+}
+
 extension LockMutation {
     static func random(_ kind: Int, using generator: inout SeededGenerator, head: inout AuditHead) -> Self {
         let id = CredentialID(rawValue: generator.oneOf([1, 2, .max]))
@@ -198,13 +219,15 @@ extension LockMutation {
                     id: id, name: generator.oneOf(["", "Änne", "'; --"]), role: generator.oneOf(Role.allCases),
                     isEnabled: generator.oneOf([true, false]), bond: generator.maybe(bond),
                     validity: Validity(
-                        notBeforeSeconds: generator.maybe(-5), notAfterSeconds: generator.maybe(generator.edge()))))
+                        notBeforeSeconds: generator.maybe(-5), notAfterSeconds: generator.maybe(generator.edge())),
+                    schedules: generator.oneOf([.none, .sample])))
         case 2: return .credentialRemoved(id)
         case 3:
             return .settings(
                 LockSettings(
                     relockSeconds: generator.maybe(generator.edge()), lockAndGoSeconds: generator.edge(),
-                    challengeLifeMilliseconds: generator.edge(), acceptsSigned: generator.oneOf([true, false])))
+                    challengeLifeMilliseconds: generator.edge(), acceptsSigned: generator.oneOf([true, false]),
+                    calendar: generator.oneOf([.utc, .sample])))
         case 4:
             let origin = CommandOrigin(
                 bond: bond, credential: id, challenge: command.challenge, operation: command.operation)

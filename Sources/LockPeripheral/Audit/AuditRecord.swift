@@ -89,6 +89,8 @@ package enum CredentialAct: UInt8, Sendable, CaseIterable {
     case disabled = 1
     case enabled = 2
     case removed = 3
+    /// Its validity or its schedules are others.
+    case scheduled = 4
 }
 
 /// One link of the audit's chain.

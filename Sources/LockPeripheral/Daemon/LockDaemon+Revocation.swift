@@ -23,20 +23,19 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
 }
 
 extension LockDaemon {
-    /// Disables, enables or removes everything of this name; says whether that changed anything. What is removed loses its
+    /// Does this to everything of this name; says whether that changed anything. What is removed loses its
     /// bonds, confirmed or not, and their links, all in this iteration. What cannot be read can be removed, by its row's number too.
-    package func administer(_ name: String, _ act: CredentialAct) throws(RevocationRefusal) -> Bool {
+    package func administer(_ name: String, _ change: CredentialChange) throws(RevocationRefusal) -> Bool {
         guard machine != nil else { throw .notBegun }
         let named = credentials(named: name)
         let unreadable = rows?.unreadableCredentials(named: name) ?? []
-        guard !named.isEmpty || act == .removed && !unreadable.isEmpty else {
+        guard !named.isEmpty || change == .removed && !unreadable.isEmpty else {
             throw unreadable.isEmpty ? .unknown(name, known: credentialNames) : .unreadable(name)
         }
-        let isChange = act == .removed || named.contains { $0.isEnabled != (act == .enabled) }
-        guard isChange else { return false }
-        if act == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
-        feed(.administration(.named(name, act)))
-        if act == .removed {
+        guard change == .removed || named.contains(where: { change.applied(to: $0) != $0 }) else { return false }
+        if change == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
+        feed(.administration(.named(name, change)))
+        if change == .removed {
             removeUnreadable(unreadable, name)
             feedEnrolment(.credentialRemoved(name, register(about: name)))
             reviewUnprovenBonds()

@@ -32,7 +32,7 @@ extension LockMachine {
     private func subject(_ credential: Credential, _ timeOfDay: Int64?) -> AccessSubject {
         AccessSubject(
             isEnabled: credential.isEnabled, rights: credential.role.rights,
-            schedule: credential.validity.verdict(wallClockSeconds: timeOfDay))
+            schedule: schedule(of: credential, timeOfDay))
     }
 
     /// `until`: the bolt does not begin to open later than that either, which is its sender's word.

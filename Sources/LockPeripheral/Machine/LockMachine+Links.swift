@@ -135,7 +135,7 @@ extension LockMachine {
         }
         guard let required = request.opcode.requiredRights else { return refused(.opcodeNotSupported) }
         guard let credential = credential(of: bond), credential.isEnabled,
-            credential.validity.verdict(wallClockSeconds: wallClockSeconds) == .within,
+            schedule(of: credential, wallClockSeconds) == .within,
             credential.role.rights.isSuperset(of: required)
         else { return refused(.notPermitted) }
         guard request.operands.isEmpty else { return refused(.invalidOperand) }
@@ -149,6 +149,10 @@ extension LockMachine {
 
     func isEntitled(_ state: LinkState) -> Bool {
         state.isEncrypted && state.claim.map { isEnabled($0.bond) } ?? false
+    }
+
+    func schedule(of credential: Credential, _ wallClockSeconds: Int64?) -> ScheduleVerdict {
+        settings.calendar.verdict(credential.validity, credential.schedules, wallClockSeconds: wallClockSeconds)
     }
 
     func isEnabled(_ bond: UInt64) -> Bool { credential(of: bond)?.isEnabled ?? false }

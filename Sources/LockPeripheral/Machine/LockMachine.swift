@@ -149,7 +149,7 @@ package struct LockMachine {
         case .settings(let settings):
             self.settings = settings
             turn.persist(.settings(settings))
-        case .named(let name, let act): administer(name, act, &turn)
+        case .named(let name, let change): administer(name, change, &turn)
         case .unreadableRemoved(let id, let name):
             turn.persist(.credentialRemoved(id))
             audit(.administered(id, name: name, .removed), &turn)
@@ -164,20 +164,19 @@ package struct LockMachine {
         }
     }
 
-    private mutating func administer(_ name: String, _ act: CredentialAct, _ turn: inout LockTurn) {
+    private mutating func administer(_ name: String, _ change: CredentialChange, _ turn: inout LockTurn) {
         for credential in credentials.values.filter({ $0.name == name }).sorted(by: { $0.id.rawValue < $1.id.rawValue })
         {
-            switch act {
-            case .disabled, .enabled:
-                guard credential.isEnabled != (act == .enabled) else { continue }
-                credentials[credential.id]?.isEnabled = act == .enabled
-                if let changed = credentials[credential.id] { turn.persist(.credential(changed)) }
-            case .removed:
-                credentials[credential.id] = nil
+            let changed = change.applied(to: credential)
+            guard changed != credential else { continue }
+            credentials[credential.id] = changed
+            if let changed {
+                turn.persist(.credential(changed))
+            } else {
                 turn.persist(.credentialRemoved(credential.id))
                 if let bond = credential.bond { forgetBond(bond, &turn) }
             }
-            audit(.administered(credential.id, name: name, act), &turn)
+            audit(.administered(credential.id, name: name, change.act), &turn)
         }
         watchCredentials(&turn)
     }

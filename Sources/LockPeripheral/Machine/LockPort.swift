@@ -66,7 +66,7 @@ package enum LockAdministration: Hashable, Sendable {
     case credential(Credential)
     case credentialRemoved(CredentialID)
     /// What an operator does to everything of this name, on the audit's record.
-    case named(String, CredentialAct)
+    case named(String, CredentialChange)
     /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
     case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
@@ -84,6 +84,39 @@ package enum BondEnd: Hashable, Sendable {
     case deleted
     /// It has not proved itself in its time.
     case expired
+}
+
+/// What an operator makes of a credential.
+package enum CredentialChange: Hashable, Sendable {
+    case disabled
+    case enabled
+    case removed
+    /// In the place of all rules that it had.
+    case scheduled(Validity, CredentialSchedules)
+
+    /// As the audit has it.
+    package var act: CredentialAct {
+        switch self {
+        case .disabled: .disabled
+        case .enabled: .enabled
+        case .removed: .removed
+        case .scheduled: .scheduled
+        }
+    }
+
+    /// What it leaves of `credential`; nil: nothing.
+    package func applied(to credential: Credential) -> Credential? {
+        var changed = credential
+        switch self {
+        case .disabled: changed.isEnabled = false
+        case .enabled: changed.isEnabled = true
+        case .removed: return nil
+        case .scheduled(let validity, let schedules):
+            changed.validity = validity
+            changed.schedules = schedules
+        }
+        return changed
+    }
 }
 
 /// What a lock wants done, in this order. All of a turn's `persist` come before its first act, and must be on disk

@@ -17,10 +17,12 @@ package struct Credential: Hashable, Sendable {
     /// The raw value of the security manager's `BondID`; nil until somebody has enrolled.
     package var bond: UInt64?
     package var validity: Validity
+    /// When, within its validity. None: always.
+    package var schedules: CredentialSchedules
 
     package init(
         id: CredentialID, name: String, role: Role, isEnabled: Bool = true, bond: UInt64? = nil,
-        validity: Validity = .always
+        validity: Validity = .always, schedules: CredentialSchedules = .none
     ) {
         self.id = id
         self.name = name
@@ -28,6 +30,7 @@ package struct Credential: Hashable, Sendable {
         self.isEnabled = isEnabled
         self.bond = bond
         self.validity = validity
+        self.schedules = schedules
     }
 }
 
@@ -45,14 +48,17 @@ package struct LockSettings: Hashable, Sendable {
     package var challengeLifeMilliseconds: UInt64
     /// Off: every command has to come over an encrypted link.
     package var acceptsSigned: Bool
+    /// What schedules go by.
+    package var calendar: LockCalendar
 
     package init(
         relockSeconds: UInt16? = 10, lockAndGoSeconds: UInt16 = 20, challengeLifeMilliseconds: UInt64 = 5_000,
-        acceptsSigned: Bool = true
+        acceptsSigned: Bool = true, calendar: LockCalendar = .utc
     ) {
         self.relockSeconds = relockSeconds
         self.lockAndGoSeconds = lockAndGoSeconds
         self.challengeLifeMilliseconds = challengeLifeMilliseconds
         self.acceptsSigned = acceptsSigned
+        self.calendar = calendar
     }
 }

@@ -115,16 +115,16 @@ final class PeripheralDaemon {
         _ administration: PeripheralRequest.Administration, _ exchange: ControlExchange
     ) throws(ControlFailure) {
         try requireTrust()
-        let act: CredentialAct =
+        let change: CredentialChange =
             switch administration.act {
             case .disable: .disabled
             case .enable: .enabled
             case .remove: .removed
             }
         do throws(RevocationRefusal) {
-            let isChanged = try lock.administer(administration.credential, act)
+            let isChanged = try lock.administer(administration.credential, change)
             exchange.finish([
-                "credential": .string(administration.credential), "state": .string("\(act)"),
+                "credential": .string(administration.credential), "state": .string("\(change.act)"),
                 "changed": .bool(isChanged),
             ])
         } catch {
