@@ -159,7 +159,11 @@ package struct ArgumentParser: Sendable {
             throw Failure(
                 .usage, "option `--\(name)` must be one of \(option.choices.joined(separator: ", ")), not `\(value)`")
         }
-        arguments.values[name] = value
+        if option.isRepeatable {
+            arguments.lists[name, default: []].append(value)
+        } else {
+            arguments.values[name] = value
+        }
     }
 
     /// An option without what follows its `=`, which may be a secret.

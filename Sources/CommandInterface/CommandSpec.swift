@@ -7,6 +7,8 @@ package struct OptionSpec: Sendable {
     package let isRequired: Bool
     /// The only values; empty where any text may stand.
     package let choices: [String]
+    /// Given again it adds a value, in their order.
+    package var isRepeatable = false
 
     package static func flag(_ name: String, _ summary: String) -> OptionSpec {
         OptionSpec(name: name, value: nil, summary: summary, isRequired: false, choices: [])
@@ -16,6 +18,13 @@ package struct OptionSpec: Sendable {
         -> OptionSpec
     {
         OptionSpec(name: name, value: value, summary: summary, isRequired: isRequired, choices: [])
+    }
+
+    /// One that may be given again.
+    package static func values(_ name: String, _ value: String, _ summary: String) -> OptionSpec {
+        var option = Self.value(name, value, summary)
+        option.isRepeatable = true
+        return option
     }
 
     package static func choice(_ name: String, _ choices: [String], _ summary: String) -> OptionSpec {
@@ -65,12 +74,17 @@ package struct ParsedArguments: Sendable {
     /// The program's name and the command's.
     package let command: String
     package var values: [String: String] = [:]
+    /// Of options that may be given again.
+    package var lists: [String: [String]] = [:]
     package var flags: Set<String> = []
     package var operands: [String] = []
 
     package init(command: String) { self.command = command }
 
     package subscript(name: String) -> String? { values[name] }
+
+    /// None when the option is absent.
+    package func all(_ name: String) -> [String] { lists[name] ?? [] }
 
     package func has(_ flag: String) -> Bool { flags.contains(flag) }
 

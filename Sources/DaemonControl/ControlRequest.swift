@@ -56,11 +56,25 @@ package struct RequestFields: Sendable {
     /// - Throws: ``ControlFailure`` when it is empty, or longer than ``maximumTextOctets``.
     package mutating func optionalText(_ name: String) throws(ControlFailure) -> String? {
         guard let value = take(name) else { return nil }
-        guard let text = value.string, !text.isEmpty, text.utf8.count <= Self.maximumTextOctets else {
+        guard let text = value.string, Self.isText(text) else {
             throw wrong(name, "text of 1 to \(Self.maximumTextOctets) octets")
         }
         return text
     }
+
+    /// Texts, in their order; none when the member is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` when there are more than `most`, or one is empty or longer than ``maximumTextOctets``.
+    package mutating func texts(_ name: String, most: Int64) throws(ControlFailure) -> [String] {
+        guard let value = take(name) else { return [] }
+        let texts = value.array?.map(\.string) ?? [nil]
+        guard texts.count <= most, texts.allSatisfy({ $0.map(Self.isText) ?? false }) else {
+            throw wrong(name, "a list of at most \(most) texts of 1 to \(Self.maximumTextOctets) octets")
+        }
+        return texts.compactMap(\.self)
+    }
+
+    private static func isText(_ text: String) -> Bool { !text.isEmpty && text.utf8.count <= maximumTextOctets }
 
     /// A number in `range`; `fallback` when it is absent or null.
     ///

@@ -10,6 +10,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case bondsPage(StatusPage)
     /// Deletes a bond that no credential names, by its number as the pages say it.
     case deleteBond(String)
+    /// Says or changes when a credential may do anything.
+    case schedule(Schedule)
     /// Believes the database as it is, though it may be an old copy.
     case confirmState
     /// Every state transition from now on, until the client goes.
@@ -74,6 +76,28 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         }
     }
 
+    package struct Schedule: Equatable, Sendable {
+        package enum Act: String, CaseIterable, Sendable { case show, set, clear }
+
+        /// Of each kind.
+        package static let maximumCount: Int64 = 10
+
+        package var act: Act
+        package var credential: String
+        /// Local times, as are all here. What is absent is no rule: `set` puts these in the place of all that there were.
+        package var from: String?
+        package var until: String?
+        /// Each with its times of day, such as `mon-fri 08:00-17:00`.
+        package var weekdays: [String] = []
+        /// Each a begin and an end with a slash between them.
+        package var during: [String] = []
+
+        package init(_ act: Act, credential: String) {
+            self.act = act
+            self.credential = credential
+        }
+    }
+
     /// Takes the members that the request has.
     ///
     /// - Throws: ``ControlFailure`` when the name is unknown, or a member is missing or out of its bounds.
@@ -96,13 +120,14 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             let seconds = try fields.number(
                 "seconds", in: 1...Enrolment.maximumWindowSeconds, default: Enrolment.defaultWindowSeconds)
             self = .enroll(Enrolment(credential: credential, method: method, role: role, seconds: seconds))
+        case "schedule": self = .schedule(try Schedule(&fields))
         default:
             let acts = Administration.Act.allCases
             guard let act = Administration.Act(rawValue: name) else {
                 throw .unknown(
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
-                        + ["bonds", "unbond", "confirm", "events", "stop"])
+                        + ["bonds", "unbond", "schedule", "confirm", "events", "stop"])
             }
             self = .administer(Administration(act, credential: try fields.text("credential")))
         }
@@ -116,6 +141,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])
+        case .schedule(let schedule): ("schedule", schedule.fields)
         case .administer(let administration):
             (administration.act.rawValue, ["credential": .string(administration.credential)])
         case .enroll(let enrolment):
@@ -136,6 +162,27 @@ extension PeripheralRequest.StatusPage {
         var fields = JSONObject()
         fields["limit"] = limit == Self.maximumRows ? nil : .number(limit)
         fields["after"] = after.map { .string($0) }
+        return fields
+    }
+}
+
+extension PeripheralRequest.Schedule {
+    fileprivate init(_ fields: inout RequestFields) throws(ControlFailure) {
+        self.init(try fields.choice("act", default: .show), credential: try fields.text("credential"))
+        guard act == .set else { return }
+        from = try fields.optionalText("from")
+        until = try fields.optionalText("until")
+        weekdays = try fields.texts("weekdays", most: Self.maximumCount)
+        during = try fields.texts("during", most: Self.maximumCount)
+    }
+
+    fileprivate var fields: JSONObject {
+        var fields: JSONObject = ["act": .string(act.rawValue), "credential": .string(credential)]
+        guard act == .set else { return fields }
+        fields["from"] = from.map { .string($0) }
+        fields["until"] = until.map { .string($0) }
+        if !weekdays.isEmpty { fields["weekdays"] = .array(weekdays.map { .string($0) }) }
+        if !during.isEmpty { fields["during"] = .array(during.map { .string($0) }) }
         return fields
     }
 }

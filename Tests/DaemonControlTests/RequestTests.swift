@@ -7,6 +7,14 @@ struct RequestTests {
     static let enrolment = PeripheralRequest.Enrolment(
         credential: "Anna \"A\"", method: .passkey, role: .owner, seconds: 7)
 
+    static let schedule: PeripheralRequest = {
+        var schedule = PeripheralRequest.Schedule(.set, credential: "Änne")
+        (schedule.from, schedule.until) = ("2026-12-24T15:00", "2026-12-27T11:00")
+        schedule.weekdays = ["mon-fri 08:00-17:00", "sat 09:00-12:00"]
+        schedule.during = ["2026-12-24T15:00/2026-12-27T11:00"]
+        return .schedule(schedule)
+    }()
+
     @Test(
         "requests to the lock are read back",
         arguments: [
@@ -14,7 +22,8 @@ struct RequestTests {
             .bondsPage(.init(limit: 7, after: "b1f")),
             .deleteBond("1f"), .events, .stop, .enroll(enrolment),
         ]
-            + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) })
+            + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) }
+            + PeripheralRequest.Schedule.Act.allCases.map { .schedule(.init($0, credential: "Änne")) } + [schedule])
     func peripheral(request: PeripheralRequest) throws {
         #expect(try PeripheralRequest(line: request.line.dropLast().map { $0 }) == request)
         #expect(request.line.last == UInt8(ascii: "\n"))
@@ -70,6 +79,12 @@ struct RequestTests {
             (#"{"request":"enroll","credential":"a","seconds":0}"#, .unknownRequest),
             (#"{"request":"enroll","credential":"a","seconds":3601}"#, .unknownRequest),
             (#"{"request":"enroll","credential":"a","seconds":"9"}"#, .unknownRequest),
+            (#"{"request":"schedule"}"#, .unknownRequest),
+            (#"{"request":"schedule","act":"drop","credential":"a"}"#, .unknownRequest),
+            (#"{"request":"schedule","act":"clear","credential":"a","from":"x"}"#, .unknownRequest),
+            (#"{"request":"schedule","act":"set","credential":"a","weekdays":"x"}"#, .unknownRequest),
+            (#"{"request":"schedule","act":"set","credential":"a","weekdays":["x",1]}"#, .unknownRequest),
+            (#"{"request":"schedule","act":"set","credential":"a","during":[""]}"#, .unknownRequest),
         ])
     func refused(line: String, code: ControlFailure.Code) {
         let error = #expect(throws: ControlFailure.self) { try PeripheralRequest(line: Array(line.utf8)) }
@@ -86,6 +101,24 @@ struct RequestTests {
         _ = try PeripheralRequest(line: Array(line(RequestFields.maximumTextOctets)))
         #expect(throws: ControlFailure.self) {
             try PeripheralRequest(line: Array(line(RequestFields.maximumTextOctets + 1)))
+        }
+    }
+
+    @Test("as many schedules of each kind as there may be are taken, one more of either is not")
+    func scheduleBound() throws {
+        let most = Int(PeripheralRequest.Schedule.maximumCount)
+        for count in [most, most + 1] {
+            let texts = [String](repeating: "x", count: count)
+            for isWeekdays in [true, false] {
+                var schedule = PeripheralRequest.Schedule(.set, credential: "a")
+                if isWeekdays { schedule.weekdays = texts } else { schedule.during = texts }
+                let line = Array(PeripheralRequest.schedule(schedule).line.dropLast())
+                if count == most {
+                    #expect(try PeripheralRequest(line: line) == .schedule(schedule))
+                } else {
+                    #expect(throws: ControlFailure.self) { try PeripheralRequest(line: line) }
+                }
+            }
         }
     }
 

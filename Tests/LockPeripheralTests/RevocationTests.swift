@@ -102,6 +102,10 @@ struct RevocationTests {
         } else {
             #expect(throws: DecodingError.self) { try AuditEvent(exactly: event.encoded) }
         }
+        for act in CredentialAct.allCases {
+            let event = AuditEvent.administered(id, name: "ab", act)
+            #expect(try AuditEvent(exactly: event.encoded) == event)
+        }
         var broken = AuditEvent.administered(id, name: "ab", .removed).encoded
         broken[broken.count - 1] = 0xFF
         #expect(throws: DecodingError.self) { try AuditEvent(exactly: broken) }

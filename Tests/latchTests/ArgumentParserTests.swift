@@ -44,6 +44,17 @@ struct ArgumentParserTests {
         #expect(try Self.arguments("central enroll --state a -").operands == ["-"])
     }
 
+    @Test("an option that may be given again keeps its values in their order; any other is taken once")
+    func repeated() throws {
+        let set = "peripheral schedule set --state a --credential b"
+        let arguments = try Self.arguments(
+            set + " --weekdays mon --between=1 --weekdays=tue --between 2 --weekdays wed")
+        #expect(arguments.all("weekdays") == ["mon", "tue", "wed"])
+        #expect(arguments.all("between") == ["1", "2"])
+        #expect(arguments.all("during").isEmpty && arguments["weekdays"] == nil)
+        #expect(throws: Failure.self) { try Self.arguments(set + " --from 1 --from 2") }
+    }
+
     @Test("the shortened list that a command line is parsed with has its command", arguments: Commands.all.map(\.path))
     func candidates(path: [String]) {
         #expect(Commands.candidates(for: path + ["--help"]).contains { $0.path == path })

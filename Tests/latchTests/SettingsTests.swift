@@ -1,6 +1,7 @@
 import BluetoothHost
 import DaemonControl
 import Foundation
+import LockProtocol
 import Testing
 
 @testable import latch
@@ -52,6 +53,16 @@ struct SettingsTests {
                 "key `latency` cannot be that in f.conf line 2 column 11: write one of \"low\", \"medium\", \"high\""
             ),
             (
+                "[lock]\ntime_zone = \"Europe/Berlin\"",
+                "key `time_zone` cannot be that in f.conf line 2 column 13: a time zone is a name and an offset from UTC, "
+                    + "as in \"CET-1CEST,M3.5.0,M10.5.0/3\" or \"UTC0\""
+            ),
+            (
+                "[lock]\nholidays = \"2026-12-24T00:00/2026-12-26T24:00 passage\"",
+                "key `holidays` cannot be that in f.conf line 2 column 12: \"passage\" is no mode of a holiday: write normal "
+                    + "or vacation"
+            ),
+            (
                 "[log]\nlevel = \"loud\"",
                 "key `level` cannot be that in f.conf line 2 column 9: write one of \"debug\", \"info\", \"warning\", "
                     + "\"error\""
@@ -68,6 +79,22 @@ struct SettingsTests {
         for (name, interval) in [("low", UInt16(12)...24), ("medium", 48...80), ("high", 160...320)] {
             let settings = try Self.read("[lock]\nlatency = \"\(name)\"", as: PeripheralSettings.self)
             #expect(settings.preferredConnection?.interval == interval)
+        }
+    }
+
+    @Test("a time zone and holidays make the lock's calendar, as many as there may be")
+    func calendar() throws {
+        let holiday = "2026-12-24T00:00/2026-12-27T00:00 vacation"
+        func text(_ count: Int) -> String {
+            let list = [String](repeating: holiday, count: count).joined(separator: ", ")
+            return "[lock]\ntime_zone = \"CET-1CEST,M3.5.0,M10.5.0/3\"\nholidays = \"\(list)\""
+        }
+        let settings = try Self.read(text(LockCalendar.holidaysMaximum), as: PeripheralSettings.self)
+        let calendar = try LockCalendar(timeZone: settings.timeZone, holidays: settings.holidays)
+        #expect(calendar.holidays.map(\.description) == [String](repeating: holiday, count: 10))
+        #expect(calendar.timeZone.text == "CET-1CEST,M3.5.0,M10.5.0/3")
+        #expect(throws: ConfigurationError.self) {
+            try Self.read(text(LockCalendar.holidaysMaximum + 1), as: PeripheralSettings.self)
         }
     }
 

@@ -60,7 +60,7 @@ extension LockDaemon {
         host.afterCommit { [weak self] in self?.reviewUnprovenBonds() }
     }
 
-    private var credentialNames: [String] {
+    var credentialNames: [String] {
         rows?.credentialNames() ?? Set(machine?.credentials.values.map(\.name) ?? []).sorted()
     }
 

@@ -148,7 +148,7 @@ package final class LockDaemon {
         return horizon + 1...last
     }
 
-    private var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
+    var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
 
     /// One input of the machine, and everything that it wants done.
     func feed(_ input: LockInput) {

@@ -16,7 +16,8 @@ extension LockMachine {
         #endif
         let credential = credential(of: claim.bond)
         var result = AccessPolicy.decide(
-            command, isChallengeLive: isLive, subject: credential.map { subject($0, timeOfDay(turn)) }, bolt: bolt.code,
+            command, isChallengeLive: isLive, subject: credential.map { subject($0, timeOfDay(turn.moment)) },
+            bolt: bolt.code,
             door: bolt.door)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(

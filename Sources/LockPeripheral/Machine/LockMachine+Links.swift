@@ -123,7 +123,7 @@ extension LockMachine {
         else { return }
         // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
         voidChallenges(of: bond, besides: link)
-        let response = answer(request, bond: bond, wallClockSeconds: timeOfDay(turn))
+        let response = answer(request, bond: bond, wallClockSeconds: timeOfDay(turn.moment))
         turn.act(.indicateControlPoint(link, response.encoded))
     }
 

@@ -134,7 +134,7 @@ package struct LockMachine {
     }
 
     /// The time of day for rules; nil while the clock cannot be trusted.
-    func timeOfDay(_ turn: LockTurn) -> Int64? { wallClockMark.trusted(turn.moment.wallClockSeconds) }
+    func timeOfDay(_ moment: LockMoment) -> Int64? { wallClockMark.trusted(moment.wallClockSeconds) }
 
     private mutating func administer(_ change: LockAdministration, _ turn: inout LockTurn) {
         switch change {

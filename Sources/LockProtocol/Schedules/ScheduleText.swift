@@ -90,6 +90,23 @@ extension HolidaySchedule: CustomStringConvertible {
     package var description: String { mode == .normal ? "\(span)" : "\(span) \(mode)" }
 }
 
+extension LockCalendar {
+    /// Reads a time zone, and holidays with commas between them.
+    ///
+    /// - Throws: A ``ScheduleTextError``.
+    package init(timeZone: String, holidays: String?) throws(ScheduleTextError) {
+        let zone = try TimeZoneRule(text: timeZone)
+        var list: [HolidaySchedule] = []
+        for text in holidays?.split(separator: ",", omittingEmptySubsequences: false) ?? [] {
+            list.append(try HolidaySchedule(text: String(text)))
+        }
+        guard let calendar = Self(timeZone: zone, holidays: list) else {
+            throw ScheduleTextError("a lock has \(Self.holidaysMaximum) holidays at most")
+        }
+        self = calendar
+    }
+}
+
 extension WeekdaySet: CustomStringConvertible {
     /// From Monday on, as ISO 8601 counts.
     private static let names: [(name: Substring, day: Weekday)] = [
@@ -142,14 +159,13 @@ extension WeekdaySchedule: CustomStringConvertible {
         guard words.count == 2 else {
             throw ScheduleTextError("\"\(text)\": write days and times of day, as in mon-fri 08:00-17:00")
         }
-        try self.init(days: String(words[0]), between: String(words[1]))
+        try self.init(days: try WeekdaySet(text: String(words[0])), between: String(words[1]))
     }
 
-    /// The same, of both parts.
+    /// Reads the times of day of `days`.
     ///
     /// - Throws: A ``ScheduleTextError``.
-    package init(days: String, between: String) throws(ScheduleTextError) {
-        let days = try WeekdaySet(text: days)
+    package init(days: WeekdaySet, between: String) throws(ScheduleTextError) {
         let ends = between.split(separator: "-", omittingEmptySubsequences: false).map(LocalTime.secondOfDay)
         guard ends.count == 2, let from = ends[0], let until = ends[1], from % 60 == 0, until % 60 == 0 else {
             throw ScheduleTextError("\"\(between)\" is no span of a day: write it as in 08:00-17:00")

@@ -9,6 +9,7 @@ enum Commands {
             // The longer path first: the first whose words fit is taken.
             PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.status, PeripheralCommands.stop,
             PeripheralCommands.confirmState,
+        ] + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
         ] + StateCommands.all

@@ -172,12 +172,13 @@ enum PeripheralCommands {
         ) { arguments in
             let request = PeripheralRequest.Administration(act, credential: try arguments.required("credential"))
             return try ControlCommand.run(
-                PeripheralRequest.administer(request), role: .peripheral, arguments: arguments
-            ) { result in
-                let was = result["changed"] == .bool(false) ? " already" : ""
-                Output.line("\(request.credential): \(result["state"]?.string ?? "")\(was)")
-            }
+                PeripheralRequest.administer(request), role: .peripheral, arguments: arguments, result: showChange)
         }
+    }
+
+    static func showChange(_ result: JSONObject) {
+        let was = result["changed"] == .bool(false) ? " already" : ""
+        Output.line("\(result["credential"]?.string ?? ""): \(result["state"]?.string ?? "")\(was)")
     }
 
     private static func showEnrolment(_ event: String, _ fields: JSONObject) {

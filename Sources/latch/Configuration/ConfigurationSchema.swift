@@ -18,6 +18,8 @@ struct ConfigurationKey<Settings> {
     var choices: [String] = []
     /// Octets that a text may have.
     var maximumOctets = 4096
+    /// What is wrong with a text; nil for nothing.
+    var fault: (String) -> String? = { _ in nil }
 
     init(_ section: String, _ name: String, _ field: Field) {
         self.section = section
@@ -34,6 +36,12 @@ struct ConfigurationKey<Settings> {
     func maximumOctets(_ count: Int) -> Self {
         var key = self
         key.maximumOctets = count
+        return key
+    }
+
+    func fault(_ fault: @escaping (String) -> String?) -> Self {
+        var key = self
+        key.fault = fault
         return key
     }
 }
@@ -98,6 +106,8 @@ extension ConfiguredSettings {
             problem = "write one of " + key.choices.map { "\"\($0)\"" }.joined(separator: ", ")
         } else if text.isEmpty || text.utf8.count > key.maximumOctets || text.unicodeScalars.contains("\0") {
             problem = "write 1 to \(key.maximumOctets) octets"
+        } else if let fault = key.fault(text) {
+            problem = fault
         } else {
             return text
         }

@@ -1,4 +1,5 @@
 import BluetoothHost
+import LockProtocol
 
 /// What both daemons are told: how to reach the controller, where to keep state, what to write down.
 struct DaemonSettings: Equatable, Sendable {
@@ -44,6 +45,10 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var relockSeconds = 10
     var challengeLifeMilliseconds = 5000
     var isSignedAllowed = true
+    /// Of the door, as POSIX writes TZ.
+    var timeZone = TimeZoneRule.utc.text
+    /// Spans with commas between them; nil for none.
+    var holidays: String?
     var boltTravelMilliseconds = 500
     /// `bolt.journal` in the state directory unless set.
     var boltJournal: String?
@@ -63,8 +68,21 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("lock", "bolt_journal", .optionalText(\.boltJournal)),
             ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
             ConfigurationKey("lock", "links", .integer(\.linksMaximum, 2...64)),
+            ConfigurationKey("lock", "time_zone", .text(\.timeZone)).maximumOctets(TimeZoneRule.textOctetsMaximum)
+                .fault { Self.fault(timeZone: $0, holidays: nil) },
+            ConfigurationKey("lock", "holidays", .optionalText(\.holidays))
+                .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) },
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
         ]
+    }
+
+    private static func fault(timeZone: String, holidays: String?) -> String? {
+        do throws(ScheduleTextError) {
+            _ = try LockCalendar(timeZone: timeZone, holidays: holidays)
+            return nil
+        } catch {
+            return error.description
+        }
     }
 }
 

@@ -92,3 +92,14 @@ extension CBManagerState {
         }
     }
 }
+
+extension ScheduleVerdict {
+    var name: String {
+        switch self {
+        case .within: "within"
+        case .outside: "outside"
+        case .expired: "expired"
+        case .clockUntrusted: "clock_untrusted"
+        }
+    }
+}

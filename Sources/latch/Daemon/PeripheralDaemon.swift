@@ -16,6 +16,8 @@ final class PeripheralDaemon {
     private let runtime: DaemonRuntime
     let lock: LockDaemon
     private let seal: LockSeal
+    /// What schedules go by.
+    let calendar: LockCalendar
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
@@ -41,10 +43,11 @@ final class PeripheralDaemon {
             journal.record("anchor_stuck", ["reason": .string(error.description)], level: .error)
         }
         let bolt = try duty.bolt()
+        calendar = try LockCalendar(timeZone: settings.timeZone, holidays: settings.holidays)
         let lockSettings = LockSettings(
             relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
             challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
-            acceptsSigned: settings.isSignedAllowed)
+            acceptsSigned: settings.isSignedAllowed, calendar: calendar)
         lock = try LockDaemon(
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
@@ -89,6 +92,7 @@ final class PeripheralDaemon {
             runtime.stop()
         case .enroll(let enrolment): try enroll(enrolment, exchange)
         case .administer(let administration): try administer(administration, exchange)
+        case .schedule(let schedule): try answer(schedule, exchange)
         }
     }
 
@@ -98,7 +102,7 @@ final class PeripheralDaemon {
         do throws(RevocationRefusal) {
             try lock.confirmState(doubt)
         } catch {
-            throw ControlFailure(.noRadio, error.description)
+            throw ControlFailure(error)
         }
         seal.confirm()
         exchange.finish(["changed": true, "doubt": .string(doubt.name)])
@@ -121,18 +125,19 @@ final class PeripheralDaemon {
             case .enable: .enabled
             case .remove: .removed
             }
+        try administer(administration.credential, change, exchange)
+    }
+
+    func administer(
+        _ name: String, _ change: CredentialChange, _ exchange: ControlExchange
+    ) throws(ControlFailure) {
         do throws(RevocationRefusal) {
-            let isChanged = try lock.administer(administration.credential, change)
+            let isChanged = try lock.administer(name, change)
             exchange.finish([
-                "credential": .string(administration.credential), "state": .string("\(change.act)"),
-                "changed": .bool(isChanged),
+                "credential": .string(name), "state": .string("\(change.act)"), "changed": .bool(isChanged),
             ])
         } catch {
-            switch error {
-            case .unknown: throw ControlFailure(.notFound, error.description)
-            case .unreadable: throw ControlFailure(.refused, error.description)
-            case .notBegun: throw ControlFailure(.noRadio, error.description)
-            }
+            throw ControlFailure(error)
         }
     }
 
@@ -186,6 +191,16 @@ final class PeripheralDaemon {
                 ControlFailure(.refused, "\(LockDaemon.enrolmentFailuresMaximum) attempts failed: the window is closed")
             )
         case .ended(.cancelled): exchange.fail(ControlFailure(.stopping, "the window was closed"))
+        }
+    }
+}
+
+extension ControlFailure {
+    init(_ refusal: RevocationRefusal) {
+        switch refusal {
+        case .unknown: self.init(.notFound, refusal.description)
+        case .unreadable: self.init(.refused, refusal.description)
+        case .notBegun: self.init(.noRadio, refusal.description)
         }
     }
 }
