@@ -21,6 +21,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("smp-pdu", fuzzSMPPDU),
         FuzzTarget("setup-code", fuzzSetupCode),
         FuzzTarget("lock-codec", fuzzLockCodec),
+        FuzzTarget("schedule-text", fuzzScheduleText),
         FuzzTarget("control-line", fuzzControlLine),
         FuzzTarget("configuration", fuzzConfiguration),
         FuzzTarget("btsnoop", fuzzBTSnoop),

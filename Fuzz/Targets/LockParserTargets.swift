@@ -7,6 +7,32 @@ import LockProtocol
     require((try? SetupCode(parsing: code.text)) == code, "a setup code does not survive its text")
 }
 
+@Sendable func fuzzScheduleText(_ octets: [UInt8]) {
+    let text = String(decoding: octets, as: UTF8.self)
+    func requireText<Value: Equatable & CustomStringConvertible>(_ read: (String) throws -> Value) {
+        guard let value = try? read(text) else { return }
+        require((try? read(value.description)) == value, "a schedule does not survive its text")
+    }
+    requireText(LocalTime.init(text:))
+    requireText(WeekdaySchedule.init(text:))
+    requireText(YearDaySchedule.init(text:))
+    requireText(HolidaySchedule.init(text:))
+    guard let zone = try? TimeZoneRule(text: text) else { return }
+    // A year of it, from where a sum of the octets says.
+    var instant = octets.reduce(0 as Int64) { ($0 &* 131 &+ Int64($1)) % 200_000_000_000 }
+    var before = zone.scheduleTime(at: instant)
+    for _ in 0..<366 {
+        instant += 86_400
+        let time = zone.scheduleTime(at: instant)
+        require(before <= time, "the time that schedules go by goes back")
+        before = time
+        let first = zone.instant(of: time)
+        require(
+            first <= instant && zone.scheduleTime(at: first) >= time && zone.scheduleTime(at: first - 1) < time,
+            "a time stands for another instant than the first that shows it")
+    }
+}
+
 @Sendable func fuzzLockCodec(_ octets: [UInt8]) {
     requireRoundTrip(LockCommand.self, octets)
     requireRoundTrip(Challenge.self, octets)

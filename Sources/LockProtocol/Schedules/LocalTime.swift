@@ -45,15 +45,10 @@ package struct CivilDate: Hashable, Sendable {
         var year = LocalTime.quotient((days + 2) * 400, by: Self.daysOf400Years)
         while Self.days(toMarchOf: year) - Self.days(toMarchOf: 0) > days { year -= 1 }
         let dayOfYear = days - Self.days(toMarchOf: year) + Self.days(toMarchOf: 0)
-        var month = 3
-        var day = Int(dayOfYear) + 1
-        while month < 14, day > Self.lengths[(month - 1) % 12] {
-            day -= Self.lengths[(month - 1) % 12]
-            month += 1
-        }
-        self.year = Int(year) + (month > 12 ? 1 : 0)
-        self.month = (month - 1) % 12 + 1
-        self.day = day
+        let months = (Self.daysFromMarch.firstIndex { $0 > dayOfYear } ?? 12) - 1
+        self.year = Int(year) + (months > 9 ? 1 : 0)
+        month = (months + 2) % 12 + 1
+        day = Int(dayOfYear) - Self.daysFromMarch[months] + 1
     }
 
     package var daysSince1970: Int64 { Self.daysSince1970(year: year, month: month, day: day) }
@@ -61,9 +56,7 @@ package struct CivilDate: Hashable, Sendable {
     /// For any year, and days that may lie beyond their month. `month` is 1...12.
     static func daysSince1970(year: Int, month: Int, day: Int) -> Int64 {
         let march = days(toMarchOf: Int64(month < 3 ? year - 1 : year))
-        let months = (month + 9) % 12
-        let before = (0..<months).reduce(0) { $0 + lengths[($1 + 2) % 12] }
-        return march + Int64(before + day - 1)
+        return march + Int64(daysFromMarch[(month + 9) % 12] + day - 1)
     }
 
     static func days(in month: Int, of year: Int) -> Int {
@@ -71,8 +64,9 @@ package struct CivilDate: Hashable, Sendable {
         return month == 2 && !isLeap ? 28 : lengths[month - 1]
     }
 
-    /// February is the last month of a year that begins in March: where it has 28 days, the next year begins.
     private static let lengths = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+    /// To the first of March, April and so on to February.
+    private static let daysFromMarch = [0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 306, 337]
     private static let daysOf400Years: Int64 = 146_097
 
     /// From the first of January 1970 to the first of March of `year`.

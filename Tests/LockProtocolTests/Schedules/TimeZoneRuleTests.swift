@@ -113,10 +113,46 @@ struct TimeZoneRuleTests {
             #expect(rule.scheduleTime(at: .max).date.year == 9999)
             for time in [LocalTime.first, .last] { _ = rule.instant(of: time) }
             for _ in 0..<2000 {
-                let instant = Int64.random(in: -70_000_000_000...260_000_000_000, using: &generator)
+                // Where there are changes, within four hours of one.
+                let year = Int.random(in: 2...9998, using: &generator)
+                let near = Bool.random(using: &generator) ? rule.daylight?.begins : rule.daylight?.ends
+                let about =
+                    near?.local(in: year) ?? Int64.random(in: -60_000_000_000...250_000_000_000, using: &generator)
+                let instant = about - rule.offsetSeconds + Int64.random(in: -14_400...14_400, using: &generator)
                 let step = Int64.random(in: 1...10_000, using: &generator)
                 let (one, other) = (rule.scheduleTime(at: instant), rule.scheduleTime(at: instant + step))
                 #expect(one <= other, "\(text) at \(instant), \(step) s on")
+            }
+        }
+    }
+
+    @Test("Rules of chance, changes days off their date: the time never goes back, and stands for its first instant")
+    func randomRules() throws {
+        var generator = SeededGenerator(announcedBy: "TimeZoneRuleTests.randomRules")
+        for _ in 0..<300 {
+            func change() -> String {
+                let month = Int.random(in: 1...12, using: &generator)
+                let week = Int.random(in: 1...5, using: &generator)
+                let weekday = Int.random(in: 0...6, using: &generator)
+                return "M\(month).\(week).\(weekday)/\(Int.random(in: -167...167, using: &generator))"
+            }
+            let west = Int.random(in: -24...24, using: &generator)
+            let daylight = min(max(west + Int.random(in: -3...3, using: &generator), -24), 24)
+            let text = "<S100>\(west)<D100>\(daylight),\(change()),\(change())"
+            guard let rule = try? TimeZoneRule(text: text), let changes = rule.daylight else { continue }
+            for year in [1970, 2024, 2025, 2026, 2038] {
+                for about in [changes.begins.local(in: year), changes.ends.local(in: year)] {
+                    var before = rule.scheduleTime(at: about - 172_800)
+                    for instant in stride(from: about - 172_800, through: about + 172_800, by: 6007) {
+                        let time = rule.scheduleTime(at: instant)
+                        let first = rule.instant(of: time)
+                        let isFirst =
+                            first <= instant && rule.scheduleTime(at: first) == time
+                            && rule.scheduleTime(at: first - 1) < time
+                        #expect(before <= time && isFirst, "\(text) at \(instant)")
+                        before = time
+                    }
+                }
             }
         }
     }
