@@ -121,11 +121,15 @@ private struct LockWorld {
             feed(.administration(isEnd ? .bondEnded(bond, .expired) : .bondForgotten(bond)))
         case 2: feed(.administration(.credentialRemoved(CredentialID(rawValue: bond))))
         case 3, 4:
-            let changes: [CredentialChange] = [
-                .disabled, .enabled, .removed,
-                .scheduled(Validity(notAfterSeconds: input.bool() ? 1_500 : nil), Self.schedules(&input)),
-            ]
-            feed(.administration(.named(Self.name(of: bond), changes[Int(input.octet() & 3)])))
+            let change: CredentialChange =
+                switch input.octet() & 3 {
+                case 1: .disabled
+                case 2: .enabled
+                case 3: .removed
+                default:
+                    .scheduled(Validity(notAfterSeconds: input.bool() ? 1_500 : nil), Self.schedules(&input))
+                }
+            feed(.administration(.named(Self.name(of: bond), change)))
         default:
             let validity = Validity(
                 notBeforeSeconds: input.bool() ? 500 : nil, notAfterSeconds: input.bool() ? 1_500 : nil)

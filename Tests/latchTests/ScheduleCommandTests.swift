@@ -56,6 +56,29 @@ struct ScheduleCommandTests {
 /// With a lock, a key and an operator, each a process.
 @Suite("Daemons: schedules", .serialized)
 struct ScheduleDaemonTests {
+    @Test("Rules that are set while the window is open hold from the first command, and the enrolment ends well")
+    func beforehand() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        let window = try Window(["--state", bench.path("lock"), "--credential", "anna", "--role", "owner"])
+        let code = try window.code()
+        let set = try Program.run([
+            "peripheral", "schedule", "set", "--state", bench.path("lock"), "--credential", "anna", "--until",
+            "2001-06-02T12:00",
+        ])
+        #expect(set.output == "anna: scheduled\n", "\(set)")
+        let enrolled = try bench.latch("central", "enroll", "key", ["-"], input: code)
+        #expect(enrolled.status == 0 && window.end() == 0, "\(enrolled)")
+        let refused = try bench.latch("central", "unlock", "key", ["--wait", "5"])
+        #expect(refused.status == ExitCode.refused.rawValue && refused.errors.contains("expired"), "\(refused)")
+        // Enrolled anew outside of its validity: the bond is another one, and the rules are not.
+        try bench.enroll("anna", role: "owner")
+        #expect(try bench.latch("central", "unlock", "key", ["--wait", "5"]).errors.contains("expired"))
+        #expect(lock.end() == 0)
+        #expect(key.end() == 0)
+    }
+
     @Test(
         "A schedule lets its credential in and keeps it out, survives a kill, is told and journalled; clear takes it away"
     )
@@ -79,6 +102,8 @@ struct ScheduleDaemonTests {
         #expect(try schedule("set", always).output == "anna: scheduled already\n")
         #expect(try unlock().status == 0)
         #expect(try bench.latch("central", "lock", "key").status == 0)
+        let isScheduled = { try bench.latch("peripheral", "status", "lock").output.contains("scheduled: true") }
+        #expect(try isScheduled())
         let shown = try schedule("show").output
         for line in [
             "time_zone: CET-1CEST,M3.5.0,M10.5.0/3", "from: 2001-06-01T12:00", #"weekdays: ["mon-sun 00:00-24:00"]"#,
@@ -93,6 +118,7 @@ struct ScheduleDaemonTests {
         #expect(try schedule("show", ["--json"]).output.contains(#""now":"expired""#))
 
         #expect(try schedule("clear").output == "anna: scheduled\n")
+        #expect(try !isScheduled())
         #expect(try unlock().status == 0)
         let unknown = try schedule("show", of: "ana")
         #expect(unknown.status == ExitCode.refused.rawValue && unknown.errors.contains("there are anna"))

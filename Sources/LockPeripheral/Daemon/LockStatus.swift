@@ -47,6 +47,8 @@ package struct LockStatus: Sendable {
         package var name: String
         package var role: Role
         package var isEnabled: Bool
+        /// It has a validity or a schedule.
+        package var isScheduled: Bool
         package var bond: BondID?
         package var bondState: BondState?
     }
@@ -136,7 +138,8 @@ extension LockDaemon {
     private func enrolled(_ credential: Credential) -> LockStatus.Enrolled {
         let id = credential.bond.map { BondID(Int64(bitPattern: $0)) }
         return LockStatus.Enrolled(
-            name: credential.name, role: credential.role, isEnabled: credential.isEnabled, bond: id,
+            name: credential.name, role: credential.role, isEnabled: credential.isEnabled,
+            isScheduled: credential.validity != .always || !credential.schedules.isEmpty, bond: id,
             bondState: id.flatMap { host.bondState($0) })
     }
 }

@@ -116,6 +116,8 @@ extension LockStatus {
                     "name": .string(credential.name), "role": .string("\(credential.role)"),
                     "enabled": .bool(credential.isEnabled),
                 ]
+                // Only where it is so, for the length of a page.
+                object["scheduled"] = credential.isScheduled ? true : nil
                 object["bond"] = credential.bond.map { .string("\($0)") }
                 object["bond_state"] = credential.bondState.map { .string("\($0)") }
                 return .object(object)
