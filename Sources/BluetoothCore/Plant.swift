@@ -35,6 +35,8 @@ package enum Plant: String, CaseIterable, Sendable {
     case shared
     /// What a credential may do is not looked at.
     case role
+    /// When a credential may do anything is not looked at.
+    case schedule
     /// A pairing goes on with whichever method the peer wants.
     case pinned
 

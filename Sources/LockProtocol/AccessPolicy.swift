@@ -61,7 +61,12 @@ package enum AccessPolicy {
         guard isChallengeLive else { return .challengeDead }
         guard let subject, subject.isEnabled else { return .notPermitted }
         if subject.isLockedOut { return .lockedOut }
-        switch subject.schedule {
+        #if LATCH_PLANTS
+        let schedule = Plant.active == .schedule ? .within : subject.schedule
+        #else
+        let schedule = subject.schedule
+        #endif
+        switch schedule {
         case .within: break
         case .outside: return .outsideSchedule
         case .expired: return .credentialExpired
