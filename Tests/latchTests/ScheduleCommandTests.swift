@@ -111,6 +111,8 @@ struct ScheduleDaemonTests {
         ] { #expect(shown.contains(line), "\(shown)") }
 
         #expect(try schedule("set", ["--during", "2001-06-01T12:00/2001-06-02T12:00"]).status == 0)
+        // Behind its answer the iteration before has ended, and with it what the journal has of the change.
+        #expect(try schedule("show").output.contains("now: expired"))
         lock.kill()
         lock = try bench.start("peripheral", "lock", options)
         let refused = try unlock()
