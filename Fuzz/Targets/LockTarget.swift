@@ -200,8 +200,8 @@ private struct LockWorld {
             require(granted.remove(sequence) != nil, "an outcome without a movement")
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
-            .securedUnrecorded, .relaunched,
-            .stateConfirmed, .bondDeleted, .bondExpired:
+            .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
+            .windowClosed, .enrolled, .settingsChanged:
             break
         }
     }

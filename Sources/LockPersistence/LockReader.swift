@@ -142,7 +142,7 @@ struct LockReader {
         var records: [AuditRecord] = []
         try database.statement(
             """
-            SELECT sequence, boot, at, wall_clock_seconds, event, hash FROM lock_audit
+            SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
             WHERE sequence > ? ORDER BY sequence LIMIT ?
             """
         ).forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
@@ -152,17 +152,32 @@ struct LockReader {
                 AuditRecord(
                     sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
                     at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
-                    event: event, hash: try row.blob(5)))
+                    event: event, hash: try row.blob(5), holder: Self.auditHolder(row, isProtected: 7, credential: 6)))
         }
         return records
     }
 
-    func auditHorizon() throws(StoreError) -> AuditHead {
-        var horizon = AuditHead.empty
-        try each("SELECT sequence, hash FROM lock_audit_horizon") { (row) throws(StoreError) in
-            horizon = AuditHead(sequence: try row.integer(0), hash: try row.blob(1))
-        }
-        return horizon
+    /// Of a row of the audit. It proves nothing: where it is damaged the record is nobody's.
+    static func auditHolder(_ row: Row, isProtected: Int32, credential: Int32) -> AuditHolder {
+        let number: UInt64 = (try? row.integer(credential)) ?? 0
+        return AuditHolder(
+            credential: number == 0 ? nil : CredentialID(rawValue: number),
+            isProtected: (try? row.bool(isProtected)) ?? false)
+    }
+
+    func auditCuts(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditCut] {
+        var cuts: [AuditCut] = []
+        try database.statement("SELECT first, last, hash FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT ?")
+            .forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
+                (row) throws(StoreError) in
+                cuts.append(try Self.auditCut(row))
+            }
+        return cuts
+    }
+
+    /// first, last, hash.
+    static func auditCut(_ row: Row) throws(StoreError) -> AuditCut {
+        AuditCut(first: try row.integer(0), last: try row.integer(1), hash: try row.blob(2))
     }
 
     /// nil before the first.

@@ -159,5 +159,30 @@ extension SchemaComponent {
                 ALTER TABLE lock_credential ADD COLUMN schedules BLOB;
                 ALTER TABLE lock_settings ADD COLUMN schedules BLOB;
                 """),
+            // Records of earlier versions are nobody's, but for what administration wrote.
+            Migration(
+                "7 audit records by their holders",
+                """
+                DROP TRIGGER lock_audit_is_never_changed;
+                ALTER TABLE lock_audit ADD COLUMN holder INTEGER NOT NULL DEFAULT 0;
+                ALTER TABLE lock_audit ADD COLUMN is_protected INTEGER NOT NULL DEFAULT 0;
+                UPDATE lock_audit SET is_protected = 1 WHERE hex(substr(event, 1, 1)) IN ('09', '0C', '0E');
+                CREATE TRIGGER lock_audit_is_never_changed BEFORE UPDATE ON lock_audit
+                    BEGIN SELECT raise(ABORT, 'the audit is only ever added to'); END;
+                CREATE INDEX lock_audit_holder ON lock_audit (is_protected, holder);
+                CREATE TABLE lock_audit_cut (
+                    last INTEGER PRIMARY KEY,
+                    first INTEGER NOT NULL,
+                    hash BLOB NOT NULL CHECK (length(hash) = 32)
+                ) STRICT;
+                INSERT INTO lock_audit_cut SELECT sequence, 1, hash FROM lock_audit_horizon WHERE sequence > 0;
+                DROP TRIGGER lock_audit_is_never_shortened;
+                DROP TABLE lock_audit_horizon;
+                CREATE TRIGGER lock_audit_is_never_shortened BEFORE DELETE ON lock_audit
+                    WHEN OLD.sequence < coalesce(
+                        (SELECT first FROM lock_audit_cut WHERE last >= OLD.sequence ORDER BY last LIMIT 1),
+                        9223372036854775807)
+                    BEGIN SELECT raise(ABORT, 'the audit is shortened by its cuts only'); END;
+                """),
         ])
 }

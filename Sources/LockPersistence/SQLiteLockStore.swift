@@ -11,7 +11,7 @@ package final class SQLiteLockStore: LockStore {
     let database: Database
     /// nil where nobody is let in by these rows: then none of them is authenticated.
     let seal: LockSeal?
-    private let auditRecordsMaximum: UInt64
+    private var audit: AuditTable
     private(set) var pending: [LockMutation] = []
     /// The bolt's row cannot be read, and what is written next needs one.
     private var isStateLost = false
@@ -21,7 +21,7 @@ package final class SQLiteLockStore: LockStore {
     ) {
         self.database = database
         self.seal = seal
-        self.auditRecordsMaximum = auditRecordsMaximum
+        audit = AuditTable(database, maximum: auditRecordsMaximum)
     }
 
     /// What the last commit says that the bolt is owed: intent, relock and where it was. For a database that cannot be opened as
@@ -58,13 +58,16 @@ package final class SQLiteLockStore: LockStore {
         try LockReader(database: database).auditRecords(after: sequence, limit: limit)
     }
 
-    package func auditHorizon() throws -> AuditHead { try LockReader(database: database).auditHorizon() }
+    package func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut] {
+        try LockReader(database: database).auditCuts(after: sequence, limit: limit)
+    }
 
     /// After a read that failed, too: the commit that this calls for throws why.
     package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 
     package func writePending() throws {
         seal?.begin()
+        audit.begin()
         if isStateLost { try writeLostState() }
         for mutation in pending { try write(mutation) }
         try seal?.prepare()
@@ -73,6 +76,7 @@ package final class SQLiteLockStore: LockStore {
     package func didCommit() {
         pending.removeAll(keepingCapacity: true)
         seal?.settle()
+        audit.settle()
         isStateLost = false
     }
 
@@ -116,7 +120,7 @@ package final class SQLiteLockStore: LockStore {
                 """, SQLValue(bond), SQLValue(reservedBelow))
         case .bondForgotten(let bond): try run("DELETE FROM lock_bond WHERE bond = ?", SQLValue(bond))
         case .unproven(let bond, let life): try write(life, of: bond)
-        case .audit(let record): try write(record)
+        case .audit(let record): try audit.write(record)
         case .relaunched(let sequence, let times):
             try run(
                 "INSERT OR REPLACE INTO store_fact VALUES (?, ?)", .text(Relaunches.fact),
@@ -204,28 +208,6 @@ package final class SQLiteLockStore: LockStore {
             SQLValue(optional: command?.challenge.bits), SQLValue(optional: command?.operation.rawValue),
             SQLValue(optional: intent?.boot), SQLValue(optional: intent?.deadline?.nanoseconds),
             SQLValue(optional: intent?.phase.rawValue))
-    }
-
-    /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
-    private func write(_ record: AuditRecord) throws(StoreError) {
-        try run(
-            "INSERT INTO lock_audit VALUES (?, ?, ?, ?, ?, ?)", SQLValue(record.sequence), SQLValue(record.boot.bits),
-            SQLValue(record.at.nanoseconds), SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded),
-            .blob(record.hash))
-        if record.sequence > auditRecordsMaximum { try forgetAudit(through: record.sequence - auditRecordsMaximum) }
-    }
-
-    /// The horizon first: behind it nothing is deleted. A file that holds much more than it should comes down step by step,
-    /// so that no commit takes long.
-    private func forgetAudit(through sequence: UInt64) throws(StoreError) {
-        try run(
-            """
-            INSERT OR REPLACE INTO lock_audit_horizon
-            SELECT 1, sequence, CASE WHEN typeof(hash) = 'blob' AND length(hash) = 32 THEN hash ELSE zeroblob(32) END
-            FROM lock_audit
-            WHERE sequence <= min(?1, (SELECT min(sequence) FROM lock_audit) + ?2 - 1) ORDER BY sequence DESC LIMIT 1
-            """, SQLValue(sequence), SQLValue(AuditRetention.forgottenAtOnceMaximum))
-        try run("DELETE FROM lock_audit WHERE sequence <= (SELECT sequence FROM lock_audit_horizon)")
     }
 
     private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {

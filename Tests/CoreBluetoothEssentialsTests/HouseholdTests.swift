@@ -117,7 +117,7 @@ struct HouseholdTests {
         #expect(world.run(forMilliseconds: 6_000) { !callers[1].isConnected })
     }
 
-    @Test("A lock says from which record to which its audit is one chain, and which bonds wait for their keys")
+    @Test("A lock says from which record to which it has an audit, and which bonds wait for their keys")
     func status() throws {
         let household = try Household(auditRecordsMaximum: 3)
         try household.openWindow("alice")
@@ -130,7 +130,7 @@ struct HouseholdTests {
         let kept = household.lockStore.audit.map(\.sequence)
         let range = try #require(household.lock?.status.audit)
         #expect(kept.count == 3 && range.lowerBound > 1)
-        #expect(kept == Array(range))
+        #expect(kept.first == range.lowerBound && kept.last == range.upperBound)
     }
 
     @Test("A credential's name may be as long as it may, one octet more opens no window, and the next one does")

@@ -308,6 +308,48 @@ struct AttackTests {
         #expect(bench.store.audit.count > others)
     }
 
+    @Test(
+        "Flood of movements, for as long as one likes: the owner's records, and other residents', stay where they are")
+    func movementFlood() throws {
+        var bench = LockBench(auditRecordsMaximum: 200)
+        let (owner, resident, guest): (UInt64, UInt64, UInt64) = (11, 12, 13)
+        for (bond, role) in [(owner, Role.owner), (resident, .resident), (guest, .guest)] {
+            bench.put(
+                .administration(
+                    .credential(
+                        Credential(id: CredentialID(rawValue: bond), name: "\(role)", role: role, bond: bond))))
+        }
+        var counter: UInt32 = 0
+        func move(_ link: UInt64, _ times: Int) throws {
+            for time in 0..<times {
+                counter += 1
+                let operation: LockOperation = time.isMultiple(of: 2) ? .unlock : .lock
+                bench.put(.challengeRead(LockLink(rawValue: link)))
+                bench.signed(
+                    link, LockCommand(operation: operation, challenge: try bench.challenge(link).id), counter: counter)
+                bench.finishMovement()
+            }
+        }
+        for (link, bond) in [(1, owner), (2, resident), (3, guest)] as [(UInt64, UInt64)] { bench.connect(link, bond) }
+        bench.put(.administration(.settings(LockSettings(relockSeconds: nil))))
+        try move(1, 20)
+        try move(2, 10)
+        func kept(_ bond: UInt64) -> [UInt64] {
+            bench.store.audit.compactMap { record in
+                guard case .granted(let command) = record.event, command.bond == bond else { return nil }
+                return record.sequence
+            }
+        }
+        let (owners, residents) = (kept(owner), kept(resident))
+        #expect(owners.count == 20 && residents.count == 10)
+        try move(3, 1_000)
+        #expect(kept(owner) == owners && kept(resident) == residents)
+        #expect(bench.store.audit.count == 200)
+        #expect(bench.store.audit.contains { $0.event == .settingsChanged(LockSettings(relockSeconds: nil)) })
+        let cuts = try bench.store.auditCuts(after: 0, limit: .max)
+        #expect(AuditHead.empty.firstBreak(in: bench.store.audit, cuts: cuts) == nil)
+    }
+
     @Test("Refusal flood: five audited, one summary and a disconnect, then silence until the minute is over")
     func refusalFlood() throws {
         var bench = LockBench()

@@ -39,9 +39,10 @@ struct LockBench {
 
     init(
         _ snapshot: LockSnapshot = .furnished,
-        reading: BoltReading = BoltReading(position: .locked, door: .closed), boot: BootID = boot
+        reading: BoltReading = BoltReading(position: .locked, door: .closed), boot: BootID = boot,
+        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
     ) {
-        store = MemoryLockStore(snapshot)
+        store = MemoryLockStore(snapshot, auditRecordsMaximum: auditRecordsMaximum)
         var outputs: [LockOutput] = []
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: receiptHandle,
@@ -63,6 +64,11 @@ struct LockBench {
         nextRandom += 1
         commit()
         return outputs
+    }
+
+    /// The bolt does what it was ordered last.
+    mutating func finishMovement() {
+        for order in orders { put(.actuator(.ended(order.intent, order.movement.target))) }
     }
 
     mutating func pass(milliseconds: UInt64) { now = now.advanced(byMilliseconds: milliseconds) }

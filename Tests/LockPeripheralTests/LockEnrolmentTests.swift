@@ -52,12 +52,24 @@ struct LockEnrolmentTableTests {
     }
 
     private static func closing(_ end: EnrolmentEnd) -> [Output] {
-        [.progress(.ended(end)), .deadline(nil), .closePairingWindow]
+        [closed(end), .progress(.ended(end)), .deadline(nil), .closePairingWindow]
+    }
+    private static func closed(_ end: EnrolmentEnd) -> Output {
+        let told: WindowEnd =
+            switch end {
+            case .enrolled: .enrolled
+            case .expired: .expired
+            case .burnt: .burnt
+            case .tooManyFailures: .tooManyFailures
+            case .cancelled: .cancelled
+            }
+        return .administration(.windowClosed(name: "Alice", told))
     }
     private static let withdrawal = Output.administration(.credentialRemoved(CredentialID(rawValue: 2)))
     private static let handingOver: [Output] = [
-        .promoteBond(bondID(7)), .administration(.credential(person(1, "Alice", .guest, bond: 7))), withdrawal,
-        .administration(.bondForgotten(5)), .deleteBond(bondID(5)), .enrolled(credential: "Alice", bondID(7)),
+        .promoteBond(bondID(7)), .administration(.credential(person(1, "Alice", .guest, bond: 7))),
+        .administration(.enrolled(person(1, "Alice", .guest, bond: 7))), withdrawal, .administration(.bondForgotten(5)),
+        .deleteBond(bondID(5)), .enrolled(credential: "Alice", bondID(7)),
     ]
 
     static let rows: [Row] = Phase.allCases.flatMap { phase -> [Row] in
@@ -79,8 +91,8 @@ struct LockEnrolmentTableTests {
         let opening = opening("Alice")
         let refused: [Output] = [.refuse(.windowIsOpen(credential: "Alice"))]
         let opened: [Output] = [
-            .administration(.credential(offered)), .deadline(end), .setPairingWindow(.passkey, credential: "Alice"),
-            .progress(.opened(nil)),
+            .administration(.credential(offered)), .administration(.windowOpened(name: "Alice", offered.role)),
+            .deadline(end), .setPairingWindow(.passkey, credential: "Alice"), .progress(.opened(nil)),
         ]
         let isPairing = phase == .open || phase == .openWithCode
         let told: [Output] = isPairing ? [.progress(.attemptFailed("no"))] : []

@@ -240,9 +240,15 @@ struct LockSealTests {
     func beforeSchedules() throws {
         do { _ = try filled() }
         do {
-            // What the step has added is taken away again, and the step.
+            // What the step and the one behind it have added is taken away again, and both.
             let lock = try open()
             for sql in [
+                "DELETE FROM schema_migration WHERE component = 'lock' AND name LIKE '7%'",
+                "DROP INDEX lock_audit_holder", "ALTER TABLE lock_audit DROP COLUMN holder",
+                "ALTER TABLE lock_audit DROP COLUMN is_protected", "DROP TRIGGER lock_audit_is_never_shortened",
+                "DROP TABLE lock_audit_cut",
+                "CREATE TABLE lock_audit_horizon (only INTEGER, sequence INTEGER, hash BLOB)",
+                "CREATE TRIGGER lock_audit_is_never_shortened BEFORE DELETE ON lock_audit BEGIN SELECT 1; END",
                 "ALTER TABLE lock_credential DROP COLUMN schedules", "ALTER TABLE lock_settings DROP COLUMN schedules",
                 "DELETE FROM schema_migration WHERE component = 'lock' AND name = '6 schedules'",
             ] as [StaticString] { try lock.execute(sql) }

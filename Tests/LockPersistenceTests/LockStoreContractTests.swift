@@ -90,9 +90,10 @@ struct LockStoreContractTests {
             let kept = Array(records.suffix(Int(most)))
             for store in [store, memory] as [any LockStore] {
                 #expect(try store.auditRecords(after: 0, limit: .max) == kept)
-                let horizon = try store.auditHorizon()
-                #expect(horizon.sequence == number - min(number, most))
-                #expect(horizon.firstBreak(in: kept) == nil)
+                let cuts = try store.auditCuts(after: 0, limit: .max)
+                #expect(cuts.map(\.first) == (number > most ? [1] : []))
+                #expect(cuts.map(\.last) == (number > most ? [number - most] : []))
+                #expect(AuditHead.empty.firstBreak(in: kept, cuts: cuts) == nil)
                 #expect(try store.load().auditHead == head)
             }
         }
@@ -101,10 +102,77 @@ struct LockStoreContractTests {
         }
     }
 
+    @Test(
+        "forgets the same records as in memory, whoever writes how many, and across launches; what is left is one chain"
+    )
+    func auditShares() throws {
+        var generator = SeededGenerator(announcedBy: "LockStoreContractTests.auditShares")
+        let most: UInt64 = 40
+        let memory = MemoryLockStore(auditRecordsMaximum: most)
+        var store = SQLiteLockStore(try scratch.open(), auditRecordsMaximum: most)
+        var head = AuditHead.empty
+        let people: [CredentialID?] = [
+            nil, CredentialID(rawValue: 1), CredentialID(rawValue: 2), CredentialID(rawValue: .max),
+        ]
+        for number in 1...1_000 as ClosedRange<UInt64> {
+            if number.isMultiple(of: 90) { store = SQLiteLockStore(try scratch.open(), auditRecordsMaximum: most) }
+            // One of them writes most of the time.
+            let isBusy = Bool.random(using: &generator)
+            let holder = AuditHolder(
+                credential: isBusy ? people[1] : generator.oneOf(people),
+                isProtected: !isBusy && generator.oneOf([true, false, false]))
+            let record = head.append(
+                .launched, boot: BootID(bits: 1), at: Instant(nanoseconds: number), wallClockSeconds: nil,
+                holder: holder)
+            for store in [store, memory] as [any LockStore] { store.append(.audit(record)) }
+            try store.database.commit([memory, store])
+            let (records, cuts) = (
+                try store.auditRecords(after: 0, limit: .max), try store.auditCuts(after: 0, limit: .max)
+            )
+            let expected = try memory.auditCuts(after: 0, limit: .max)
+            try #require(records == memory.audit && cuts == expected)
+            try #require(AuditHead.empty.firstBreak(in: records, cuts: cuts) == nil)
+            try #require(records.count == Int(min(number, most)))
+        }
+        let kept = memory.audit
+        #expect(kept.filter(\.holder.isProtected).count >= Int(most / 2))
+        #expect(try store.auditCuts(after: 0, limit: .max).count > 1, "there are records between those that went")
+    }
+
+    @Test("an audit that lacks a record, has another one's hash in a cut, or a cut too many, is no chain")
+    func tamperedCuts() throws {
+        let store = SQLiteLockStore(try scratch.open(), auditRecordsMaximum: 4)
+        var head = AuditHead.empty
+        for number in 1...9 as ClosedRange<UInt64> {
+            let holder = AuditHolder(credential: nil, isProtected: number.isMultiple(of: 3))
+            store.append(
+                .audit(
+                    head.append(
+                        .launched, boot: BootID(bits: 1), at: Instant(nanoseconds: number), wallClockSeconds: nil,
+                        holder: holder)))
+        }
+        try store.database.commit([store])
+        let (records, cuts) = (
+            try store.auditRecords(after: 0, limit: .max), try store.auditCuts(after: 0, limit: .max)
+        )
+        #expect(records.map(\.sequence) == [3, 6, 8, 9])
+        #expect(cuts.map { $0.first...$0.last } == [1...2, 4...5, 7...7])
+        let whole = AuditHead.empty
+        #expect(whole.firstBreak(in: records, cuts: cuts) == nil)
+        #expect(whole.firstBreak(in: records, cuts: Array(cuts.dropFirst())) == 3)
+        #expect(whole.firstBreak(in: records, cuts: [cuts[0], cuts[2]]) == 6)
+        #expect(whole.firstBreak(in: records.filter { $0.sequence != 6 }, cuts: cuts) == 8)
+        #expect(whole.firstBreak(in: records.filter { $0.sequence != 8 }, cuts: cuts) == 9)
+        let other = AuditCut(first: 4, last: 5, hash: cuts[0].hash)
+        #expect(whole.firstBreak(in: records, cuts: [cuts[0], other, cuts[2]]) == 6)
+        let more = AuditCut(first: 10, last: 11, hash: cuts[0].hash)
+        #expect(whole.firstBreak(in: records, cuts: cuts + [more]) == 10)
+    }
+
     @Test("comes down to what it may keep in steps, when the file has more")
     func auditCatchesUp() throws {
         let database = try scratch.open()
-        let (before, after) = (SQLiteLockStore(database), SQLiteLockStore(database, auditRecordsMaximum: 10))
+        let before = SQLiteLockStore(database)
         let step = AuditRetention.forgottenAtOnceMaximum
         var head = AuditHead.empty
         func append(to store: SQLiteLockStore) throws -> Int {
@@ -113,12 +181,15 @@ struct LockStoreContractTests {
                     head.append(.launched, boot: BootID(bits: 1), at: Instant(nanoseconds: 1), wallClockSeconds: nil)))
             try database.commit([store])
             let records = try store.auditRecords(after: 0, limit: .max)
-            #expect(try store.auditHorizon().firstBreak(in: records) == nil)
+            let cuts = try store.auditCuts(after: 0, limit: .max)
+            #expect(AuditHead.empty.firstBreak(in: records, cuts: cuts) == nil)
             return records.count
         }
+        func launch() -> SQLiteLockStore { SQLiteLockStore(database, auditRecordsMaximum: 10) }
         for _ in 0..<step + 9 { _ = try append(to: before) }
-        #expect(try append(to: after) == 10)
+        #expect(try append(to: launch()) == 10)
         for _ in 0..<2 * step { _ = try append(to: before) }
+        let after = launch()
         #expect(try append(to: after) == 11 + Int(step))
         #expect(try append(to: after) == 12)
         #expect(try append(to: after) == 10)
@@ -262,8 +333,13 @@ extension LockMutation {
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
                 .administered(id, name: "Änne", .removed), .securedUnrecorded,
                 .stateConfirmed(.older), .bondDeleted(bond: bond), .bondExpired(bond: bond),
+                .stateConfirmed(.older), .windowOpened(name: "Änne", .guest), .windowClosed(name: "", .burnt),
+                .enrolled(id, name: "Änne", .owner, bond: bond),
+                .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
-            return .audit(head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1)))
+            let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))
+            return .audit(
+                head.append(event, boot: boot, at: at, wallClockSeconds: generator.maybe(-1), holder: holder))
         }
     }
 }

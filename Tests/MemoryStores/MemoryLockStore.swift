@@ -7,8 +7,8 @@ package final class MemoryLockStore: LockStore {
     /// The same with what is pending.
     private var current: LockSnapshot
     package private(set) var audit: [AuditRecord] = []
-    private var horizon = AuditHead.empty
-    private let auditRecordsMaximum: UInt64
+    private var cuts: [AuditCut] = []
+    private var shares: AuditShares
     private var pending: [LockMutation] = []
 
     package init(
@@ -16,7 +16,7 @@ package final class MemoryLockStore: LockStore {
     ) {
         committed = snapshot
         current = snapshot
-        self.auditRecordsMaximum = auditRecordsMaximum
+        shares = AuditShares(maximum: auditRecordsMaximum)
     }
 
     package func load() throws -> LockSnapshot { committed }
@@ -40,7 +40,9 @@ package final class MemoryLockStore: LockStore {
         Array(audit.lazy.filter { $0.sequence > sequence }.prefix(limit))
     }
 
-    package func auditHorizon() throws -> AuditHead { horizon }
+    package func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut] {
+        Array(cuts.lazy.filter { $0.last > sequence }.prefix(limit))
+    }
 
     package var hasPending: Bool { !pending.isEmpty }
     package func writePending() throws {}
@@ -54,9 +56,24 @@ package final class MemoryLockStore: LockStore {
     }
 
     private func keep(_ record: AuditRecord) {
+        if let victim = shares.victim, let index = audit.firstIndex(where: { $0.holder == victim }) {
+            cut(audit.remove(at: index))
+            shares.remove(victim)
+        }
         audit.append(record)
-        guard audit.count > Int(auditRecordsMaximum) else { return }
-        horizon = AuditHead(audit.removeFirst())
+        shares.add(record.holder)
+    }
+
+    private func cut(_ record: AuditRecord) {
+        let (before, behind) = (
+            cuts.first { $0.last + 1 == record.sequence }, cuts.first { $0.first == record.sequence + 1 }
+        )
+        cuts.removeAll { $0 == before || $0 == behind }
+        cuts.append(
+            AuditCut(
+                first: before?.first ?? record.sequence, last: behind?.last ?? record.sequence,
+                hash: behind?.hash ?? record.hash))
+        cuts.sort { $0.last < $1.last }
     }
 
     package func losePending() {

@@ -43,7 +43,8 @@ enum AuditReader {
 
     private static func event(_ octets: [UInt8]) -> AuditEntry.Event? {
         var reader = OctetReader(octets)
-        switch reader.integer(1, as: UInt8.self) {
+        guard let kind = reader.integer(1, as: UInt8.self) else { return nil }
+        switch kind {
         case 1: return command(&reader).map { .granted($0) }
         case 2:
             guard let result = reader.integer(1, as: UInt8.self) else { return nil }
@@ -54,7 +55,7 @@ enum AuditReader {
                 let sequence = reader.integer(8, as: UInt64.self)
             else { return nil }
             return .outcome(of: sequence, outcome)
-        case 3, 6, 7, 8, 11: return .other
+        case 3, 6...15, 20...23: return .other
         default: return nil
         }
     }

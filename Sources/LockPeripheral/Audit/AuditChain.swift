@@ -13,6 +13,7 @@ extension AuditRecord: WireCodable {
         wallClockSeconds = seconds == Self.noClock ? nil : seconds
         event = try AuditEvent(decoding: &reader)
         hash = try reader.readBytes(SHA256.digestOctets)
+        holder = .lock
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -40,24 +41,32 @@ extension AuditRecord: WireCodable {
 extension AuditHead {
     /// The record that continues the chain with `event`; the head moves on to it.
     package mutating func append(
-        _ event: AuditEvent, boot: BootID, at: Instant, wallClockSeconds: Int64?
+        _ event: AuditEvent, boot: BootID, at: Instant, wallClockSeconds: Int64?, holder: AuditHolder = .lock
     ) -> AuditRecord {
         var record = AuditRecord(
-            sequence: sequence + 1, boot: boot, at: at, wallClockSeconds: wallClockSeconds, event: event, hash: [])
+            sequence: sequence + 1, boot: boot, at: at, wallClockSeconds: wallClockSeconds, event: event, hash: [],
+            holder: holder)
         record.hash = record.expectedHash(after: self)
         self = AuditHead(record)
         return record
     }
 
-    /// The sequence of the first record that does not continue the chain from here; nil when all do.
-    package func firstBreak(in records: some Sequence<AuditRecord>) -> UInt64? {
+    /// The sequence of the first record, or of the first cut's first one, that does not continue the chain from here; nil when all
+    /// do. Both are in their order; a cut behind the last record is none.
+    package func firstBreak(in records: some Sequence<AuditRecord>, cuts: [AuditCut] = []) -> UInt64? {
         var head = self
+        var cuts = cuts[...]
         for record in records {
+            if let cut = cuts.first, cut.first < record.sequence {
+                guard cut.first == head.sequence + 1, cut.last >= cut.first else { return cut.first }
+                head = cut.head
+                cuts = cuts.dropFirst()
+            }
             guard record.sequence == head.sequence + 1, record.hash == record.expectedHash(after: head) else {
                 return record.sequence
             }
             head = AuditHead(record)
         }
-        return nil
+        return cuts.first?.first
     }
 }

@@ -46,6 +46,10 @@ extension AuditEvent: WireCodable {
         case idleGrantsSuppressed = 13
         case bondDeleted = 14
         case bondExpired = 15
+        case windowOpened = 20
+        case windowClosed = 21
+        case enrolled = 22
+        case settingsChanged = 23
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -83,6 +87,20 @@ extension AuditEvent: WireCodable {
             self = .stateConfirmed(doubt)
         case .bondDeleted: self = .bondDeleted(bond: try reader.readUInt64())
         case .bondExpired: self = .bondExpired(bond: try reader.readUInt64())
+        case .windowOpened:
+            let role = try Self.readRole(&reader)
+            self = .windowOpened(name: try Self.readName(&reader), role)
+        case .windowClosed:
+            guard let end = WindowEnd(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "window end")
+            }
+            self = .windowClosed(name: try Self.readName(&reader), end)
+        case .enrolled:
+            let credential = CredentialID(rawValue: try reader.readUInt64())
+            let bond = try reader.readUInt64()
+            let role = try Self.readRole(&reader)
+            self = .enrolled(credential, name: try Self.readName(&reader), role, bond: bond)
+        case .settingsChanged: self = .settingsChanged(try LockSettings(decoding: &reader))
         }
     }
 
@@ -120,9 +138,7 @@ extension AuditEvent: WireCodable {
             begin(.administered)
             writer.write(act.rawValue)
             writer.write(credential.rawValue)
-            let octets = Array(name.utf8)
-            writer.write(UInt8(truncatingIfNeeded: octets.count))
-            writer.write(octets)
+            Self.write(name, into: &writer)
         case .securedUnrecorded: begin(.securedUnrecorded)
         case .relaunched(let times):
             begin(.relaunched)
@@ -136,7 +152,30 @@ extension AuditEvent: WireCodable {
         case .bondExpired(let bond):
             begin(.bondExpired)
             writer.write(bond)
+        case .windowOpened(let name, let role):
+            begin(.windowOpened)
+            writer.write(role.rawValue)
+            Self.write(name, into: &writer)
+        case .windowClosed(let name, let end):
+            begin(.windowClosed)
+            writer.write(end.rawValue)
+            Self.write(name, into: &writer)
+        case .enrolled(let credential, let name, let role, let bond):
+            begin(.enrolled)
+            writer.write(credential.rawValue)
+            writer.write(bond)
+            writer.write(role.rawValue)
+            Self.write(name, into: &writer)
+        case .settingsChanged(let settings):
+            begin(.settingsChanged)
+            settings.encode(into: &writer)
         }
+    }
+
+    private static func write(_ name: String, into writer: inout ByteWriter) {
+        let octets = Array(name.utf8)
+        writer.write(UInt8(truncatingIfNeeded: octets.count))
+        writer.write(octets)
     }
 
     private static func readAdministered(_ reader: inout ByteReader) throws(DecodingError) -> Self {
@@ -144,11 +183,46 @@ extension AuditEvent: WireCodable {
             throw .invalidValue(field: "credential act")
         }
         let credential = CredentialID(rawValue: try reader.readUInt64())
+        return .administered(credential, name: try readName(&reader), act)
+    }
+
+    private static func readName(_ reader: inout ByteReader) throws(DecodingError) -> String {
         let count = Int(try reader.readUInt8())
         let octets = try reader.readBytes(count)
         guard count <= Credential.nameOctetsMaximum, let name = String(validating: octets, as: UTF8.self) else {
             throw .invalidValue(field: "credential name")
         }
-        return .administered(credential, name: name, act)
+        return name
+    }
+
+    private static func readRole(_ reader: inout ByteReader) throws(DecodingError) -> Role {
+        guard let role = Role(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "role") }
+        return role
+    }
+}
+
+/// As the audit has them.
+extension LockSettings: WireCodable {
+    private static let relocks: UInt8 = 0x01
+    private static let signed: UInt8 = 0x02
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        let flags = try reader.readUInt8()
+        let seconds = try reader.readUInt16()
+        guard flags & ~(Self.relocks | Self.signed) == 0, flags & Self.relocks != 0 || seconds == 0 else {
+            throw .invalidValue(field: "settings")
+        }
+        self.init(
+            relockSeconds: flags & Self.relocks == 0 ? nil : seconds, lockAndGoSeconds: try reader.readUInt16(),
+            challengeLifeMilliseconds: try reader.readUInt64(), acceptsSigned: flags & Self.signed != 0,
+            calendar: try LockCalendar(decoding: &reader))
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write((relockSeconds == nil ? 0 : Self.relocks) | (acceptsSigned ? Self.signed : 0))
+        writer.write(relockSeconds ?? 0)
+        writer.write(lockAndGoSeconds)
+        writer.write(challengeLifeMilliseconds)
+        calendar.encode(into: &writer)
     }
 }

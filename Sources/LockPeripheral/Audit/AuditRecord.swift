@@ -65,6 +65,22 @@ package enum AuditEvent: Hashable, Sendable {
     case bondDeleted(bond: UInt64)
     /// This bond did not prove itself in its time, and was deleted.
     case bondExpired(bond: UInt64)
+    /// An operator opened the enrolment window for a credential of this name and role.
+    case windowOpened(name: String, Role)
+    case windowClosed(name: String, WindowEnd)
+    /// A bond has proved itself, and has this credential from now on.
+    case enrolled(CredentialID, name: String, Role, bond: UInt64)
+    /// The owner set these.
+    case settingsChanged(LockSettings)
+}
+
+/// How an enrolment window closed. Kept by its number.
+package enum WindowEnd: UInt8, Sendable, CaseIterable {
+    case enrolled = 1
+    case expired = 2
+    case burnt = 3
+    case tooManyFailures = 4
+    case cancelled = 5
 }
 
 /// Why the rows that rights rest on are not believed, though each may have its MAC. Kept by its number.
@@ -103,9 +119,11 @@ package struct AuditRecord: Hashable, Sendable {
     package var event: AuditEvent
     /// SHA-256 of the previous record's hash followed by this record's octets.
     package var hash: [UInt8]
+    package var holder: AuditHolder
 
     package init(
-        sequence: UInt64, boot: BootID, at: Instant, wallClockSeconds: Int64?, event: AuditEvent, hash: [UInt8]
+        sequence: UInt64, boot: BootID, at: Instant, wallClockSeconds: Int64?, event: AuditEvent, hash: [UInt8],
+        holder: AuditHolder
     ) {
         self.sequence = sequence
         self.boot = boot
@@ -113,6 +131,7 @@ package struct AuditRecord: Hashable, Sendable {
         self.wallClockSeconds = wallClockSeconds
         self.event = event
         self.hash = hash
+        self.holder = holder
     }
 }
 

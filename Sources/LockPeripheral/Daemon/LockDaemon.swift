@@ -141,11 +141,13 @@ package final class LockDaemon {
         tell(.bolt(machine.state.bolt, machine.state.door))
     }
 
-    /// The records behind the horizon.
+    /// From the first record that is kept to the last one. Some between them may be forgotten.
     var keptAudit: ClosedRange<UInt64>? {
-        guard let last = machine?.auditHead.sequence, let horizon = try? store.auditHorizon().sequence, horizon < last
-        else { return nil }
-        return horizon + 1...last
+        guard let last = machine?.auditHead.sequence, let cuts = try? store.auditCuts(after: 0, limit: 1) else {
+            return nil
+        }
+        let forgotten = cuts.first.map { $0.first == 1 ? $0.last : 0 } ?? 0
+        return forgotten < last ? forgotten + 1...last : nil
     }
 
     var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }

@@ -71,8 +71,8 @@ package struct LockStatus: Sendable {
     package var unconfirmed: [Unconfirmed]
     /// Where the next page begins; nil when this is the last.
     package var next: Cursor?
-    /// Of the audit's records, the ones that are kept: from the first to the last they are one chain. nil while there is
-    /// none, or when the file cannot be read.
+    /// The audit's first record that is kept, and its last one. Of those between them some may be forgotten. nil while there
+    /// is none, or when the file cannot be read.
     package var audit: ClosedRange<UInt64>?
     /// Whom the enrolment window is open for.
     package var enrolling: String?

@@ -24,6 +24,17 @@ package enum EnrolmentEnd: Equatable, Sendable {
     case burnt
     case tooManyFailures
     case cancelled
+
+    /// As the audit has it.
+    var recorded: WindowEnd {
+        switch self {
+        case .enrolled: .enrolled
+        case .expired: .expired
+        case .burnt: .burnt
+        case .tooManyFailures: .tooManyFailures
+        case .cancelled: .cancelled
+        }
+    }
 }
 
 /// Why a window is not opened.

@@ -124,8 +124,8 @@ extension LockEnrolment {
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
         state = .open(Window(credential: name, end: end, hasCode: hasCode))
         outputs += [
-            .administration(.credential(offered)), .deadline(end), .setPairingWindow(opening.offer, credential: name),
-            .progress(.opened(code)),
+            .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
+            .deadline(end), .setPairingWindow(opening.offer, credential: name), .progress(.opened(code)),
         ]
     }
 
@@ -133,7 +133,10 @@ extension LockEnrolment {
         _ window: Window, _ end: EnrolmentEnd, _ register: Register, _ outputs: inout [Output]
     ) {
         state = .closed
-        outputs += [.progress(.ended(end)), .deadline(nil), .closePairingWindow]
+        outputs += [
+            .administration(.windowClosed(name: window.credential, end.recorded)), .progress(.ended(end)),
+            .deadline(nil), .closePairingWindow,
+        ]
         withdrawOffer(to: window.credential, register, &outputs)
     }
 
@@ -193,7 +196,9 @@ extension LockEnrolment {
     ) {
         var enrolled = credential
         enrolled.bond = UInt64(bitPattern: bond.id.rawValue)
-        outputs += [.promoteBond(bond.id), .administration(.credential(enrolled))]
+        outputs += [
+            .promoteBond(bond.id), .administration(.credential(enrolled)), .administration(.enrolled(enrolled)),
+        ]
         for offered in named where offered.bond == nil && offered.id != enrolled.id {
             outputs.append(.administration(.credentialRemoved(offered.id)))
         }

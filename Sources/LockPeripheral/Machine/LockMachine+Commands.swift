@@ -44,7 +44,7 @@ extension LockMachine {
         let command = audited.command
         let movement = command.operation.movement
         guard bolt.wouldMove(movement) else { return grantIdle(audited, on: link, &turn) }
-        let sequence = audit(.granted(audited), &turn)
+        let sequence = audit(.granted(audited), of: credential, &turn)
         setRelock(relockDeadline(for: command, now: turn.now), &turn)
         let origin = CommandOrigin(
             bond: audited.bond, credential: credential, challenge: command.challenge, operation: command.operation)
@@ -59,9 +59,9 @@ extension LockMachine {
     private mutating func grantIdle(_ audited: AuditedCommand, on link: LockLink, _ turn: inout LockTurn) {
         switch idleGrants[audited.bond, default: AuditMeter()].count(now: turn.now) {
         case .audit:
-            let sequence = audit(.granted(audited), &turn)
-            audit(.outcome(of: sequence, .done), &turn)
-        case .summarise: audit(.idleGrantsSuppressed(bond: audited.bond), &turn)
+            let sequence = audit(.granted(audited), of: audited.credential, &turn)
+            audit(.outcome(of: sequence, .done), of: audited.credential, &turn)
+        case .summarise: audit(.idleGrantsSuppressed(bond: audited.bond), of: audited.credential, &turn)
         case .omit: break
         }
         setRelock(relockDeadline(for: audited.command, now: turn.now), &turn)
@@ -74,13 +74,13 @@ extension LockMachine {
     ) {
         switch refusals[audited.bond, default: AuditMeter()].count(now: turn.now) {
         case .audit:
-            audit(.refused(audited, result), &turn)
+            audit(.refused(audited, result), of: audited.credential, &turn)
             // An answer to a dead challenge is late or held back. It takes no other command's place in Key Status, where the
             // key reads what became of the one that it sent last.
             if result != .challengeDead { remember(audited, result, .refused, &turn) }
             answer(link, result, audited.command.challenge, &turn)
         case .summarise:
-            audit(.refusalsSuppressed(bond: audited.bond), &turn)
+            audit(.refusalsSuppressed(bond: audited.bond), of: audited.credential, &turn)
             leave(link, &turn)
         case .omit: leave(link, &turn)
         }

@@ -116,19 +116,28 @@ package struct LockMachine {
     /// How bolt and door stand now.
     package var state: (bolt: BoltCode, door: DoorCode) { (bolt.code, bolt.door) }
 
-    /// Writes `event` into the chain and returns its sequence.
+    /// Writes `event` into the chain, on the account of whom it is about, and returns its sequence.
     @discardableResult
-    mutating func audit(_ event: AuditEvent, _ turn: inout LockTurn) -> UInt64 {
+    mutating func audit(_ event: AuditEvent, of credential: CredentialID? = nil, _ turn: inout LockTurn) -> UInt64 {
         if untoldLaunches > 0 {
-            _ = chain(.relaunched(times: untoldLaunches), &turn)
+            _ = chain(.relaunched(times: untoldLaunches), .lock, &turn)
             untoldLaunches = 0
         }
-        return chain(event, &turn)
+        return chain(event, holder(of: event, credential), &turn)
     }
 
-    private mutating func chain(_ event: AuditEvent, _ turn: inout LockTurn) -> UInt64 {
+    /// A credential that was not asked for yet, at a launch, may be an administrator's.
+    private func holder(of event: AuditEvent, _ credential: CredentialID?) -> AuditHolder {
+        guard let credential else { return event.isAdministration ? .administration : .lock }
+        return AuditHolder(
+            credential: credential,
+            isProtected: credentials[credential]?.role.rights.contains(.manageCredentials) ?? true)
+    }
+
+    private mutating func chain(_ event: AuditEvent, _ holder: AuditHolder, _ turn: inout LockTurn) -> UInt64 {
         let record = auditHead.append(
-            event, boot: boot, at: turn.now, wallClockSeconds: wallClockMark.stamp(turn.moment.wallClockSeconds))
+            event, boot: boot, at: turn.now, wallClockSeconds: wallClockMark.stamp(turn.moment.wallClockSeconds),
+            holder: holder)
         turn.persist(.audit(record))
         return record.sequence
     }
@@ -149,6 +158,7 @@ package struct LockMachine {
         case .settings(let settings):
             self.settings = settings
             turn.persist(.settings(settings))
+            audit(.settingsChanged(settings), &turn)
         case .named(let name, let change): administer(name, change, &turn)
         case .unreadableRemoved(let id, let name):
             turn.persist(.credentialRemoved(id))
@@ -157,6 +167,11 @@ package struct LockMachine {
         case .bondEnded(let bond, let end):
             forgetBond(bond, &turn)
             audit(end == .deleted ? .bondDeleted(bond: bond) : .bondExpired(bond: bond), &turn)
+        case .windowOpened(let name, let role): audit(.windowOpened(name: name, role), &turn)
+        case .windowClosed(let name, let end): audit(.windowClosed(name: name, end), &turn)
+        case .enrolled(let credential):
+            guard let bond = credential.bond else { return }
+            audit(.enrolled(credential.id, name: credential.name, credential.role, bond: bond), &turn)
         case .stateConfirmed(let doubt):
             // Whoever was asked for meanwhile was nobody.
             recalledBonds.removeAll()

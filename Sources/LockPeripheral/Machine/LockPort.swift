@@ -70,6 +70,11 @@ package enum LockAdministration: Hashable, Sendable {
     /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
     case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
+    /// For the audit, as the next two.
+    case windowOpened(name: String, Role)
+    case windowClosed(name: String, WindowEnd)
+    /// It has its bond from now on.
+    case enrolled(Credential)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)
     /// The same, on the audit's record: it had no credential.

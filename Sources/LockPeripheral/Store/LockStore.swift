@@ -17,8 +17,8 @@ package protocol LockStore: CommitParticipant {
     func append(_ mutation: LockMutation)
     /// Committed records with a sequence greater than `sequence`, in order, at most `limit`.
     func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord]
-    /// The head of what was forgotten: the first record that is kept continues the chain from here.
-    func auditHorizon() throws -> AuditHead
+    /// What was forgotten between the records and before them, of cuts that end behind `sequence`, in order, at most `limit`.
+    func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut]
 }
 
 extension LockStore {
@@ -93,7 +93,8 @@ package struct BondHolder: Hashable, Sendable {
 
 /// How much of the audit is kept. Whoever may move the bolt can make records without end; the disk has one.
 package enum AuditRetention {
-    /// One more and the oldest is forgotten. A household makes so many in more than a year.
+    /// One more and one is forgotten: the oldest of the holder with the most (``AuditShares``). A household makes so many in more
+    /// than a year.
     package static let recordsMaximum: UInt64 = 100_000
     /// Records that one commit forgets, where there are more than there should be.
     package static let forgottenAtOnceMaximum: UInt64 = 64

@@ -38,68 +38,6 @@ extension EventJournal {
     }
 }
 
-extension AuditRecord {
-    fileprivate var json: JSONObject {
-        var fields: JSONObject = ["record": JSONValue(sequence)]
-        switch event {
-        case .granted(let command):
-            fields["what"] = "granted"
-            command.add(to: &fields)
-        case .refused(let command, let result):
-            fields["what"] = "refused"
-            command.add(to: &fields)
-            fields["result"] = .string(result.name)
-        case .refusalsSuppressed(let bond):
-            fields["what"] = "refusals_suppressed"
-            fields["bond"] = .string(String(bond, radix: 16))
-        case .idleGrantsSuppressed(let bond):
-            fields["what"] = "idle_grants_suppressed"
-            fields["bond"] = .string(String(bond, radix: 16))
-        case .securing(let recovering):
-            fields["what"] = "securing"
-            fields["recovering"] = .bool(recovering)
-        case .outcome(let sequence, let outcome):
-            fields["what"] = "outcome"
-            fields["of"] = JSONValue(sequence)
-            fields["outcome"] = .string("\(outcome)")
-        case .bolt(let position):
-            fields["what"] = "bolt"
-            fields["position"] = .string("\(position)")
-        case .door(let door):
-            fields["what"] = "door"
-            fields["door"] = .string(door.name)
-        case .launched: fields["what"] = "launched"
-        case .securedUnrecorded: fields["what"] = "secured_unrecorded"
-        case .relaunched(let times):
-            fields["what"] = "relaunched"
-            fields["times"] = JSONValue(times)
-        case .stateConfirmed(let doubt):
-            fields["what"] = "state_confirmed"
-            fields["doubt"] = .string(doubt.name)
-        case .bondDeleted(let bond):
-            fields["what"] = "bond_deleted"
-            fields["bond"] = .string(String(bond, radix: 16))
-        case .bondExpired(let bond):
-            fields["what"] = "bond_expired"
-            fields["bond"] = .string(String(bond, radix: 16))
-        case .administered(_, let name, let act):
-            fields["what"] = "administered"
-            fields["credential"] = .string(name)
-            fields["act"] = .string("\(act)")
-        }
-        return fields
-    }
-}
-
-extension AuditedCommand {
-    fileprivate func add(to fields: inout JSONObject) {
-        fields["operation"] = .string(command.operation.name)
-        fields["command"] = .string("\(command.challenge)")
-        fields["bond"] = .string(String(bond, radix: 16))
-        fields["counter"] = signCounter.map { JSONValue($0) }
-    }
-}
-
 extension LockStatus {
     var json: JSONObject {
         var fields: JSONObject = [

@@ -1,0 +1,149 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockPeripheral
+import StatePersistence
+
+/// The audit's records and cuts, in the tables `lock_audit` and `lock_audit_cut`: adds to them, and makes room by ``AuditShares``.
+///
+/// Who has how many records is counted from the index, from the first record on that might be one too many: a slice with each, so
+/// that neither a launch nor a command waits for all. Until it is known nothing is forgotten.
+struct AuditTable {
+    private let database: Database
+    private let maximum: UInt64
+    private var count = Count.unknown
+    private var isUncommitted = false
+
+    private enum Count {
+        case unknown
+        /// Behind `after`, in the index's order, nothing is counted yet of the records up to `through`.
+        case underWay(AuditShares, after: [SQLValue], through: Int64)
+        case known(AuditShares)
+    }
+
+    /// Index entries that one record's commit counts: some 25 pages.
+    private static let sliceEntries = 4_096
+
+    init(_ database: Database, maximum: UInt64) {
+        self.database = database
+        self.maximum = maximum
+    }
+
+    /// A commit begins. What an earlier one counted that failed is counted again.
+    mutating func begin() {
+        if isUncommitted { count = .unknown }
+        isUncommitted = true
+    }
+
+    mutating func settle() { isUncommitted = false }
+
+    /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
+    mutating func write(_ record: AuditRecord) throws(StoreError) {
+        if record.sequence > maximum { try makeRoom(for: record) }
+        try database.statement("INSERT INTO lock_audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)").run([
+            SQLValue(record.sequence), SQLValue(record.boot.bits), SQLValue(record.at.nanoseconds),
+            SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded), .blob(record.hash),
+            SQLValue(record.holder.row), SQLValue(record.holder.isProtected),
+        ])
+        switch count {
+        case .unknown: break
+        // Behind `through`, so that no slice counts it.
+        case .underWay(var shares, let after, let through):
+            count = .unknown
+            shares.add(record.holder)
+            count = .underWay(shares, after: after, through: through)
+        case .known(var shares):
+            count = .unknown
+            shares.add(record.holder)
+            count = .known(shares)
+        }
+    }
+
+    /// A file that holds much more than it should comes down step by step, so that no commit takes long.
+    private mutating func makeRoom(for record: AuditRecord) throws(StoreError) {
+        guard var shares = try countOn(before: record) else { return }
+        // The only owner from here on: a copy of these would cost what they spare.
+        count = .unknown
+        for _ in 0..<AuditRetention.forgottenAtOnceMaximum {
+            guard let victim = shares.victim else { break }
+            try forgetOldest(of: victim)
+            shares.remove(victim)
+        }
+        count = .known(shares)
+    }
+
+    // MARK: Counting
+
+    /// One slice more; nil unless all are counted.
+    private mutating func countOn(before record: AuditRecord) throws(StoreError) -> AuditShares? {
+        var shares = AuditShares(maximum: maximum)
+        var after: [SQLValue] = [.integer(-1), .integer(0), .integer(0)]
+        var through = Int64(clamping: record.sequence) - 1
+        switch count {
+        case .known(let shares): return shares
+        case .underWay(let counted, let last, let end): (shares, after, through) = (counted, last, end)
+        case .unknown: break
+        }
+        count = .unknown
+        var entries = 0
+        try database.statement(
+            """
+            SELECT is_protected, holder, sequence FROM lock_audit WHERE (is_protected, holder, sequence) > (?, ?, ?)
+            ORDER BY is_protected, holder, sequence LIMIT ?
+            """
+        ).forEachRow(after + [.integer(Int64(Self.sliceEntries))]) { (row) throws(StoreError) in
+            let sequence: Int64 = try row.integer(2)
+            if sequence <= through { shares.add(LockReader.auditHolder(row, isProtected: 0, credential: 1)) }
+            entries += 1
+            // Damage keeps nobody from what is behind it.
+            if let place = try? row.values(0..<3) { after = place }
+        }
+        if entries < Self.sliceEntries {
+            count = .known(shares)
+            return shares
+        }
+        count = .underWay(shares, after: after, through: through)
+        return nil
+    }
+
+    // MARK: Forgetting
+
+    /// The cut first: outside of one nothing is deleted. A record whose holder is damaged may stay.
+    private func forgetOldest(of holder: AuditHolder) throws(StoreError) {
+        let oldest = try database.statement(
+            """
+            SELECT sequence, CASE WHEN typeof(hash) = 'blob' AND length(hash) = 32 THEN hash ELSE zeroblob(32) END
+            FROM lock_audit WHERE is_protected = ? AND holder = ? AND sequence > 0 ORDER BY sequence LIMIT 1
+            """
+        ).firstRow([SQLValue(holder.isProtected), SQLValue(holder.row)]) { (row) throws(StoreError) in
+            (try row.integer(0) as Int64, try row.blob(1))
+        }
+        guard let (sequence, hash) = oldest else { return }
+        let before = try cut("SELECT first, last, hash FROM lock_audit_cut WHERE last = ?", sequence - 1)
+        let behind = try cut(
+            "SELECT first, last, hash FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT 1", sequence
+        ).flatMap { $0.first == UInt64(sequence) + 1 ? $0 : nil }
+        if before != nil {
+            try database.statement("DELETE FROM lock_audit_cut WHERE last = ?").run([.integer(sequence - 1)])
+        }
+        try database.statement("INSERT OR REPLACE INTO lock_audit_cut VALUES (?, ?, ?)").run([
+            SQLValue(behind?.last ?? UInt64(sequence)), SQLValue(before?.first ?? UInt64(sequence)),
+            .blob(behind?.hash ?? hash),
+        ])
+        try database.statement("DELETE FROM lock_audit WHERE sequence = ?").run([.integer(sequence)])
+    }
+
+    /// nil where none is, or a damaged one: the chain shows for good that it was broken there.
+    private func cut(_ sql: StaticString, _ sequence: Int64) throws(StoreError) -> AuditCut? {
+        try database.statement(sql).firstRow([.integer(sequence)]) { (row) throws(StoreError) -> AuditCut? in
+            guard let cut = try? LockReader.auditCut(row), cut.first > 0, cut.first <= cut.last,
+                cut.hash.count == SHA256.digestOctets
+            else { return nil }
+            return cut
+        } ?? nil
+    }
+}
+
+extension AuditHolder {
+    /// As its column has it: the credential's number, 0 for nobody.
+    fileprivate var row: UInt64 { credential?.rawValue ?? 0 }
+}

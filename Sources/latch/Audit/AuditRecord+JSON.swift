@@ -1,0 +1,99 @@
+import DaemonControl
+import LockPeripheral
+import LockProtocol
+
+extension AuditRecord {
+    /// What happened, as the journal and every export say it.
+    var json: JSONObject {
+        var fields: JSONObject = ["record": JSONValue(sequence)]
+        switch event {
+        case .granted(let command):
+            fields["what"] = "granted"
+            command.add(to: &fields)
+        case .refused(let command, let result):
+            fields["what"] = "refused"
+            command.add(to: &fields)
+            fields["result"] = .string(result.name)
+        case .refusalsSuppressed(let bond):
+            fields["what"] = "refusals_suppressed"
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .idleGrantsSuppressed(let bond):
+            fields["what"] = "idle_grants_suppressed"
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .securing(let recovering):
+            fields["what"] = "securing"
+            fields["recovering"] = .bool(recovering)
+        case .outcome(let sequence, let outcome):
+            fields["what"] = "outcome"
+            fields["of"] = JSONValue(sequence)
+            fields["outcome"] = .string("\(outcome)")
+        case .bolt(let position):
+            fields["what"] = "bolt"
+            fields["position"] = .string("\(position)")
+        case .door(let door):
+            fields["what"] = "door"
+            fields["door"] = .string(door.name)
+        case .launched: fields["what"] = "launched"
+        case .securedUnrecorded: fields["what"] = "secured_unrecorded"
+        case .relaunched(let times):
+            fields["what"] = "relaunched"
+            fields["times"] = JSONValue(times)
+        case .stateConfirmed(let doubt):
+            fields["what"] = "state_confirmed"
+            fields["doubt"] = .string(doubt.name)
+        case .bondDeleted(let bond):
+            fields["what"] = "bond_deleted"
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .bondExpired(let bond):
+            fields["what"] = "bond_expired"
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .administered(_, let name, let act):
+            fields["what"] = "administered"
+            fields["credential"] = .string(name)
+            fields["act"] = .string("\(act)")
+        case .windowOpened(let name, let role):
+            fields["what"] = "window_opened"
+            fields["credential"] = .string(name)
+            fields["role"] = .string("\(role)")
+        case .windowClosed(let name, let end):
+            fields["what"] = "window_closed"
+            fields["credential"] = .string(name)
+            fields["end"] = .string(end.name)
+        case .enrolled(_, let name, let role, let bond):
+            fields["what"] = "enrolled"
+            fields["credential"] = .string(name)
+            fields["role"] = .string("\(role)")
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .settingsChanged(let settings):
+            fields["what"] = "settings_changed"
+            fields["relock_seconds"] = JSONValue(settings.relockSeconds ?? 0)
+            fields["lock_and_go_seconds"] = JSONValue(settings.lockAndGoSeconds)
+            fields["challenge_life_ms"] = JSONValue(settings.challengeLifeMilliseconds)
+            fields["signed"] = .bool(settings.acceptsSigned)
+            fields["time_zone"] = .string(settings.calendar.timeZone.text)
+            fields["holidays"] = .array(settings.calendar.holidays.map { .string($0.description) })
+        }
+        return fields
+    }
+}
+
+extension AuditedCommand {
+    fileprivate func add(to fields: inout JSONObject) {
+        fields["operation"] = .string(command.operation.name)
+        fields["command"] = .string("\(command.challenge)")
+        fields["bond"] = .string(String(bond, radix: 16))
+        fields["counter"] = signCounter.map { JSONValue($0) }
+    }
+}
+
+extension WindowEnd {
+    var name: String {
+        switch self {
+        case .enrolled: "enrolled"
+        case .expired: "expired"
+        case .burnt: "burnt"
+        case .tooManyFailures: "too_many_failures"
+        case .cancelled: "cancelled"
+        }
+    }
+}
