@@ -22,7 +22,7 @@ struct Enrolments {
         let host = SQLiteHostStore(store, name: "peripheral")
         // Rows that are written behind the seal's back are believed by nobody.
         let seal = try LockSeal(store, anchor: FileAnchor(path: state + "/lock.anchor", keys: store.keys))
-        let lock = SQLiteLockStore(store.database, seal: seal)
+        let lock = SQLiteLockStore(store, seal: seal)
         guard let published = try host.load().restorations.values.compactMap({ $0.services.first }).first else {
             throw BenchmarkError("the lock has published nothing")
         }

@@ -201,7 +201,7 @@ private struct LockWorld {
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
-            .windowClosed, .enrolled, .settingsChanged:
+            .windowClosed, .enrolled, .settingsChanged, .auditDoubted:
             break
         }
     }

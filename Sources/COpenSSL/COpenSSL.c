@@ -277,3 +277,36 @@ int latch_p256_shared_x(const uint8_t scalar[32], const uint8_t xy[64], uint8_t 
     EVP_PKEY_free(peer);
     return done;
 }
+
+// MARK: Ed25519
+
+latch_ed25519 *latch_ed25519_new(const uint8_t seed[32]) {
+    return EVP_PKEY_new_raw_private_key_ex(NULL, "ED25519", NULL, seed, 32);
+}
+
+void latch_ed25519_free(latch_ed25519 *key) { EVP_PKEY_free(key); }
+
+int latch_ed25519_public(const latch_ed25519 *key, uint8_t public_key[32]) {
+    size_t count = 32;
+    return EVP_PKEY_get_raw_public_key(key, public_key, &count) == 1 && count == 32;
+}
+
+int latch_ed25519_sign(latch_ed25519 *key, const uint8_t *message, size_t count, uint8_t signature[64]) {
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    size_t length = 64;
+    int done = context && EVP_DigestSignInit_ex(context, NULL, NULL, NULL, NULL, key, NULL) == 1
+        && EVP_DigestSign(context, signature, &length, message, count) == 1 && length == 64;
+    EVP_MD_CTX_free(context);
+    return done;
+}
+
+int latch_ed25519_verify(const uint8_t public_key[32], const uint8_t *message, size_t count,
+                         const uint8_t signature[64]) {
+    EVP_PKEY *key = EVP_PKEY_new_raw_public_key_ex(NULL, "ED25519", NULL, public_key, 32);
+    EVP_MD_CTX *context = key ? EVP_MD_CTX_new() : NULL;
+    int valid = context && EVP_DigestVerifyInit_ex(context, NULL, NULL, NULL, NULL, key, NULL) == 1
+        && EVP_DigestVerify(context, signature, 64, message, count) == 1;
+    EVP_MD_CTX_free(context);
+    EVP_PKEY_free(key);
+    return valid;
+}

@@ -23,6 +23,6 @@ struct LatchLab {
                 (.state, "the drill could not be run"),
                 (.transport, "the radio's sockets cannot be used"),
             ],
-            elsewhere: ["peripheral": "latch", "central": "latch", "state": "latch"])
+            elsewhere: ["peripheral": "latch", "central": "latch", "audit": "latch", "state": "latch"])
     }
 }

@@ -10,6 +10,10 @@ import StatePersistence
 struct AuditTable {
     private let database: Database
     private let maximum: UInt64
+    /// nil where nothing signs.
+    private let signer: AuditSigner?
+    /// Of the records that this commit has written, the last.
+    private var unsigned: AuditHead?
     private var count = Count.unknown
     private var isUncommitted = false
 
@@ -23,15 +27,41 @@ struct AuditTable {
     /// Index entries that one record's commit counts: some 25 pages.
     private static let sliceEntries = 4_096
 
-    init(_ database: Database, maximum: UInt64) {
+    init(_ database: Database, maximum: UInt64, signer: AuditSigner?) {
         self.database = database
         self.maximum = maximum
+        self.signer = signer
     }
 
     /// A commit begins. What an earlier one counted that failed is counted again.
     mutating func begin() {
         if isUncommitted { count = .unknown }
         isUncommitted = true
+        unsigned = nil
+    }
+
+    /// A commit's records are all there.
+    func sign() throws(StoreError) {
+        guard let signer, let unsigned else { return }
+        let checkpoint = signer.checkpoint(unsigned)
+        try database.statement("INSERT OR REPLACE INTO lock_audit_checkpoint VALUES (1, ?, ?, ?, ?)").run([
+            SQLValue(checkpoint.head.sequence), .blob(checkpoint.head.hash), .blob(checkpoint.signature),
+            .blob(signer.publicKey.octets),
+        ])
+    }
+
+    /// What is wrong with the audit's end; nil where nothing is, or nothing signs here.
+    func doubt(about head: AuditHead) throws(StoreError) -> AuditDoubt? {
+        guard let signer else { return nil }
+        guard let checkpoint = try LockReader(database: database).auditCheckpoint() else {
+            return head.sequence == 0 ? nil : .unsigned
+        }
+        guard let signed = checkpoint.checkpoint, signed.isSigned(by: signer.publicKey) else {
+            return .signatureDamaged
+        }
+        if signed.head == head { return nil }
+        if signed.head.sequence == head.sequence { return .altered }
+        return signed.head.sequence > head.sequence ? .shortened : .lengthened
     }
 
     mutating func settle() { isUncommitted = false }
@@ -44,6 +74,7 @@ struct AuditTable {
             SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded), .blob(record.hash),
             SQLValue(record.holder.row), SQLValue(record.holder.isProtected),
         ])
+        unsigned = AuditHead(record)
         switch count {
         case .unknown: break
         // Behind `through`, so that no slice counts it.
@@ -118,16 +149,19 @@ struct AuditTable {
             (try row.integer(0) as Int64, try row.blob(1))
         }
         guard let (sequence, hash) = oldest else { return }
-        let before = try cut("SELECT first, last, hash FROM lock_audit_cut WHERE last = ?", sequence - 1)
+        let before = try cut("SELECT first, last, hash, signature FROM lock_audit_cut WHERE last = ?", sequence - 1)
         let behind = try cut(
-            "SELECT first, last, hash FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT 1", sequence
+            "SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT 1", sequence
         ).flatMap { $0.first == UInt64(sequence) + 1 ? $0 : nil }
         if before != nil {
             try database.statement("DELETE FROM lock_audit_cut WHERE last = ?").run([.integer(sequence - 1)])
         }
-        try database.statement("INSERT OR REPLACE INTO lock_audit_cut VALUES (?, ?, ?)").run([
-            SQLValue(behind?.last ?? UInt64(sequence)), SQLValue(before?.first ?? UInt64(sequence)),
-            .blob(behind?.hash ?? hash),
+        let merged = AuditCut(
+            first: before?.first ?? UInt64(sequence), last: behind?.last ?? UInt64(sequence), hash: behind?.hash ?? hash
+        )
+        let cut = signer?.signed(merged) ?? merged
+        try database.statement("INSERT OR REPLACE INTO lock_audit_cut VALUES (?, ?, ?, ?)").run([
+            SQLValue(cut.last), SQLValue(cut.first), .blob(cut.hash), SQLValue(cut.signature),
         ])
         try database.statement("DELETE FROM lock_audit WHERE sequence = ?").run([.integer(sequence)])
     }

@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import LockPeripheral
 import LockProtocol
 import StatePersistence
@@ -167,17 +168,33 @@ struct LockReader {
 
     func auditCuts(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditCut] {
         var cuts: [AuditCut] = []
-        try database.statement("SELECT first, last, hash FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT ?")
-            .forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
-                (row) throws(StoreError) in
-                cuts.append(try Self.auditCut(row))
-            }
+        try database.statement(
+            "SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT ?"
+        )
+        .forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
+            (row) throws(StoreError) in
+            cuts.append(try Self.auditCut(row))
+        }
         return cuts
     }
 
-    /// first, last, hash.
+    /// first, last, hash, signature.
     static func auditCut(_ row: Row) throws(StoreError) -> AuditCut {
-        AuditCut(first: try row.integer(0), last: try row.integer(1), hash: try row.blob(2))
+        AuditCut(
+            first: try row.integer(0), last: try row.integer(1), hash: try row.blob(2),
+            signature: try row.optionalBlob(3))
+    }
+
+    /// The checkpoint, and the key that it says it is of; nil where there is none. A damaged one has no checkpoint.
+    func auditCheckpoint() throws(StoreError) -> (checkpoint: AuditCheckpoint?, publicKey: Ed25519PublicKey?)? {
+        try database.statement("SELECT sequence, hash, signature, public_key FROM lock_audit_checkpoint")
+            .firstRow([]) { (row) throws(StoreError) in
+                let key = (try? row.blob(3)).flatMap { Ed25519PublicKey($0) }
+                guard let sequence: UInt64 = try? row.integer(0), let hash = try? row.blob(1),
+                    let signature = try? row.blob(2)
+                else { return (nil, key) }
+                return (AuditCheckpoint(head: AuditHead(sequence: sequence, hash: hash), signature: signature), key)
+            }
     }
 
     /// nil before the first.

@@ -184,5 +184,18 @@ extension SchemaComponent {
                         9223372036854775807)
                     BEGIN SELECT raise(ABORT, 'the audit is shortened by its cuts only'); END;
                 """),
+            // Cuts of earlier versions are signed by nobody.
+            Migration(
+                "8 audit signatures",
+                """
+                ALTER TABLE lock_audit_cut ADD COLUMN signature BLOB;
+                CREATE TABLE lock_audit_checkpoint (
+                    only INTEGER PRIMARY KEY CHECK (only = 1),
+                    sequence INTEGER NOT NULL,
+                    hash BLOB NOT NULL,
+                    signature BLOB NOT NULL,
+                    public_key BLOB NOT NULL
+                ) STRICT;
+                """),
         ])
 }

@@ -16,12 +16,21 @@ package final class SQLiteLockStore: LockStore {
     /// The bolt's row cannot be read, and what is written next needs one.
     private var isStateLost = false
 
+    /// Without `keys` nothing signs the audit.
     package init(
-        _ database: Database, seal: LockSeal? = nil, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
+        _ database: Database, seal: LockSeal? = nil, keys: KeyWrap? = nil,
+        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
     ) {
         self.database = database
         self.seal = seal
-        audit = AuditTable(database, maximum: auditRecordsMaximum)
+        audit = AuditTable(database, maximum: auditRecordsMaximum, signer: keys.map(AuditSigner.init))
+    }
+
+    /// As a daemon has it.
+    package convenience init(
+        _ state: StateStore, seal: LockSeal?, auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
+    ) {
+        self.init(state.database, seal: seal, keys: state.keys, auditRecordsMaximum: auditRecordsMaximum)
     }
 
     /// What the last commit says that the bolt is owed: intent, relock and where it was. For a database that cannot be opened as
@@ -41,6 +50,7 @@ package final class SQLiteLockStore: LockStore {
         // Damaged settings are those of a new lock, until its configuration has been taken.
         if let settings = try settings() { snapshot.settings = settings }
         try reader.readAudit(into: &snapshot)
+        snapshot.auditDoubt = try audit.doubt(about: snapshot.auditHead)
         snapshot.unproven = try reader.unproven()
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
@@ -70,6 +80,7 @@ package final class SQLiteLockStore: LockStore {
         audit.begin()
         if isStateLost { try writeLostState() }
         for mutation in pending { try write(mutation) }
+        try audit.sign()
         try seal?.prepare()
     }
 

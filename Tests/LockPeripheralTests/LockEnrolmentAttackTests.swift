@@ -295,7 +295,8 @@ struct LockEnrolmentAttackTests {
         bench.credentials = [:]
         #expect(
             bench.put(.credentialRemoved("Alice", bench.register)) == [
-                .administration(.windowClosed(name: "Alice", .cancelled)), .progress(.ended(.cancelled)), .deadline(nil),
+                .administration(.windowClosed(name: "Alice", .cancelled)), .progress(.ended(.cancelled)),
+                .deadline(nil),
                 .closePairingWindow,
             ])
     }

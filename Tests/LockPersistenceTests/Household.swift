@@ -160,7 +160,7 @@ struct Household {
     func fill() throws {
         do {
             let state = try open()
-            let lock = SQLiteLockStore(state.database, auditRecordsMaximum: 2)
+            let lock = SQLiteLockStore(state, seal: nil, auditRecordsMaximum: 2)
             let key = SQLiteKeyStore(state.database)
             let hosts = [SQLiteHostStore(state, name: "peripheral"), SQLiteHostStore(state, name: "central")]
             for fact in try Self.hostFacts(.peripheral, 100) { hosts[0].append(fact) }

@@ -63,7 +63,7 @@ struct LockSealTests {
     private func open(_ path: String? = nil, _ anchor: (any GenerationAnchor)? = nil) throws -> Lock {
         let state = try scratch.openState(path)
         let seal = try LockSeal(state, anchor: anchor ?? self.anchor)
-        return Lock(state: state, seal: seal, store: SQLiteLockStore(state.database, seal: seal))
+        return Lock(state: state, seal: seal, store: SQLiteLockStore(state, seal: seal))
     }
 
     private static func credential(_ number: UInt64, isEnabled: Bool = true, bond: UInt64? = nil) -> LockMutation {
@@ -240,10 +240,11 @@ struct LockSealTests {
     func beforeSchedules() throws {
         do { _ = try filled() }
         do {
-            // What the step and the one behind it have added is taken away again, and both.
+            // What the step and those behind it have added is taken away again, and they with it.
             let lock = try open()
             for sql in [
-                "DELETE FROM schema_migration WHERE component = 'lock' AND name LIKE '7%'",
+                "DELETE FROM schema_migration WHERE component = 'lock' AND (name LIKE '7%' OR name LIKE '8%')",
+                "DROP TABLE lock_audit_checkpoint",
                 "DROP INDEX lock_audit_holder", "ALTER TABLE lock_audit DROP COLUMN holder",
                 "ALTER TABLE lock_audit DROP COLUMN is_protected", "DROP TRIGGER lock_audit_is_never_shortened",
                 "DROP TABLE lock_audit_cut",

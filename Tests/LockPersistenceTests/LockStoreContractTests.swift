@@ -335,6 +335,7 @@ extension LockMutation {
                 .stateConfirmed(.older), .bondDeleted(bond: bond), .bondExpired(bond: bond),
                 .stateConfirmed(.older), .windowOpened(name: "Änne", .guest), .windowClosed(name: "", .burnt),
                 .enrolled(id, name: "Änne", .owner, bond: bond),
+                .auditDoubted(.shortened),
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

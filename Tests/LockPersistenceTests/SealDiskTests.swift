@@ -27,7 +27,7 @@ struct SealDiskTests {
                 path: directory + "/latch.sqlite", machineKeyFile: directory + "/machine.key",
                 credentialsDirectory: nil, components: [.host, .lock])
             seal = try LockSeal(state, anchor: FileAnchor(path: directory + "/lock.anchor", keys: state.keys))
-            store = SQLiteLockStore(state.database, seal: seal)
+            store = SQLiteLockStore(state, seal: seal)
         }
 
         func commit(_ facts: LockMutation...) throws -> Kept {

@@ -2,30 +2,15 @@ import BluetoothCore
 import BluetoothCrypto
 import Foundation
 import LockProtocol
+import TestSupport
 import Testing
 
-/// The vectors of docs/PROTOCOL.md, read out of it: the document cannot drift from the code, nor the code from it. Their
-/// figures come from Python's `cryptography`, which shares no line with this package.
+/// Their figures come from Python's `cryptography`, which shares no line with this package.
 @Suite("docs/PROTOCOL.md")
 struct DocumentVectorTests {
-    private let vectors: [String: String]
+    private let vectors: ProtocolVectors
 
-    init() throws {
-        let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let text = try String(contentsOf: root.appending(path: "docs/PROTOCOL.md"), encoding: .utf8)
-        var vectors: [String: String] = [:]
-        var isInside = false
-        for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-            if line.hasPrefix("```") {
-                isInside = line == "```vectors"
-            } else if isInside, let equals = line.range(of: " = ") {
-                let name = line[..<equals.lowerBound].trimmingCharacters(in: .whitespaces)
-                vectors[name] = line[equals.upperBound...].trimmingCharacters(in: .whitespaces)
-            }
-        }
-        self.vectors = vectors
-    }
+    init() throws { vectors = try ProtocolVectors() }
 
     private func text(_ name: String) throws -> String { try #require(vectors[name], "no vector “\(name)”") }
     private func value(_ name: String) throws -> [UInt8] { try #require(HexText.decode(try text(name))) }

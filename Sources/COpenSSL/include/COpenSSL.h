@@ -54,3 +54,13 @@ int latch_p256_public(const uint8_t scalar[32], uint8_t xy[64]);
 // 1 when the point is on the curve, in the group and not the identity.
 int latch_p256_is_valid(const uint8_t xy[64]);
 int latch_p256_shared_x(const uint8_t scalar[32], const uint8_t xy[64], uint8_t shared[32]);
+
+// Ed25519, by RFC 8032: seeds and public keys have 32 octets, signatures 64. Contexts are not safe for concurrent use.
+typedef struct evp_pkey_st latch_ed25519;
+latch_ed25519 *latch_ed25519_new(const uint8_t seed[32]);
+int latch_ed25519_public(const latch_ed25519 *key, uint8_t public_key[32]);
+int latch_ed25519_sign(latch_ed25519 *key, const uint8_t *message, size_t count, uint8_t signature[64]);
+void latch_ed25519_free(latch_ed25519 *key);
+// 1 when the signature is this key's over the message.
+int latch_ed25519_verify(const uint8_t public_key[32], const uint8_t *message, size_t count,
+                         const uint8_t signature[64]);

@@ -22,18 +22,33 @@ extension AuditRecord: WireCodable {
     }
 
     private func encodeHashed(into writer: inout ByteWriter) {
+        Self.write(sequence, boot, at, wallClockSeconds, into: &writer)
+        event.encode(into: &writer)
+    }
+
+    private static func write(
+        _ sequence: UInt64, _ boot: BootID, _ at: Instant, _ wallClockSeconds: Int64?, into writer: inout ByteWriter
+    ) {
         writer.write(sequence)
         writer.write(boot.bits)
         writer.write(at.nanoseconds)
-        writer.write(UInt64(bitPattern: wallClockSeconds ?? Self.noClock))
-        event.encode(into: &writer)
+        writer.write(UInt64(bitPattern: wallClockSeconds ?? noClock))
     }
 
     /// What the hash of a record with these contents must be behind `previous`.
     package func expectedHash(after previous: AuditHead) -> [UInt8] {
+        Self.expectedHash(after: previous, sequence, boot, at, wallClockSeconds, event: event.encoded)
+    }
+
+    /// The same for an event that may be of a version that is not known here.
+    package static func expectedHash(
+        after previous: AuditHead, _ sequence: UInt64, _ boot: BootID, _ at: Instant, _ wallClockSeconds: Int64?,
+        event: [UInt8]
+    ) -> [UInt8] {
         var writer = ByteWriter(capacity: 128)
         writer.write(previous.hash)
-        encodeHashed(into: &writer)
+        write(sequence, boot, at, wallClockSeconds, into: &writer)
+        writer.write(event)
         return SHA256.digest(writer.bytes)
     }
 }

@@ -46,6 +46,7 @@ extension AuditEvent: WireCodable {
         case idleGrantsSuppressed = 13
         case bondDeleted = 14
         case bondExpired = 15
+        case auditDoubted = 19
         case windowOpened = 20
         case windowClosed = 21
         case enrolled = 22
@@ -101,6 +102,11 @@ extension AuditEvent: WireCodable {
             let role = try Self.readRole(&reader)
             self = .enrolled(credential, name: try Self.readName(&reader), role, bond: bond)
         case .settingsChanged: self = .settingsChanged(try LockSettings(decoding: &reader))
+        case .auditDoubted:
+            guard let doubt = AuditDoubt(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "audit doubt")
+            }
+            self = .auditDoubted(doubt)
         }
     }
 
@@ -169,6 +175,9 @@ extension AuditEvent: WireCodable {
         case .settingsChanged(let settings):
             begin(.settingsChanged)
             settings.encode(into: &writer)
+        case .auditDoubted(let doubt):
+            begin(.auditDoubted)
+            writer.write(doubt.rawValue)
         }
     }
 

@@ -26,7 +26,9 @@ extension AuditEvent {
     /// Who changes what others may do.
     var isAdministration: Bool {
         switch self {
-        case .administered, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed, .enrolled, .settingsChanged: true
+        case .administered, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed, .enrolled, .settingsChanged,
+            .auditDoubted:
+            true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .securedUnrecorded, .relaunched, .bondExpired:
             false

@@ -72,6 +72,8 @@ package enum AuditEvent: Hashable, Sendable {
     case enrolled(CredentialID, name: String, Role, bond: UInt64)
     /// The owner set these.
     case settingsChanged(LockSettings)
+    /// Found at a launch: the record before this one is not the end of the audit that the lock signed.
+    case auditDoubted(AuditDoubt)
 }
 
 /// How an enrolment window closed. Kept by its number.

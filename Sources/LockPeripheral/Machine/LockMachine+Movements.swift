@@ -79,7 +79,9 @@ extension LockMachine {
         #if LATCH_PLANTS
         // Settled at a launch, before anybody could be told.
         let isForgotten = Plant.active == .lost && intent.origin.command != nil && requester == nil
-        if !isForgotten { audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn) }
+        if !isForgotten {
+            audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
+        }
         #else
         audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
         #endif

@@ -53,6 +53,7 @@ package struct LockMachine {
         auditHead = snapshot.auditHead
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         var turn = LockTurn(moment, random: 0)
+        if let doubt = snapshot.auditDoubt { audit(.auditDoubted(doubt), &turn) }
         if tellsLaunch {
             auditLaunch(snapshot.auditTail, &turn)
         } else {

@@ -139,6 +139,8 @@ package struct LockSnapshot: Hashable, Sendable {
     package var unproven: [UInt64: BondLife] = [:]
     package var auditHead = AuditHead.empty
     package var auditTail = AuditTail()
+    /// nil: the audit's end is the one that was signed, or nothing signs.
+    package var auditDoubt: AuditDoubt?
 
     package init() {}
 
@@ -160,6 +162,7 @@ package struct LockSnapshot: Hashable, Sendable {
         case .audit(let record):
             auditHead = AuditHead(record)
             auditTail = AuditTail(record)
+            auditDoubt = nil
         case .relaunched(let sequence, let times): if sequence == auditHead.sequence { auditTail.relaunches = times }
         }
     }

@@ -53,7 +53,7 @@ package final class Door {
             lock = try LockDaemon(
                 LockDaemon.Configuration(
                     restoreIdentifier: "lock", name: name, settings: settings, boot: node.boot),
-                host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state.database, seal: seal),
+                host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state, seal: seal),
                 actuator: SimulatedBolt(journal: metal),
                 surroundings: LockDaemon.Surroundings(
                     random: { [unowned self] in dice.next() }, wallClockSeconds: { [unowned self] in wallClockSeconds },

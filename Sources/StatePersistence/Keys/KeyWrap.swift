@@ -6,6 +6,8 @@ import BluetoothCrypto
 /// NIST SP 800-38D, 8.2.2 (RBG-based Construction of nonces): good for 2^32 wrappings under one key.
 package final class KeyWrap {
     private let cipher: AESGCM
+    /// What keys for one purpose are derived from.
+    private let root: Secret
     /// For rows that are no secret.
     package let rows: RowAuthenticator
     private let path: String
@@ -16,6 +18,7 @@ package final class KeyWrap {
     /// The key by itself, for `database`.
     private init(_ key: MachineKey, path database: String) {
         cipher = AESGCM(key: key.secret)
+        root = HMACSHA256.derive("latch derived keys 1", octets: 32, from: key.secret)
         rows = RowAuthenticator(key)
         path = database
         keyPath = key.path
@@ -55,6 +58,11 @@ package final class KeyWrap {
     private static func kept(in connection: Connection) throws(StoreError) -> [UInt8]? {
         try connection.statement("SELECT value FROM store_fact WHERE name = ?")
             .firstRow([.text(checkName)]) { (row) throws(StoreError) in try row.blob(0) }
+    }
+
+    /// The machine's own key for what `purpose` names.
+    package func signingKey(_ purpose: String) -> Ed25519SigningKey {
+        Ed25519SigningKey(derived: purpose, from: root)
     }
 
     /// Nonce, ciphertext and tag. `row` is the row's key as text.

@@ -64,6 +64,9 @@ extension AuditRecord {
             fields["credential"] = .string(name)
             fields["role"] = .string("\(role)")
             fields["bond"] = .string(String(bond, radix: 16))
+        case .auditDoubted(let doubt):
+            fields["what"] = "audit_doubted"
+            fields["doubt"] = .string(doubt.name)
         case .settingsChanged(let settings):
             fields["what"] = "settings_changed"
             fields["relock_seconds"] = JSONValue(settings.relockSeconds ?? 0)

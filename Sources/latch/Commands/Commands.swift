@@ -12,7 +12,7 @@ enum Commands {
         ] + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
-        ] + StateCommands.all
+        ] + AuditCommands.all + StateCommands.all
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.

@@ -41,14 +41,14 @@ final class BoltDuty {
     /// A movement that a kill cut off, a relock that is due: written down like everything else.
     func settle(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
         try UnattendedBolt.settle(
-            store: SQLiteLockStore(state.database), actuator: try bolt(), boot: boot,
+            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot,
             surroundings: surroundings(state, journal))
     }
 
     /// The bolt is told before anything else is loaded: whatever that meets, or waits for, the door is being secured.
     func begin(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
         try UnattendedBolt.begin(
-            store: SQLiteLockStore(state.database), actuator: try bolt(), boot: boot,
+            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot,
             surroundings: surroundings(state, journal))
     }
 

@@ -16,6 +16,8 @@ final class PeripheralDaemon {
     private let runtime: DaemonRuntime
     let lock: LockDaemon
     private let seal: LockSeal
+    /// What the audit's signatures are checked with.
+    private let auditKey: Ed25519PublicKey
     /// What schedules go by.
     let calendar: LockCalendar
 
@@ -53,13 +55,14 @@ final class PeripheralDaemon {
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
                 boot: runtime.boot),
             host: runtime.host, bluetooth: runtime.bluetooth,
-            store: SQLiteLockStore(runtime.state.database, seal: seal), actuator: bolt,
+            store: SQLiteLockStore(runtime.state, seal: seal), actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
                 observe: { [journal = runtime.journal] in journal.record($0) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
         self.seal = seal
+        auditKey = AuditSigner(runtime.state.keys).publicKey
         runtime.idleWork = { [unowned lock] in
             if seal.checkSlice() { return .more }
             let isMade = seal.makeGenerationOfLaunch()
@@ -79,6 +82,7 @@ final class PeripheralDaemon {
         switch request {
         case .statusPage(let page):
             var status = try lock.statusPage(LockStatus.Page(page)).json
+            status["audit_key"] = .string(HexText.encode(auditKey.octets))
             status["doubt"] = seal.doubt.map { .string($0.name) }
             let damaged = runtime.state.database.damagedRowCount
             if damaged > 0 { status["damaged_rows"] = JSONValue(damaged) }

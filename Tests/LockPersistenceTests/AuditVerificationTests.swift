@@ -1,0 +1,210 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+import TestSupport
+import Testing
+
+@testable import LockPersistence
+
+/// Who may write the lock's file, and has not the machine key, against who reads the audit.
+@Suite("The audit's signatures")
+struct AuditVerificationTests {
+    let scratch = Scratch()
+
+    private func open(_ other: Scratch? = nil) throws -> (state: StateStore, store: SQLiteLockStore) {
+        let state = try (other ?? scratch).openState()
+        return (state, SQLiteLockStore(state, seal: nil, auditRecordsMaximum: 8))
+    }
+
+    /// Records 1 to 12, of which every third one is administration's: 3 and from 6 on are left, with cuts of 1 to 2 and 4 to 5.
+    private func fill(_ other: Scratch? = nil) throws -> StateStore {
+        let (state, store) = try open(other)
+        var head = AuditHead.empty
+        for number in 1...12 as ClosedRange<UInt64> {
+            let holder = AuditHolder(credential: nil, isProtected: number.isMultiple(of: 3))
+            store.append(
+                .audit(
+                    head.append(
+                        .bolt(.locked), boot: BootID(bits: 7), at: Instant(nanoseconds: number),
+                        wallClockSeconds: number == 9 ? nil : Int64(number), holder: holder)))
+            try state.database.commit([store])
+        }
+        return state
+    }
+
+    private func verify(_ state: StateStore, under known: Ed25519PublicKey? = nil) throws -> AuditVerification {
+        try AuditVerification(of: state.database, publicKey: known)
+    }
+
+    /// As somebody who writes the file and takes the triggers away first.
+    private func tamper(_ state: StateStore, _ statements: [StaticString]) throws {
+        try state.database.transaction {
+            try state.database.statement("DROP TRIGGER IF EXISTS lock_audit_is_never_changed").run()
+            try state.database.statement("DROP TRIGGER IF EXISTS lock_audit_is_never_shortened").run()
+            for sql in statements { try state.database.statement(sql).run() }
+        }
+    }
+
+    @Test("An audit with cuts is whole under the lock's key, and under no other one")
+    func whole() throws {
+        let state = try fill()
+        let key = AuditSigner(state.keys).publicKey
+        let found = try verify(state)
+        #expect(found.isWhole && found.publicKey == key && found.untold == 0, "\(found.faults)")
+        #expect(found.records == 8 && found.cuts == 2 && found.forgotten == 4)
+        #expect(found.head.sequence == 12 && found.checkpoint?.head == found.head)
+        #expect(try verify(state, under: key).isWhole)
+        let other = try #require(Ed25519SigningKey(seed: Secret([UInt8](repeating: 1, count: 32)))).publicKey
+        #expect(
+            try verify(state, under: other).faults == [
+                .otherKey, .unsigned(cutThrough: 2), .unsigned(cutThrough: 5),
+                .damagedSignature,
+            ])
+    }
+
+    @Test("The key is the machine key's: the same at every launch, and no row of the file holds it")
+    func derived() throws {
+        let first = AuditSigner(try fill().keys).publicKey
+        #expect(AuditSigner(try scratch.openState().keys).publicKey == first)
+        let other = Scratch()
+        #expect(AuditSigner(try other.openState().keys).publicKey != first)
+    }
+
+    static let edits: [(String, [StaticString], [AuditVerification.Fault])] = [
+        ("a time", ["UPDATE lock_audit SET wall_clock_seconds = 99 WHERE sequence = 10"], [.altered(10)]),
+        ("an event", ["UPDATE lock_audit SET event = x'08' WHERE sequence = 3"], [.altered(3)]),
+        ("a boot", ["UPDATE lock_audit SET boot = zeroblob(16) WHERE sequence = 12"], [.altered(12)]),
+        ("a hash", ["UPDATE lock_audit SET hash = zeroblob(32) WHERE sequence = 9"], [.altered(9), .altered(10)]),
+        ("a column of another kind", ["UPDATE lock_audit SET boot = x'00' WHERE sequence = 9"], [.unreadable(9)]),
+        ("a record in the middle", ["DELETE FROM lock_audit WHERE sequence = 9"], [.missing(9...9)]),
+        ("the first record", ["DELETE FROM lock_audit WHERE sequence = 3"], [.misplaced(cutThrough: 5)]),
+        ("the end", ["DELETE FROM lock_audit WHERE sequence > 10"], [.shortened(11...12)]),
+        ("all", ["DELETE FROM lock_audit", "DELETE FROM lock_audit_cut"], [.shortened(1...12)]),
+        (
+            "all, and the signature",
+            ["DELETE FROM lock_audit_checkpoint"], [.unsignedEnd(from: 1)]
+        ),
+        (
+            "a record, and a cut for it",
+            [
+                "INSERT INTO lock_audit_cut SELECT 10, 9, hash, signature FROM lock_audit_cut, (SELECT 1) WHERE last = 5",
+                "DELETE FROM lock_audit WHERE sequence IN (9, 10)",
+            ], [.unsigned(cutThrough: 10), .altered(11)]
+        ),
+        (
+            "a cut that is made longer",
+            [
+                "UPDATE lock_audit_cut SET first = 3, last = 5 WHERE last = 5",
+                "DELETE FROM lock_audit WHERE sequence = 3",
+            ],
+            [.unsigned(cutThrough: 5)]
+        ),
+        ("a cut", ["DELETE FROM lock_audit_cut WHERE last = 5"], [.missing(4...5)]),
+        (
+            "a cut's signature", ["UPDATE lock_audit_cut SET signature = NULL WHERE last = 5"],
+            [.unsigned(cutThrough: 5)]
+        ),
+        (
+            "a cut behind the end",
+            ["INSERT INTO lock_audit_cut SELECT 20, 13, hash, signature FROM lock_audit_cut WHERE last = 5"],
+            [.misplaced(cutThrough: 20)]
+        ),
+        (
+            "a record more",
+            ["INSERT INTO lock_audit SELECT 13, boot, at, 1, event, hash, 0, 0 FROM lock_audit WHERE sequence = 12"],
+            [.altered(13), .unsignedEnd(from: 13)]
+        ),
+        ("the signature", ["UPDATE lock_audit_checkpoint SET signature = zeroblob(64)"], [.damagedSignature]),
+        ("the signed end", ["UPDATE lock_audit_checkpoint SET sequence = 11"], [.damagedSignature]),
+        (
+            "a negative number", ["UPDATE lock_audit SET sequence = -5 WHERE sequence = 12"],
+            [.misplaced(cutThrough: 5), .missing(6...(UInt64.max - 5))]
+        ),
+    ]
+
+    @Test("Every edit, gap and cut end is found where it is", arguments: edits.indices)
+    func tampered(index: Int) throws {
+        let (name, statements, expected) = Self.edits[index]
+        let state = try fill()
+        try tamper(state, statements)
+        let found = try verify(state, under: AuditSigner(state.keys).publicKey)
+        #expect(Array(found.faults.prefix(expected.count)) == expected, "\(name): \(found.faults)")
+        #expect(!found.isWhole && found.faults.allSatisfy { !$0.description.isEmpty })
+    }
+
+    @Test("A file with a fault in each record names a hundred, and counts the others")
+    func manyFaults() throws {
+        let (state, _) = try open()
+        let store = SQLiteLockStore(state, seal: nil)
+        var head = AuditHead.empty
+        for number in 1...150 as ClosedRange<UInt64> {
+            store.append(
+                .audit(
+                    head.append(.launched, boot: BootID(bits: 7), at: Instant(nanoseconds: number), wallClockSeconds: 1)
+                ))
+        }
+        try state.database.commit([store])
+        try tamper(state, ["UPDATE lock_audit SET hash = zeroblob(32)"])
+        let found = try verify(state)
+        #expect(found.faults.count == AuditVerification.faultsMaximum && found.faults.first == .altered(1))
+        #expect(found.untold == 51, "the hundredth and first one to the last, and the end")
+    }
+
+    @Test("A launch that finds another end than the signed one has it on record, once")
+    func doubted() throws {
+        let cases: [(AuditDoubt, [StaticString])] = [
+            (.shortened, ["DELETE FROM lock_audit WHERE sequence = 12"]),
+            (.altered, ["UPDATE lock_audit SET hash = zeroblob(32) WHERE sequence = 12"]),
+            (
+                .lengthened,
+                ["INSERT INTO lock_audit SELECT 13, boot, at, 1, event, hash, 0, 0 FROM lock_audit WHERE sequence = 12"]
+            ),
+            (.unsigned, ["DELETE FROM lock_audit_checkpoint"]),
+            (.signatureDamaged, ["UPDATE lock_audit_checkpoint SET hash = zeroblob(32)"]),
+        ]
+        for (doubt, statements) in cases {
+            let scratch = Scratch()
+            let state = try fill(scratch)
+            #expect(try SQLiteLockStore(state, seal: nil).launch().auditDoubt == nil)
+            try tamper(state, statements)
+            #expect(try SQLiteLockStore(state, seal: nil).launch().auditDoubt == doubt)
+            #expect(try launch(state).contains(.auditDoubted(doubt)), "\(doubt)")
+            #expect(try SQLiteLockStore(state, seal: nil).launch().auditDoubt == nil)
+            #expect(try !launch(state).contains { if case .auditDoubted = $0 { true } else { false } }, "\(doubt)")
+            withExtendedLifetime(scratch) {}
+        }
+    }
+
+    /// What a lock that begins writes into the chain.
+    private func launch(_ state: StateStore) throws -> [AuditEvent] {
+        let store = SQLiteLockStore(state, seal: nil)
+        var outputs: [LockOutput] = []
+        _ = LockMachine(
+            restoring: try store.launch(), reading: BoltReading(position: .locked, door: .closed),
+            boot: BootID(bits: 1),
+            receiptHandle: AttributeHandle(1), at: LockMoment(now: Instant(nanoseconds: 99)), into: &outputs)
+        var events: [AuditEvent] = []
+        for case .persist(let fact) in outputs {
+            store.append(fact)
+            if case .audit(let record) = fact { events.append(record.event) }
+        }
+        try state.database.commit([store])
+        return events
+    }
+
+    @Test("A file of before the signatures: the first launch says so, and signs what it found")
+    func adopted() throws {
+        let state = try scratch.openState()
+        let earlier = SQLiteLockStore(state.database)
+        var head = AuditHead.empty
+        earlier.append(
+            .audit(head.append(.launched, boot: BootID(bits: 7), at: Instant(nanoseconds: 1), wallClockSeconds: 1)))
+        try state.database.commit([earlier])
+        #expect(try verify(state).faults == [.unsignedEnd(from: 1)])
+        #expect(try launch(state).first == .auditDoubted(.unsigned))
+        #expect(try verify(state).isWhole)
+        #expect(try SQLiteLockStore(try Scratch().openState(), seal: nil).launch().auditDoubt == nil, "a new file")
+    }
+}

@@ -1,0 +1,103 @@
+import CSQLite
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+/// `latch audit …` beside a running lock, as an operator has it.
+@Suite("Commands: the audit")
+struct AuditCommandTests {
+    private let bench: Bench
+    private let lock: Daemon
+
+    init() throws {
+        bench = try Bench()
+        lock = try bench.start("peripheral", "lock")
+    }
+
+    private func enroll(_ name: String) throws {
+        // The window closes by itself: nobody comes.
+        #expect(try bench.latch("peripheral", "enroll", "lock", ["--credential", name, "--seconds", "1"]).status != 0)
+    }
+
+    private func key() throws -> String {
+        let status = try bench.latch("peripheral", "status", "lock").output
+        let line = try #require(status.split(separator: "\n").first { $0.hasPrefix("audit_key: ") })
+        return String(line.dropFirst("audit_key: ".count))
+    }
+
+    @Test("What was done is listed, whole under the lock's key, and exported once")
+    func whole() throws {
+        try enroll("=1+1, \"x\"")
+        let list = try bench.latch("audit", "list", "lock").output.split(separator: "\n")
+        #expect(list.contains { $0.contains("window_opened") && $0.contains("role=resident") }, "\(list)")
+        let some = try bench.latch("audit", "list", "lock", ["--credential", "=1+1, \"x\"", "--limit", "1", "--json"])
+            .output
+        #expect(some.contains("\"what\":\"window_closed\"") && some.split(separator: "\n").count == 1, "\(some)")
+
+        let verified = try bench.latch("audit", "verify", "lock", ["--public-key", try key(), "--json"])
+        #expect(verified.status == 0 && verified.output.contains("\"faults\":[]"), "\(verified)")
+        let csv = try bench.latch("audit", "export", "lock", ["--to", "-", "--format", "csv"]).output
+        #expect(csv.contains("window_opened,\"'=1+1, \"\"x\"\"\","), "\(csv)")
+
+        let target = bench.path("export")
+        #expect(try bench.latch("audit", "export", "lock", ["--to", target]).status == 0)
+        let exported = try String(contentsOfFile: target, encoding: .utf8)
+        #expect(exported.split(separator: "\n").count == list.count + 1 && exported.contains("{\"checkpoint\":"))
+        let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+        let again = try bench.latch("audit", "export", "lock", ["--to", target])
+        #expect(again.status == 1 && again.errors.contains(target), "\(again)")
+        #expect(try String(contentsOfFile: target, encoding: .utf8) == exported, "what is there stays as it is")
+    }
+
+    @Test("A record that somebody took away, under the lock's key and under one that the file names")
+    func tampered() throws {
+        let key = try key()
+        #expect(lock.end() == 0)
+        let other = String(key.reversed())
+        for (sql, given, fault) in [
+            ("SELECT 1", other, "names another public key"),
+            (
+                "DROP TRIGGER lock_audit_is_never_shortened; DELETE FROM lock_audit WHERE sequence = 2", key,
+                "records 2 to 2"
+            ),
+        ] {
+            try execute(sql)
+            let found = try bench.latch("audit", "verify", "lock", ["--public-key", given])
+            #expect(found.status == 4 && found.output.contains(fault), "\(found)")
+            #expect(found.errors.contains("latch.sqlite is not as the lock wrote it"), "\(found)")
+        }
+    }
+
+    @Test(
+        "wrong input: what is wrong, and what it may be",
+        arguments: [
+            (["verify", "--public-key", "12"], 2, "64 hexadecimal digits"),
+            (["list", "--limit", "all"], 2, "a number from 0 to"),
+            (["export", "--to", "/nowhere/at/all"], 1, "cannot write /nowhere/at/all"),
+            (["export", "--to", "-", "--format", "xml"], 2, "xml"),
+            (["export"], 2, "--to"),
+        ])
+    func wrong(words: [String], status: Int32, message: String) throws {
+        let found = try bench.latch("audit", words[0], "lock", Array(words.dropFirst()))
+        #expect(found.status == status && found.errors.contains(message), "\(found)")
+    }
+
+    @Test("A directory without a database, and a database of before the signatures, are refused by name")
+    func none() throws {
+        let empty = try bench.latch("audit", "list", "key")
+        #expect(empty.status == 4 && empty.errors.contains("key/latch.sqlite"), "\(empty)")
+        #expect(lock.end() == 0)
+        try execute("DROP TABLE lock_audit_checkpoint")
+        let older = try bench.latch("audit", "verify", "lock")
+        #expect(older.status == 4 && older.errors.contains("no lock's audit of this version"), "\(older)")
+    }
+
+    private func execute(_ sql: String) throws {
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)
+        #expect(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        sqlite3_close(handle)
+    }
+}
