@@ -11,12 +11,15 @@ import Testing
 struct ServiceUnitTests {
     static let roles = ["peripheral", "central"]
 
-    private static func settings(_ role: String) throws -> [String: [String]] {
+    private static func lines(_ name: String) throws -> [Substring] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
-        let file = root.appendingPathComponent("config/systemd/latch-\(role).service")
-        let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
-        let pairs = lines.filter { !$0.hasPrefix("#") && $0.contains("=") }.map { line in
+        let file = root.appendingPathComponent("config/\(name)")
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+    }
+
+    private static func settings(_ role: String) throws -> [String: [String]] {
+        let pairs = try lines("systemd/latch-\(role).service").filter { $0.contains("=") }.map { line in
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (String(parts[0]), [String(parts[1])])
         }
@@ -40,6 +43,58 @@ struct ServiceUnitTests {
     func credential(role: String) throws {
         let credential = try #require(Self.settings(role)["LoadCredential"]?.first)
         #expect(credential.hasPrefix(MachineKey.credentialName + ":"))
+    }
+
+    /// The lines of sysusers.d of one kind (`u`, `g` or `m`), word by word.
+    private static func accounts(_ kind: String) throws -> [[String]] {
+        try lines("sysusers.d/latch.conf").map { $0.split(separator: " ").map(String.init) }.filter { $0[0] == kind }
+    }
+
+    @Test("Compromised daemon: lock and key share no user, no group, no machine key and no directory")
+    func apart() throws {
+        let (lock, key) = (try Self.settings("peripheral"), try Self.settings("central"))
+        for name in ["User", "Group", "LoadCredential", "StateDirectory", "RuntimeDirectory"] {
+            let (ofLock, ofKey) = (try #require(lock[name]), try #require(key[name]))
+            #expect(ofLock.count == 1 && ofKey.count == 1, "\(name)")
+            let words = [ofLock, ofKey].map {
+                Set($0.joined(separator: " ").split(whereSeparator: { " :".contains($0) }))
+            }
+            // The credential's name is the program's; the file is the unit's own.
+            #expect(words[0].intersection(words[1]).isSubset(of: ["latch.machine-key"]), "\(name)")
+        }
+        for unit in [lock, key] {
+            #expect(unit["UMask"] == ["0077"])
+            #expect(unit["StateDirectoryMode"] == ["0700"])
+        }
+    }
+
+    @Test(
+        "each unit's user is made, with its state directory for a home, and is in no group of the other's",
+        arguments: roles)
+    func user(role: String) throws {
+        let unit = try Self.settings(role)
+        let user = try #require(unit["User"]?.first)
+        let line = try #require(try Self.accounts("u").first { $0[1] == user })
+        let state = try #require(unit["StateDirectory"]?.first?.split(separator: " ").first)
+        #expect(line.contains("/var/lib/\(state)"))
+        // A user's own group is made with it.
+        #expect(unit["Group"] == [user])
+        let others = try Self.settings(role == "central" ? "peripheral" : "central")
+        let theirs = Set(["Group", "SupplementaryGroups"].flatMap { others[$0] ?? [] })
+        #expect(theirs.isDisjoint(with: unit["SupplementaryGroups"] ?? []))
+        #expect(try Self.accounts("m").allSatisfy { $0[1] != user }, "the unit says its groups")
+    }
+
+    @Test("a serial device of udev's rule is for a group that there is")
+    func serialDevice() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let rules = try String(
+            contentsOf: root.appendingPathComponent("config/udev/70-latch.rules"), encoding: .utf8)
+        let groups = rules.matches(of: /GROUP="([^"]+)"/).map { String($0.1) }
+        #expect(!groups.isEmpty)
+        let users = try Self.accounts("u").map { $0[1] }
+        for group in groups { #expect(users.contains(group)) }
     }
 
     @Test("an error that a restart does not mend is not restarted into", arguments: roles)

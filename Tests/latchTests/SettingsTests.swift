@@ -161,7 +161,7 @@ struct SettingsTests {
     func unit(role: String) throws {
         let unit = try Self.shipped("systemd/latch-\(role).service")
         let start = "ExecStart=/usr/bin/latch \(role) run --config /etc/latch/\(role).conf"
-        for line in [start, "LoadCredential=latch.machine-key:/etc/latch/machine.key", "Restart=always", "LimitCORE=0"]
+        for line in [start, "LoadCredential=latch.machine-key:/etc/latch/\(role).key", "Restart=always", "LimitCORE=0"]
         {
             #expect(unit.contains("\n" + line + "\n"))
         }

@@ -45,6 +45,15 @@ package final class SQLiteHostStore: HostStore {
         return try reader.launchSnapshot()
     }
 
+    /// Whether the database keeps something of this identity too: one of another process, if it is not the own one's name.
+    ///
+    /// - Throws: A ``StoreError`` when the file cannot be read.
+    package func hasIdentity(named name: String) throws(StoreError) -> Bool {
+        try database.statement("SELECT 1 FROM host_identity WHERE name = ?").firstRow([.text(name)]) {
+            (_) throws(StoreError) in true
+        } == true
+    }
+
     package var rows: (any HostRows)? { self }
 
     /// nil at the first launch, until the identity is on disk.

@@ -2,8 +2,9 @@ import BluetoothCrypto
 import CLinux
 import Glibc
 
-/// What the database's secrets are wrapped with: 32 octets that belong to the machine and are kept apart from the
-/// database, so that a copy of the one is worth nothing without the other.
+/// What the database's secrets are wrapped with: 32 octets that belong to the machine. As a credential they are kept apart
+/// from the database, so that a copy of the one is worth nothing without the other. The file that is made where there is
+/// neither a credential nor a key's path lies beside the database: a copy of the directory has both.
 package struct MachineKey: Sendable {
     /// The name of the systemd credential (`LoadCredentialEncrypted=latch.machine-key`).
     package static let credentialName = "latch.machine-key"

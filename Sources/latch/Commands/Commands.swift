@@ -37,7 +37,7 @@ enum Commands {
         ),
         .value("state", "DIR", "Where state is kept; a directory of mode 0700 that exists."),
         .value(
-            "database", "FILE", "The database, if not latch.sqlite in the state directory; both roles may share one."),
+            "database", "FILE", "The database, if not latch.sqlite in the state directory."),
         .value("restore-id", "ID", "The name under which state is kept and found again."),
         .value("journal", "FILE", "Append every state transition to this file, as JSON lines."),
         .value("capture", "FILE", "Write the HCI traffic there, as btsnoop. It holds keys in clear: for drills only."),

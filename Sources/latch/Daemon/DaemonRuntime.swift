@@ -56,6 +56,9 @@ final class DaemonRuntime {
         }
         try first(state, self.boot, journal)
         let store = SQLiteHostStore(state, name: plan.role.rawValue)
+        if let sharing = try RoleSharing(plan, store) {
+            journal.record("state_shared", sharing.fields, level: .warning)
+        }
         let loop = try EventLoop()
         let capture = try plan.capture.map { try Self.openCapture($0) }
         capture?.onFailure = { [journal] error in

@@ -4,7 +4,11 @@ import Glibc
 
 /// The directory where a daemon keeps everything: private to its user, and there before the daemon is.
 struct StateDirectory: Sendable {
-    enum Role: String, Sendable { case peripheral, central }
+    enum Role: String, Sendable {
+        case peripheral, central
+
+        var other: Self { self == .peripheral ? .central : .peripheral }
+    }
 
     let path: String
     private let isOpenToOthers: Bool
