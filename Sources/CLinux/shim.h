@@ -13,6 +13,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -238,6 +239,29 @@ static inline int latch_peer_user(int connection, uid_t *user) {
     if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
     *user = credentials.uid;
     return 0;
+}
+
+// Whether who connected was in the group when they did, by the group of their process or by one of its others: 1 or 0; -1
+// where the kernel does not say.
+static inline int latch_peer_is_member(int connection, gid_t group) {
+    struct {
+        pid_t pid;
+        uid_t uid;
+        gid_t gid;
+    } credentials;
+    socklen_t length = sizeof credentials;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0) return -1;
+    if (credentials.gid == group) return 1;
+    // Without room it says how much it wants: 256 KiB at most, for the greatest number of groups that a process can have.
+    length = 0;
+    if (getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, 0, &length) == 0) return 0;
+    gid_t *groups = errno == ERANGE ? (gid_t *)malloc(length) : 0;
+    if (groups == 0) return -1;
+    int found = getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups, &length) == 0 ? 0 : -1;
+    for (socklen_t each = 0; found == 0 && each < length / sizeof *groups; each++)
+        if (groups[each] == group) found = 1;
+    free(groups);
+    return found;
 }
 
 // Starts `arguments[0]` with these descriptors as its standard ones and this environment (0: this process's own), no signal

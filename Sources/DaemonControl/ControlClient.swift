@@ -8,6 +8,10 @@ package enum ControlClientError: Error, Equatable, Sendable, CustomStringConvert
     case notRunning(path: String)
     case notPermitted(path: String)
     case pathTooLong(path: String)
+    /// Others can write to the socket's directory: what listens there may be anybody's.
+    case openDirectory(path: String, directory: String)
+    /// What listens there is neither the user's who has the directory nor root's.
+    case stranger(path: String, user: UInt32)
     case timeout(path: String)
     /// The daemon went away in the middle of its answer.
     case closed(path: String)
@@ -18,9 +22,15 @@ package enum ControlClientError: Error, Equatable, Sendable, CustomStringConvert
     package var description: String {
         switch self {
         case .notRunning(let path):
-            "no daemon is listening on \(path): start it with the `run` command, or name its directory with --state"
+            "no daemon is listening on \(path): start it with the `run` command, or name "
+                + "its place with --state, --config or --socket"
         case .notPermitted(let path):
-            "\(path) may not be opened: only the daemon's own user and root may speak to it"
+            "\(path) may not be opened: only the daemon's own user, root and the members of the group that its "
+                + "configuration names may speak to it"
+        case .openDirectory(let path, let directory):
+            "\(path): other users can write to its directory \(directory), so anybody may listen there: nothing was asked"
+        case .stranger(let path, let user):
+            "\(path): user \(user) listens there, whose daemon this is not: nothing was asked"
         case .pathTooLong(let path): "\(path): longer than the 107 octets that a unix socket's path can have"
         case .timeout(let path): "the daemon at \(path) did not answer in time"
         case .closed(let path): "the daemon at \(path) went away before its answer was complete"
@@ -37,12 +47,16 @@ package struct ControlClient: ~Copyable {
     private var framer = LineFramer(maximumLineOctets: ControlReply.maximumLineOctets)
     private var lines: [[UInt8]] = []
 
-    /// Connects without waiting.
+    /// Connects without waiting, to a daemon of root, of this process's user, or of `owner`: who has the socket's directory
+    /// unless it is said.
     ///
-    /// - Throws: ``ControlClientError``: nobody listens, it may not be opened, or the path is too long.
-    package init(connectingTo path: String) throws(ControlClientError) {
+    /// - Throws: ``ControlClientError``: nobody listens, it may not be opened, the path is too long, or somebody else may be
+    /// listening there.
+    package init(connectingTo path: String, of owner: uid_t? = nil) throws(ControlClientError) {
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else { throw .pathTooLong(path: path) }
+        guard let directory = ControlDirectory(of: path) else { throw Self.connectFailure(errno, path: path) }
+        guard !directory.isOpenToOthers else { throw .openDirectory(path: path, directory: directory.path) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw .failed(path: path, errno: errno) }
         let connected = withUnsafePointer(to: &address) {
@@ -54,6 +68,16 @@ package struct ControlClient: ~Copyable {
             let number = errno
             close(descriptor)
             throw Self.connectFailure(number, path: path)
+        }
+        var user: uid_t = 0
+        guard latch_peer_user(descriptor, &user) == 0 else {
+            let number = errno
+            close(descriptor)
+            throw .failed(path: path, errno: number)
+        }
+        guard [0, geteuid(), owner ?? directory.owner].contains(user) else {
+            close(descriptor)
+            throw .stranger(path: path, user: user)
         }
         self.descriptor = descriptor
         self.path = path

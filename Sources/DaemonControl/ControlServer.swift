@@ -29,14 +29,15 @@ package final class ControlServer {
     private var arrivals: UInt64 = 0
     private var isClosed = false
 
-    /// From its return on clients can connect.
+    /// From its return on clients can connect: the daemon's own user, root, and the members of `group`.
     ///
-    /// - Throws: ``ControlSocketError`` when the socket cannot be bound, another daemon listens there, or the loop
-    /// cannot watch it.
+    /// - Throws: ``ControlSocketError`` when the socket cannot be bound or given to the group, another daemon listens there,
+    /// or the loop cannot watch it.
     package init(
-        path: String, loop: any ReadinessLoop, release: @escaping Release, handler: @escaping Handler
+        path: String, group: ControlGroup? = nil, loop: any ReadinessLoop, release: @escaping Release,
+        handler: @escaping Handler
     ) throws(ControlSocketError) {
-        socket = try ControlSocket(binding: path)
+        socket = try ControlSocket(binding: path, for: group)
         self.loop = loop
         self.release = release
         self.handler = handler

@@ -8,39 +8,46 @@ package struct ControlSocketError: Error, Equatable, Sendable, CustomStringConve
         case alreadyRunning
         /// The path cannot be bound.
         case unusable
+        /// The configuration asks for what cannot be: no restart mends it.
+        case misconfigured
     }
 
     package var reason: Reason
     package let description: String
 }
 
-/// A unix stream socket that only its owner and root can speak to, and its lock file: the lock belongs to the process
-/// that holds it and goes with it, so that a socket left behind by a kill is told from one in use.
+/// A unix stream socket that only its owner and root can speak to, and the members of a group if one is named. With it its
+/// lock file: the lock belongs to the process that holds it and goes with it, so that a socket left behind by a kill is told
+/// from one in use.
 struct ControlSocket: ~Copyable {
     let descriptor: Int32
     private let lock: Int32
     private let path: String
+    private let group: ControlGroup?
 
     /// Connections that wait to be accepted.
     static let backlogConnections: Int32 = 16
 
-    init(binding path: String) throws(ControlSocketError) {
+    init(binding path: String, for group: ControlGroup? = nil) throws(ControlSocketError) {
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else {
             throw ControlSocketError(
                 reason: .unusable,
                 description: "control socket \(path): the path is longer than the 107 octets that a unix socket can "
-                    + "have: choose a state directory with a shorter path")
+                    + "have: choose a directory with a shorter path")
         }
+        // One that is not there is told below.
+        try ControlDirectory(of: path)?.require(for: path, group)
         let lock = try Self.takeLock(beside: path)
         do throws(ControlSocketError) {
-            descriptor = try Self.listen(at: &address, path: path)
+            descriptor = try Self.listen(at: &address, path: path, for: group)
         } catch {
             close(lock)
             throw error
         }
         self.lock = lock
         self.path = path
+        self.group = group
     }
 
     deinit {
@@ -57,7 +64,7 @@ struct ControlSocket: ~Copyable {
         guard lock >= 0 else { throw unusable(path + ".lock", "cannot be opened") }
         // Root may run a daemon once in another user's directory, who has to be able to open this later.
         var directory = stat()
-        if geteuid() == 0, stat(Self.directory(of: path), &directory) == 0 {
+        if geteuid() == 0, stat(ControlDirectory.path(of: path), &directory) == 0 {
             _ = fchown(lock, directory.st_uid, directory.st_gid)
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
@@ -74,11 +81,9 @@ struct ControlSocket: ~Copyable {
         return lock
     }
 
-    private static func directory(of path: String) -> String {
-        path.lastIndex(of: "/").map { $0 == path.startIndex ? "/" : String(path[..<$0]) } ?? "."
-    }
-
-    private static func listen(at address: inout sockaddr_un, path: String) throws(ControlSocketError) -> Int32 {
+    private static func listen(
+        at address: inout sockaddr_un, path: String, for group: ControlGroup?
+    ) throws(ControlSocketError) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw unusable(path, "cannot be made") }
         unlink(path)
@@ -94,18 +99,40 @@ struct ControlSocket: ~Copyable {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
             }
         }
-        guard bound == 0, Glibc.listen(descriptor, backlogConnections) == 0 else {
-            let failure = unusable(path, "cannot be bound")
+        do throws(ControlSocketError) {
+            guard bound == 0 else { throw unusable(path, "cannot be bound") }
+            // Nobody connects before it listens: the group is let in at once and as a whole, or not at all.
+            if let group { try give(path, to: group) }
+            guard Glibc.listen(descriptor, backlogConnections) == 0 else { throw unusable(path, "cannot be bound") }
+        } catch {
+            if bound == 0 { unlink(path) }
             close(descriptor)
-            throw failure
+            throw error
         }
         return descriptor
+    }
+
+    /// By its name, since what is done to a socket's descriptor does not reach the name. Nobody but this user and root can put
+    /// another file there (``ControlDirectory``).
+    private static func give(_ path: String, to group: ControlGroup) throws(ControlSocketError) {
+        var made = stat()
+        // A directory with the set-group-ID bit has given it already, and then the call is not needed.
+        guard lstat(path, &made) == 0, made.st_gid == group.id || lchown(path, uid_t.max, group.id) == 0 else {
+            guard errno == EPERM else { throw unusable(path, "cannot be given to group `\(group.name)`") }
+            throw ControlSocketError(
+                reason: .misconfigured,
+                description:
+                    "control socket \(path) cannot be given to group `\(group.name)`: this user is no member of it, "
+                    + "or its unit forbids the call: `SupplementaryGroups=\(group.name)` and `SystemCallFilter=@chown` "
+                    + "are wanted there")
+        }
+        guard chmod(path, 0o660) == 0 else { throw unusable(path, "cannot be given its mode") }
     }
 
     private static func unusable(_ path: String, _ what: String) -> ControlSocketError {
         ControlSocketError(
             reason: .unusable,
-            description: "control socket \(path) \(what): \(String(cString: strerror(errno))): the state directory "
+            description: "control socket \(path) \(what): \(String(cString: strerror(errno))): its directory "
                 + "must exist and be writable for this user")
     }
 
@@ -113,9 +140,15 @@ struct ControlSocket: ~Copyable {
     func accept() -> Accepted? {
         let client = latch_accept(descriptor)
         guard client >= 0 else { return nil }
+        return mayBeHeard(client) ? .client(client) : .stranger(client)
+    }
+
+    /// The socket's mode says the same, unless somebody has changed it.
+    private func mayBeHeard(_ client: Int32) -> Bool {
         var user: uid_t = 0
-        let isKnown = latch_peer_user(client, &user) == 0
-        return isKnown && (user == 0 || user == geteuid()) ? .client(client) : .stranger(client)
+        guard latch_peer_user(client, &user) == 0 else { return false }
+        if user == 0 || user == geteuid() { return true }
+        return group.map { latch_peer_is_member(client, $0.id) == 1 } ?? false
     }
 
     /// Ends a connection for its client, too, when a process that was forked just now has it open still.

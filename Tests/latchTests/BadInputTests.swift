@@ -49,6 +49,22 @@ struct BadInputTests {
             words: "peripheral enroll --state x --credential a --role king", code: .usage, names: ["`--role`", "owner"]),
         Case(words: "central unlock --state x --wait soon", code: .usage, names: ["`--wait`", "`soon`"]),
         Case(words: "central status --state /nonexistent", code: .state, names: ["/nonexistent"]),
+        Case(
+            words: "central status", code: .usage,
+            names: ["`latch central status` needs", "`--state DIR`", "`--config FILE`", "`--socket PATH`", "--help"]),
+        Case(
+            words: "peripheral stop --state x --socket y", code: .usage,
+            names: ["`--state` and `--socket`", "keep one"]),
+        Case(words: "central enroll --state x --config y -", code: .usage, names: ["`--state` and `--config`"]),
+        Case(words: "central enroll -", code: .usage, names: ["`--socket PATH`"]),
+        Case(words: "central status --config /nonexistent", code: .configuration, names: ["/nonexistent"]),
+        Case(words: "central status --config /dev/null", code: .configuration, names: ["/dev/null", "`state`"]),
+        Case(
+            words: "central status --socket /nonexistent/s", code: .unavailable, names: ["/nonexistent/s", "--socket"]),
+        Case(
+            words: "central status --socket /\(String(repeating: "s", count: 120))", code: .state,
+            names: ["107 octets"]),
+        Case(words: "central status --socket /tmp/latch-nobody", code: .state, names: ["directory /tmp", "anybody"]),
         Case(words: "central enroll --state x --code-file /nonexistent", code: .usage, names: ["`--code-file`"]),
         Case(words: "central enroll --state x --code-file y -", code: .usage, names: ["`-`", "`--code-file`"]),
         Case(words: "radio --socket a", code: .usage, names: ["`--control`"], program: "latch-lab"),

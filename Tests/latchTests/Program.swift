@@ -37,8 +37,8 @@ enum Program {
 final class TemporaryDirectory {
     let path: String
 
-    init(mode: Int = 0o700) throws {
-        path = NSTemporaryDirectory() + "latch-" + UUID().uuidString.prefix(8)
+    init(mode: Int = 0o700, in parent: String = NSTemporaryDirectory()) throws {
+        path = parent + "latch-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: false, attributes: [.posixPermissions: mode])
     }

@@ -11,11 +11,14 @@ import Testing
 struct ServiceUnitTests {
     static let roles = ["peripheral", "central"]
 
-    private static func lines(_ name: String) throws -> [Substring] {
+    /// Without those that are comments, unless they are asked for.
+    private static func lines(_ name: String, commented: Bool = false) throws -> [Substring] {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let file = root.appendingPathComponent("config/\(name)")
-        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        return try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter {
+            commented || !$0.hasPrefix("#")
+        }
     }
 
     private static func settings(_ role: String) throws -> [String: [String]] {
@@ -83,6 +86,26 @@ struct ServiceUnitTests {
         let theirs = Set(["Group", "SupplementaryGroups"].flatMap { others[$0] ?? [] })
         #expect(theirs.isDisjoint(with: unit["SupplementaryGroups"] ?? []))
         #expect(try Self.accounts("m").allSatisfy { $0[1] != user }, "the unit says its groups")
+    }
+
+    @Test(
+        "the group of the configuration is made, the unit is in it, and its members can enter its directory",
+        arguments: roles)
+    func operators(role: String) throws {
+        let unit = try Self.settings(role)
+        let settings = try Self.lines("\(role).conf", commented: true)
+        let group = try #require(
+            settings.compactMap { $0.wholeMatch(of: /#group = "(.+)"/) }.first.map { String($0.1) })
+        let socket = try #require(
+            settings.compactMap { $0.wholeMatch(of: /#socket = "(.+)"/) }.first.map { String($0.1) })
+        #expect(unit["SupplementaryGroups"] == [group])
+        #expect(try Self.accounts("g").contains { $0[1] == group })
+        let runtime = try #require(unit["RuntimeDirectory"]?.first)
+        #expect(socket == "/run/\(runtime)/control.sock")
+        #expect(unit["RuntimeDirectoryMode"] == ["0711"])
+        // The one call by which a file gets a group comes back after the filter has taken it.
+        let filters = try #require(unit["SystemCallFilter"])
+        #expect(filters.firstIndex(of: "@chown") ?? 0 > filters.firstIndex { $0.contains("~@privileged") } ?? .max)
     }
 
     @Test("a serial device of udev's rule is for a group that there is")

@@ -63,6 +63,22 @@ struct SettingsTests {
                     + "or vacation"
             ),
             (
+                "[control]\ngroup = 5",
+                "key `group` is an integer in f.conf line 2 column 9: write a string in quotes"
+            ),
+            (
+                "[control]\ngroup = \"123456789012345678901234567890123\"",
+                "key `group` cannot be that in f.conf line 2 column 9: write 1 to 32 octets"
+            ),
+            (
+                "[control]\nsocket = \"\"",
+                "key `socket` cannot be that in f.conf line 2 column 10: write 1 to 4096 octets"
+            ),
+            (
+                "socket = \"x\"",
+                "unknown key `socket` in f.conf line 1 column 1: it belongs in section [control]"
+            ),
+            (
                 "[log]\nlevel = \"loud\"",
                 "key `level` cannot be that in f.conf line 2 column 9: write one of \"debug\", \"info\", \"warning\", "
                     + "\"error\""

@@ -26,8 +26,8 @@ enum CentralCommands {
             "The code is read from standard input, or from a file. It is a secret and never an argument: every user of "
                 + "a machine can see arguments."
         ],
-        options: [
-            Commands.state, .value("code-file", "FILE", "Read the code from this file instead."),
+        options: ControlPlace.options + [
+            .value("code-file", "FILE", "Read the code from this file instead."),
             .value("seconds", "N", "How long to wait for the outcome; 60 by default."), Commands.json,
         ],
         operands: .one(
@@ -42,6 +42,8 @@ enum CentralCommands {
         ]
     ) { arguments in
         let seconds: UInt64 = try arguments.integer("seconds", in: 1...3600) ?? 60
+        // Nobody types a code for a daemon that is not named.
+        _ = try ControlPlace(arguments)
         let code = try SetupCodeInput.read(
             file: arguments["code-file"], namesStandardInput: !arguments.operands.isEmpty)
         return try ControlCommand.run(
@@ -55,14 +57,14 @@ enum CentralCommands {
 
     static let status = CommandSpec(
         path: ["central", "status"], summary: "Say what a running key is doing.",
-        options: [Commands.state, Commands.json], examples: ["latch central status --state ./key --json"]
+        options: ControlPlace.options + [Commands.json], examples: ["latch central status --state ./key --json"]
     ) { arguments in
         try ControlCommand.run(CentralRequest.status, role: .central, arguments: arguments) { Output.fields($0) }
     }
 
     static let stop = CommandSpec(
         path: ["central", "stop"], summary: "End a running key's daemon cleanly.",
-        options: [Commands.state, Commands.json], examples: ["latch central stop --state ./key"]
+        options: ControlPlace.options + [Commands.json], examples: ["latch central stop --state ./key"]
     ) { arguments in
         try ControlCommand.run(CentralRequest.stop, role: .central, arguments: arguments) { _ in }
     }
@@ -74,8 +76,7 @@ enum CentralCommands {
                 "Ends with the lock's own receipt. When the wait is over without one (exit status 6) nobody knows yet "
                     + "whether the lock acted: the key asks the lock as soon as it can, and never repeats blindly."
             ],
-            options: [
-                Commands.state,
+            options: ControlPlace.options + [
                 .value("lock", "NAME|ID", "Which lock; not needed when only one is enrolled."),
                 .value(
                     "wait", "SECONDS",

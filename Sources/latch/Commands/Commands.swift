@@ -24,8 +24,6 @@ enum Commands {
         }
     }
 
-    static let state = OptionSpec.value(
-        "state", "DIR", "The daemon's state directory, mode 0700.", isRequired: true)
     static let json = OptionSpec.flag("json", "Write JSON, one value on each line, for programs.")
 
     /// What both `run` commands take; each overrides its key in the configuration file.

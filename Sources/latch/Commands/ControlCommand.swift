@@ -49,10 +49,10 @@ enum ControlCommand {
         _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ waitMilliseconds: UInt64,
         _ result: (JSONObject) -> Void, asking: (inout ControlClient, Instant) throws -> JSONObject
     ) throws -> ExitCode {
-        let socket = try StateDirectory(try arguments.required("state")).controlSocket(role)
+        let place = try ControlPlace(arguments)
         let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: waitMilliseconds)
         do {
-            var client = try ControlClient(connectingTo: socket)
+            var client = try place.connect(role)
             let answer = try asking(&client, deadline)
             if arguments.has("json") { Output.line(["result": .object(answer)]) } else { result(answer) }
             return .ok
@@ -68,7 +68,7 @@ extension ControlClientError {
     fileprivate var exitCode: ExitCode {
         switch self {
         case .notRunning, .timeout, .closed: .unavailable
-        case .notPermitted, .pathTooLong, .malformed, .failed: .state
+        case .notPermitted, .pathTooLong, .openDirectory, .stranger, .malformed, .failed: .state
         }
     }
 }

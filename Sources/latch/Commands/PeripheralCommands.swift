@@ -27,8 +27,7 @@ enum PeripheralCommands {
                 + "outcome. The code opens the door once enrolled: show it only to whom it is meant for. It is burnt by "
                 + "the first attempt and dies with the window."
         ],
-        options: [
-            Commands.state,
+        options: ControlPlace.options + [
             .value("credential", "NAME", "Your name for whoever enrols; rights belong to it.", isRequired: true),
             .choice(
                 "method", PeripheralRequest.Enrolment.Method.allCases.map(\.rawValue),
@@ -84,7 +83,7 @@ enum PeripheralCommands {
                 + "database knows everybody whom you have revoked since: compare `status` with what you know first, and "
                 + "remove them afterwards. The audit says that you did this, and why it was asked."
         ],
-        options: [Commands.state, Commands.json],
+        options: ControlPlace.options + [Commands.json],
         examples: ["latch peripheral confirm --state /var/lib/latch"]
     ) { arguments in
         try ControlCommand.run(PeripheralRequest.confirmState, role: .peripheral, arguments: arguments) { result in
@@ -98,8 +97,7 @@ enum PeripheralCommands {
             "Says who has enrolled, in pages of which it asks for all. With --limit or --after it asks for one, in the order "
                 + "of the lock's own numbers; `next` says where another begins, and is missing from the last."
         ],
-        options: [
-            Commands.state,
+        options: ControlPlace.options + [
             .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
             .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
         ],
@@ -117,8 +115,7 @@ enum PeripheralCommands {
                 + "that in each later boot.",
             "Without --limit and --after it asks for all pages, as `status` does.",
         ],
-        options: [
-            Commands.state,
+        options: ControlPlace.options + [
             .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
             .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
         ],
@@ -131,8 +128,8 @@ enum PeripheralCommands {
             "Its links end at once, and the audit says that it was deleted. A bond that a credential names goes with that: "
                 + "`latch peripheral remove`."
         ],
-        options: [
-            Commands.state, .value("bond", "ID", "The bond's number, as `bonds` lists it.", isRequired: true),
+        options: ControlPlace.options + [
+            .value("bond", "ID", "The bond's number, as `bonds` lists it.", isRequired: true),
             Commands.json,
         ],
         examples: ["latch peripheral bonds delete --state /var/lib/latch --bond 6f3a0c12d4e5b789"]
@@ -153,7 +150,7 @@ enum PeripheralCommands {
 
     static let stop = CommandSpec(
         path: ["peripheral", "stop"], summary: "End a running lock's daemon cleanly.",
-        options: [Commands.state, Commands.json], examples: ["latch peripheral stop --state /var/lib/latch"]
+        options: ControlPlace.options + [Commands.json], examples: ["latch peripheral stop --state /var/lib/latch"]
     ) { arguments in
         try ControlCommand.run(PeripheralRequest.stop, role: .peripheral, arguments: arguments) { _ in }
     }
@@ -163,8 +160,7 @@ enum PeripheralCommands {
     ) -> CommandSpec {
         CommandSpec(
             path: ["peripheral", act.rawValue], summary: summary, details: details,
-            options: [
-                Commands.state,
+            options: ControlPlace.options + [
                 .value("credential", "NAME", "Whom it concerns, as named at enrolment.", isRequired: true),
                 Commands.json,
             ],

@@ -12,7 +12,7 @@ enum ScheduleCommands {
     private static let show = CommandSpec(
         path: ["peripheral", "schedule", "show"], summary: "Say when a credential may open, and whether that is now.",
         details: ["Times are those of the door: `time_zone` in the lock's configuration says which."],
-        options: [Commands.state, credential, Commands.json],
+        options: ControlPlace.options + [credential, Commands.json],
         examples: ["latch peripheral schedule show --state /var/lib/latch --credential anna"]
     ) { arguments in
         let request = PeripheralRequest.Schedule(.show, credential: try arguments.required("credential"))
@@ -31,8 +31,8 @@ enum ScheduleCommands {
                 + "A --between whose end is not later than its begin ends on the next day.",
             "A lock whose clock is not set refuses a credential with a rule. The audit says whose rules were changed and when.",
         ],
-        options: [
-            Commands.state, credential,
+        options: ControlPlace.options + [
+            credential,
             .value("from", "TIME", "The credential is not valid before."),
             .value("until", "TIME", "From here on the credential is expired."),
             .values("weekdays", "DAYS", "Days, such as mon-fri or sat,sun. Up to \(most) times."),
@@ -54,7 +54,7 @@ enum ScheduleCommands {
         details: [
             "Takes its validity and all of its schedules away. The audit says whose rules were changed and when."
         ],
-        options: [Commands.state, credential, Commands.json],
+        options: ControlPlace.options + [credential, Commands.json],
         examples: ["latch peripheral schedule clear --state /var/lib/latch --credential anna"]
     ) { arguments in
         try change(PeripheralRequest.Schedule(.clear, credential: arguments.required("credential")), arguments)

@@ -12,6 +12,10 @@ struct DaemonSettings: Equatable, Sendable {
     var machineKey: String?
     /// The lock's: `lock.anchor` in the state directory unless set.
     var anchor: String?
+    /// `peripheral.sock` or `central.sock` in the state directory unless set.
+    var controlSocket: String?
+    /// Whose members may speak to the control socket; nil for nobody's.
+    var controlGroup: String?
     var restoreIdentifier: String
     /// Resolvable private addresses, as soon as somebody is bonded to resolve them.
     var isPrivate = true
@@ -28,6 +32,9 @@ struct DaemonSettings: Equatable, Sendable {
             ConfigurationKey("", "machine_key", .optionalText(daemon.appending(path: \.machineKey))),
             ConfigurationKey("", "restore_id", .text(daemon.appending(path: \.restoreIdentifier))).maximumOctets(64),
             ConfigurationKey("", "privacy", .boolean(daemon.appending(path: \.isPrivate))),
+            ConfigurationKey("control", "socket", .optionalText(daemon.appending(path: \.controlSocket))),
+            ConfigurationKey("control", "group", .optionalText(daemon.appending(path: \.controlGroup))).maximumOctets(
+                32),
             ConfigurationKey("log", "level", .text(daemon.appending(path: \.logLevel)))
                 .choices(Log.Level.allCases.map(\.rawValue)),
             ConfigurationKey("log", "json", .boolean(daemon.appending(path: \.logsJSON))),

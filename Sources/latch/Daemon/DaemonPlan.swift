@@ -17,6 +17,8 @@ struct DaemonPlan {
     let credentialsDirectory: String?
     /// Where the name of the lock's present state is kept, apart from the database.
     let anchor: String
+    let controlSocket: String
+    let controlGroup: String?
     let restoreIdentifier: String
     let isPrivate: Bool
     let journal: String?
@@ -48,6 +50,8 @@ struct DaemonPlan {
             ?? directory.anchor
         let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
         credentialsDirectory = settings.machineKey == nil ? credentials : nil
+        controlSocket = settings.controlSocket ?? directory.controlSocket(role)
+        controlGroup = settings.controlGroup
         restoreIdentifier = settings.restoreIdentifier
         isPrivate = settings.isPrivate
         journal = settings.journal

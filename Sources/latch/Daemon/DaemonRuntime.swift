@@ -106,9 +106,10 @@ final class DaemonRuntime {
 
     /// Answers operators. `handle` runs in an iteration of the loop, and throws what the operator is to read.
     func serveControl(_ handle: @escaping ([UInt8], ControlExchange) throws(ControlFailure) -> Void) throws {
-        let path = plan.directory.controlSocket(plan.role)
+        let group = try plan.controlGroup.map { (name) throws(ControlSocketError) in try ControlGroup(named: name) }
         control = try ControlServer(
-            path: path, loop: EventLoopReadiness(loop), release: { [host] in host.afterCommit($0) }
+            path: plan.controlSocket, group: group, loop: EventLoopReadiness(loop),
+            release: { [host] in host.afterCommit($0) }
         ) { [host] line, exchange in
             host.beginIteration(now: SystemClock.now())
             do throws(ControlFailure) { try handle(line, exchange) } catch { exchange.fail(error) }
@@ -154,7 +155,8 @@ extension Failure {
         switch error {
         case let failure as Failure: self = failure
         case let error as StoreError: self.init(.state, error.description)
-        case let error as ControlSocketError: self.init(.state, error.description)
+        case let error as ControlSocketError:
+            self.init(error.reason == .misconfigured ? .configuration : .state, error.description)
         case let error as TransportError: self.init(.transport, error.description)
         default: self.init(.refused, String(describing: error))
         }
