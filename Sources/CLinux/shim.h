@@ -211,8 +211,13 @@ static inline void latch_raise(int number) {
     raise(number);
 }
 
-// No core dumps and no ptrace from others: what is in memory stays there.
-static inline int latch_forbid_core_dumps(void) {
+// No core dumps, no ptrace from others, and no report of a crash: what is in memory stays there. Swift's runtime shows the octets that
+// registers point at, and the crashed process stands still for as long as that takes.
+static inline int latch_forbid_dumps(void) {
+    static const int crashes[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGQUIT};
+    for (size_t index = 0; index < sizeof crashes / sizeof crashes[0]; index++) {
+        if (signal(crashes[index], SIG_DFL) == SIG_ERR) return -1;
+    }
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_CORE, &none) != 0) return -1;
     return prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

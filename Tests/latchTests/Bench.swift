@@ -24,6 +24,12 @@ final class Daemon {
         process.wait()
     }
 
+    /// How it ends when it has met `signal`.
+    func crash(by signal: Int32) -> ChildProcess.End {
+        process.signal(signal)
+        return process.wait()
+    }
+
     /// Its status after SIGTERM, or by itself.
     func end(signalling: Bool = true) -> Int32 {
         if signalling { process.signal(SIGTERM) }

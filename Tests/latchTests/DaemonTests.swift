@@ -210,6 +210,17 @@ struct DaemonTests {
         #expect(daemon.end() == 0)
     }
 
+    @Test(
+        "A daemon that crashes is gone at once, by the signal, and says nothing of its memory",
+        arguments: ["peripheral", "central"], [SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGQUIT])
+    func crash(role: String, signal: Int32) throws {
+        let bench = try Bench()
+        let state = role == "peripheral" ? "lock" : "key"
+        let daemon = try bench.start(role, state)
+        #expect(daemon.crash(by: signal) == .killed(signal))
+        #expect(daemon.complaint == "")
+    }
+
     @Test("a daemon that is asked to stop stops, and says so to who asked")
     func stop() throws {
         let bench = try Bench()
