@@ -37,17 +37,6 @@ static inline int latch_trace_call(struct latch_trace *trace, uint64_t index) {
     return index < latch_trace_count(trace) && index < LATCH_TRACE_CAPACITY ? trace->calls[index] : -1;
 }
 
-// The program, in the tracer's process only.
-static inline volatile pid_t *latch_tracee(void) {
-    static volatile pid_t program;
-    return &program;
-}
-
-// SIGTERM goes on to the program; SIGUSR1 stands for SIGKILL, which cannot be caught and handed on.
-static inline void latch_trace_forward(int signal) {
-    if (*latch_tracee() > 0) kill(*latch_tracee(), signal == SIGUSR1 ? SIGKILL : signal);
-}
-
 // Which call each thread is in, since the stop at a call's exit does not tell.
 struct latch_trace_thread {
     pid_t thread;
@@ -75,6 +64,25 @@ static inline int latch_trace_counts(struct latch_trace_thread *state, pid_t thr
     return at_exit && info.op == PTRACE_SYSCALL_INFO_EXIT && state->call >= 0;
 }
 
+// What the tracer waits for. They are blocked and taken, not handled: after the fork of a process with threads a sanitizer puts off
+// handlers, and the tracer waits most of the time.
+static inline sigset_t latch_trace_signals(void) {
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCHLD);
+    sigaddset(&awaited, SIGTERM);
+    sigaddset(&awaited, SIGUSR1);
+    return awaited;
+}
+
+// SIGTERM goes on to the program; SIGUSR1 stands for SIGKILL, which cannot be caught and handed on.
+static inline void latch_trace_await(pid_t program) {
+    sigset_t awaited = latch_trace_signals();
+    int signal = sigwaitinfo(&awaited, 0);
+    if (signal == SIGTERM) kill(program, SIGTERM);
+    if (signal == SIGUSR1) kill(program, SIGKILL);
+}
+
 // Serves the program until its end, and returns its status as waitpid gave it.
 static inline int latch_trace_serve(struct latch_trace *trace, pid_t program, uint64_t kill_at, int at_exit) {
     enum { capacity = 64 };
@@ -82,8 +90,11 @@ static inline int latch_trace_serve(struct latch_trace *trace, pid_t program, ui
     uint64_t count = 0;
     for (;;) {
         int status = 0;
-        pid_t thread = waitpid(-1, &status, __WALL);
-        if (thread < 0 && errno == EINTR) continue;
+        pid_t thread = waitpid(-1, &status, __WALL | WNOHANG);
+        if (thread == 0) {
+            latch_trace_await(program);
+            continue;
+        }
         if (thread < 0) return 127 << 8;
         struct latch_trace_thread *state = latch_trace_find(threads, capacity, thread);
         if (!WIFSTOPPED(status)) {
@@ -146,11 +157,11 @@ static inline pid_t latch_trace_spawn(
         _exit(127);
     }
     close(gate[0]);
-    *latch_tracee() = program;
-    struct sigaction forward = {.sa_handler = latch_trace_forward};
-    sigaction(SIGTERM, &forward, 0);
-    sigaction(SIGUSR1, &forward, 0);
-    sigprocmask(SIG_SETMASK, &none, 0);
+    // Ignored, it would not come.
+    struct sigaction usual = {.sa_handler = SIG_DFL};
+    sigset_t awaited = latch_trace_signals();
+    sigaction(SIGCHLD, &usual, 0);
+    sigprocmask(SIG_SETMASK, &awaited, 0);
     long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     if (ptrace(PTRACE_SEIZE, program, 0, options) != 0) {
         __atomic_store_n(&trace->error, errno, __ATOMIC_RELEASE);
@@ -160,13 +171,13 @@ static inline pid_t latch_trace_spawn(
     if (write(gate[1], "", 1) != 1) _exit(127);
     close(gate[1]);
     int status = latch_trace_serve(trace, program, kill_at, at_exit);
-    *latch_tracee() = 0;
     if (!WIFSIGNALED(status)) _exit(WEXITSTATUS(status));
     // Ends as it ended, without a core of its own.
     struct rlimit nothing = {0, 0};
     setrlimit(RLIMIT_CORE, &nothing);
-    struct sigaction usual = {.sa_handler = SIG_DFL};
     sigaction(WTERMSIG(status), &usual, 0);
+    sigdelset(&awaited, WTERMSIG(status));
+    sigprocmask(SIG_SETMASK, &awaited, 0);
     kill(self, WTERMSIG(status));
     _exit(128 + WTERMSIG(status));
 }
