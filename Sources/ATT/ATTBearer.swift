@@ -19,6 +19,8 @@ package enum ATTIndicationTag: Hashable, Sendable {
     case app(token: UInt64)
     /// The server's own, with what it has to remember until then.
     case server(note: [UInt8])
+
+    fileprivate var isApp: Bool { if case .app = self { true } else { false } }
 }
 
 /// The ATT bearer of one link: it decides what may be sent when, and what an arriving PDU is worth.
@@ -101,6 +103,11 @@ package struct ATTBearer: Sendable {
     package var isOpen: Bool { slots != nil }
     package var hasRequestUnderWay: Bool { slots?.request != nil }
     package var hasIndicationUnderWay: Bool { slots?.indication != nil }
+    /// Whether an app's indication is on its way, or waits for one that is.
+    package var hasAppIndicationUnderWay: Bool {
+        guard let slots else { return false }
+        return slots.indication?.tag.isApp == true || slots.waitingIndications.contains { $0.tag.isApp }
+    }
     /// The Exchange MTU Request has been sent: it is sent once.
     package var hasRequestedMTU: Bool { slots?.requestedMTU ?? false }
 

@@ -23,6 +23,8 @@ package struct GATTEndpoint: Sendable {
     package var mtu: Int { bearer.mtu }
     /// Whether ``indicate(_:_:token:now:security:server:outputs:)`` would find its queue full.
     package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
+    /// Whether an app's indication has yet to be confirmed.
+    package var hasAppIndicationUnderWay: Bool { bearer.hasAppIndicationUnderWay }
     /// When ``timerFired(now:outputs:)`` wants to be called.
     package var deadline: Instant? { bearer.deadline }
 

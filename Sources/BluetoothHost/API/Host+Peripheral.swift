@@ -5,6 +5,15 @@ import GATT
 import HCI
 import SecurityManager
 
+/// Where a link is with an app's indications.
+package enum IndicationState: Hashable, Sendable {
+    /// The client's Characteristic Configuration does not ask for this value's.
+    case notConfigured
+    /// One of them, or another app's, has yet to be confirmed.
+    case underWay
+    case ready
+}
+
 // MARK: Peripheral managers
 
 extension Host {
@@ -39,6 +48,11 @@ extension Host {
         _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
     ) -> Bool {
         ask { $0.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent) }
+    }
+
+    /// Whether a client on this link has asked for this value's indications, and has confirmed all that it was sent.
+    package func indications(of handle: AttributeHandle, on link: LinkID) -> IndicationState {
+        core.indications(of: handle, on: link)
     }
 
     /// Centrals that subscribed to a characteristic, bonded ones that are away among them.

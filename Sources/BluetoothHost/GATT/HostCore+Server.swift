@@ -171,6 +171,13 @@ extension HostCore {
         return isTaken
     }
 
+    func indications(of handle: AttributeHandle, on link: LinkID) -> IndicationState {
+        guard let endpoint = links[link]?.endpoint,
+            endpoint.subscription(to: handle, server: server.gatt).contains(.indication)
+        else { return .notConfigured }
+        return endpoint.hasAppIndicationUnderWay ? .underWay : .ready
+    }
+
     private func client(_ link: Link, of handle: AttributeHandle, keeper: RestorationLedger.Owner?) -> Server.Client {
         Server.Client(
             bond: link.isProven ? link.bond : nil,
