@@ -253,7 +253,7 @@ let package = Package(
             name: "LockJudge", dependencies: ["BluetoothCore", "LockPeripheral", "LockProtocol", "Simulation"],
             path: "Tests/LockJudge", swiftSettings: swift),
         .target(
-            name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral"],
+            name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral", "LockProtocol"],
             path: "Tests/MemoryStores", swiftSettings: swift),
 
         tests("BluetoothCore"),

@@ -16,8 +16,8 @@ private struct EnrolmentWorld {
     private static let names = ["alice", "bob"]
     /// The fuzzer writes no names: the longest and one octet more are choices.
     private static let strangeNames = [
-        "", String(repeating: "n", count: Credential.nameOctetsMaximum),
-        String(repeating: "n", count: Credential.nameOctetsMaximum + 1),
+        "", String(repeating: "n", count: CredentialRecord.nameOctetsMaximum),
+        String(repeating: "n", count: CredentialRecord.nameOctetsMaximum + 1),
     ]
 
     private struct Window {
@@ -113,7 +113,7 @@ private struct EnrolmentWorld {
             credential: name, role: Role(rawValue: bits & 3) ?? .owner, seconds: UInt64(input.octet()),
             offer: bits & 4 == 0 ? .passkey : Self.code, fresh: CredentialID(rawValue: lastNumber))
         let isReady = bits & 8 == 0
-        let isGood = (1...Credential.nameOctetsMaximum).contains(name.utf8.count)
+        let isGood = (1...CredentialRecord.nameOctetsMaximum).contains(name.utf8.count)
         let standing = named(name).filter { $0.bond != nil }
         guard window == nil, isReady, isGood else {
             let refusal: EnrolmentRefusal =

@@ -46,6 +46,14 @@ import LockProtocol
     requireRoundTrip(AuditEvent.self, octets)
     requireRoundTrip(CredentialSchedules.self, octets)
     requireRoundTrip(LockCalendar.self, octets)
+    requireRoundTrip(LockSettings.self, octets)
+    requireRoundTrip(Validity.self, octets)
+    requireRoundTrip(ControlPointProcedure.self, octets)
+    requireRoundTrip(CredentialRecord.self, octets)
+    requireRoundTrip(CredentialRow.self, octets)
+    requireRoundTrip(ValuePart.self, octets)
+    requireRoundTrip(EnrolmentState.self, octets)
+    requireRoundTrip(Capabilities.self, octets)
 }
 
 @Sendable func fuzzBoltJournal(_ octets: [UInt8]) {

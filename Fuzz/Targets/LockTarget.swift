@@ -25,6 +25,9 @@ private struct LockWorld {
     private var random: UInt64 = 0
     private var receipts: Set<[UInt8]> = []
     private var challenge: [UInt8] = []
+    /// Octets of the answer that is due, and the window that a manager has opened.
+    private var responseOctets = 20
+    private var window: ControlPointContext.Window?
     /// Since when that one is answered, and until when the last command's sender means it.
     private var issued = Instant(nanoseconds: 0)
     private var meant: (command: ChallengeID, until: Instant)?
@@ -88,13 +91,62 @@ private struct LockWorld {
             }
             feed(.command(link, event & 1 == 0 ? .encrypted : .signed(counter: UInt32(input.uint16())), command))
         case 8: feed(.command(link, input.bool() ? .encrypted : .signed(counter: 1), input.chunk()))
-        case 9: feed(.controlPoint(link, input.chunk()))
+        case 9: manage(link, input.chunk(), &input)
+        case 14: manage(link, request(&input), &input)
         case 10: report(&input)
         case 11, 12:
             now = now.advanced(byMilliseconds: input.milliseconds())
             feed(.timerFired)
         case 13: administer(&input)
         default: relaunch(&input)
+        }
+    }
+
+    /// A request about somebody, of the version that there is, which chance would never hit.
+    private func request(_ input: inout FuzzInput) -> [UInt8] {
+        let opcode = ControlPointOpcode.known[Int(input.octet()) % ControlPointOpcode.known.count]
+        let number = UInt64(input.octet() & 3) + 1
+        let version = committed.credentials[CredentialID(rawValue: number)].map {
+            ValueVersion(of: $0.record.encoded)
+        }
+        var writer = ByteWriter(capacity: 16)
+        writer.write(opcode.rawValue)
+        if opcode != .openEnrolment { writer.write(number) }
+        if input.bool() { writer.write(UInt16(input.octet())) }
+        if opcode != .openEnrolment { writer.write(version?.rawValue ?? 0) }
+        writer.write(input.chunk())
+        return writer.bytes
+    }
+
+    /// Whoever changed anything was allowed to, and a credential that nobody may touch over the air is as it was.
+    private mutating func manage(_ link: LockLink, _ octets: [UInt8], _ input: inout FuzzInput) {
+        responseOctets = 20 + Int(input.octet())
+        let before = committed.credentials
+        let first = records.count
+        let credentials = before
+        func sorted(_ isIn: (Credential) -> Bool) -> [Credential] {
+            credentials.values.filter(isIn).sorted { $0.id.rawValue < $1.id.rawValue }
+        }
+        let context = ControlPointContext(
+            of: octets, responseOctets: responseOctets, window: window,
+            after: { last, limit in
+                Array(sorted { credential in last.map { credential.id.rawValue > $0.rawValue } ?? true }.prefix(limit))
+            }, named: { name in sorted { $0.name == name } })
+        feed(.controlPoint(link, octets, context))
+        let changed = Set(before.keys).union(committed.credentials.keys)
+            .filter { before[$0] != committed.credentials[$0] }
+        let managers = records[first...].compactMap { record -> CredentialID? in
+            if case .managed(let manager, _, _, _) = record.event { manager.credential } else { nil }
+        }
+        require(changed.isEmpty == managers.isEmpty, "a change that nobody made, or nobody wrote down")
+        for case let sender? in managers.map({ before[$0] }) {
+            require(sender.isEnabled && committed.credentials[sender.id] == sender, "a manager changes itself")
+            for case let other? in changed.map({ before[$0] }) {
+                require(
+                    sender.role == .owner && (other.role != .owner || !sender.isLimited)
+                        || sender.role == .administrator && other.role != .owner && other.role != .administrator,
+                    "a manager changes who ranks as high")
+            }
         }
     }
 
@@ -160,6 +212,7 @@ private struct LockWorld {
         reading.performed = [nil, true, false, nil][Int(bits >> 3 & 3)]
         reading.isUnrecorded = bits & 0x20 != 0
         ordered = nil
+        window = nil
         outputs.removeAll()
         machine = Self.launch(committed, reading, boot, now, &outputs)
         settle()
@@ -201,7 +254,7 @@ private struct LockWorld {
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
-            .windowClosed, .enrolled, .settingsChanged, .auditDoubted:
+            .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged:
             break
         }
     }
@@ -225,8 +278,14 @@ private struct LockWorld {
             require(receipts.insert(octets).inserted, "a receipt was sent twice")
         case .notifyLockState(_, let octets):
             require(octets.count == LockState.octets, "a lock state has another length")
-        case .indicateControlPoint(_, let octets): require(octets.count <= 20, "an answer needs a longer MTU")
-        case .stateChanged, .disconnect, .persist: break
+        case .indicateControlPoint(_, let octets):
+            require(octets.count <= responseOctets, "an answer needs a longer MTU")
+        case .openWindow(_, let opening, let manager):
+            require(window == nil, "a second window opens")
+            window = ControlPointContext.Window(
+                name: opening.name, role: opening.role, opener: manager.credential)
+        case .closeWindow: window = nil
+        case .credentialRemoved, .stateChanged, .disconnect, .persist: break
         }
     }
 

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import LockPeripheral
+import LockProtocol
 import StatePersistence
 
 /// The audit's records and cuts, in the tables `lock_audit` and `lock_audit_cut`: adds to them, and makes room by ``AuditShares``.

@@ -7,6 +7,22 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
 
     /// What became of this credential's last command. No operands.
     package static let keyStatus = Self(rawValue: 0x01)
+    /// Who has a credential, a page at a time.
+    package static let listCredentials = Self(rawValue: 0x02)
+    /// Everything about one credential.
+    package static let getCredential = Self(rawValue: 0x03)
+    package static let disableCredential = Self(rawValue: 0x04)
+    package static let enableCredential = Self(rawValue: 0x05)
+    /// With its bond and its links.
+    package static let removeCredential = Self(rawValue: 0x06)
+    /// A validity and schedules in the place of those that a credential had.
+    package static let setSchedule = Self(rawValue: 0x07)
+    package static let getSettings = Self(rawValue: 0x08)
+    /// A window in which a new key enrols.
+    package static let openEnrolment = Self(rawValue: 0x09)
+    package static let closeEnrolment = Self(rawValue: 0x0A)
+    /// The window, and its code for who opened it.
+    package static let getEnrolment = Self(rawValue: 0x0B)
     /// Opens every indication.
     package static let response = Self(rawValue: 0x20)
 }
@@ -21,6 +37,11 @@ package struct ControlPointResult: RawRepresentable, Hashable, Sendable {
     package static let invalidOperand = Self(rawValue: 0x03)
     package static let operationFailed = Self(rawValue: 0x04)
     package static let notPermitted = Self(rawValue: 0x05)
+    /// The value has another version than the one that the request names: read it again.
+    package static let changed = Self(rawValue: 0x06)
+    package static let unknownCredential = Self(rawValue: 0x07)
+    /// An enrolment window is open already.
+    package static let windowIsOpen = Self(rawValue: 0x08)
 }
 
 /// What is written to the control point: op-code, operands.
@@ -46,6 +67,9 @@ package struct ControlPointRequest: WireCodable {
 
 /// What is indicated: response code, the request's op-code, result, parameters.
 package struct ControlPointResponse: WireCodable {
+    /// Before the parameters.
+    package static let headerOctets = 3
+
     package var request: ControlPointOpcode
     package var result: ControlPointResult
     package var parameters: [UInt8]

@@ -64,11 +64,39 @@ extension LockCommand {
 }
 
 extension ControlPointOpcode {
+    /// The procedures of this version, in their order, and what the sender of each must have.
+    private static let rights: KeyValuePairs<Self, Rights> = [
+        .keyStatus: .readKeyStatus,
+        .listCredentials: .manageCredentials,
+        .getCredential: .manageCredentials,
+        .disableCredential: .manageCredentials,
+        .enableCredential: .manageCredentials,
+        .removeCredential: .manageCredentials,
+        .setSchedule: .manageSchedules,
+        .getSettings: .changeSettings,
+        .openEnrolment: .openEnrolment,
+        .closeEnrolment: .openEnrolment,
+        .getEnrolment: .openEnrolment,
+    ]
+
+    package static let known = rights.map(\.key)
+
     /// What the sender of a request must have; nil for procedures that this version does not know.
-    package var requiredRights: Rights? {
-        switch self {
-        case .keyStatus: .readKeyStatus
-        default: nil
+    package var requiredRights: Rights? { Self.rights.first { $0.key == self }?.value }
+}
+
+extension Role {
+    /// Whose credentials one of this role changes over the air, besides those that it may never change: its own. `isLimited`: it has a
+    /// validity or a schedule.
+    ///
+    /// Only an owner who may come at any time changes owners. So behind each procedure there is such an owner still: its sender.
+    package func mayManage(_ other: Role, isLimited: Bool) -> Bool {
+        switch (self, other) {
+        case (.owner, .owner): !isLimited
+        case (.owner, .administrator), (.owner, .resident), (.owner, .guest), (.owner, .lockOnly): true
+        case (.administrator, .resident), (.administrator, .guest), (.administrator, .lockOnly): true
+        case (.administrator, .owner), (.administrator, .administrator): false
+        case (.resident, _), (.guest, _), (.lockOnly, _): false
         }
     }
 }

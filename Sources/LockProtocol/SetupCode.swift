@@ -25,18 +25,37 @@ package struct SetupCode: Sendable, Equatable {
         self.random = random
     }
 
-    /// Kind and address, r, C, checksum.
-    private static let payloadOctets = 1 + 6 + randomOctets + confirmOctets + 2
+    /// Kind and address, r, C.
+    package static let octets = 1 + 6 + randomOctets + confirmOctets
+    /// The same, and the checksum.
+    private static let payloadOctets = octets + 2
 
     /// For the printer and the screen of whoever opened the window, nobody else: it contains r.
     package var text: String {
-        var payload: [UInt8] = [lock.address.kind.rawValue]
-        payload += stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: lock.address.bits >> $0) }
-        random.withBytes { payload += $0 }
-        payload += confirm
+        let payload = octets
         let checksum = SetupCodeText.checksum(payload)
-        payload += [UInt8(truncatingIfNeeded: checksum >> 8), UInt8(truncatingIfNeeded: checksum)]
-        return SetupCodeText.write(payload)
+        return SetupCodeText.write(
+            payload + [UInt8(truncatingIfNeeded: checksum >> 8), UInt8(truncatingIfNeeded: checksum)])
+    }
+
+    /// What the text says, for the same eyes.
+    package var octets: [UInt8] {
+        var octets: [UInt8] = [lock.address.kind.rawValue]
+        octets += stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: lock.address.bits >> $0) }
+        random.withBytes { octets += $0 }
+        return octets + confirm
+    }
+
+    /// nil unless there are as many as there have to be, and an identity address among them.
+    package init?(octets: [UInt8]) {
+        guard octets.count == Self.octets else { return nil }
+        let bits = octets[1...6].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard let kind = octets.first.flatMap(DeviceAddress.Kind.init(rawValue:)),
+            let lock = IdentityAddress(DeviceAddress(kind: kind, bits: bits))
+        else { return nil }
+        self.lock = lock
+        random = Secret(Array(octets[7..<7 + Self.randomOctets]))
+        confirm = Array(octets.suffix(Self.confirmOctets))
     }
 
     /// Reads what somebody typed or scanned: any case, groups set apart by dashes or blanks or not at all.
@@ -46,13 +65,8 @@ package struct SetupCode: Sendable, Equatable {
         guard payload.suffix(2).reduce(0, { $0 << 8 | UInt16($1) }) == SetupCodeText.checksum(body) else {
             throw .wrongChecksum
         }
-        let bits = body[1...6].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        guard let kind = body.first.flatMap(DeviceAddress.Kind.init(rawValue:)),
-            let lock = IdentityAddress(DeviceAddress(kind: kind, bits: bits))
-        else { throw .notAnIdentityAddress }
-        self.lock = lock
-        random = Secret(Array(body[7..<7 + Self.randomOctets]))
-        confirm = Array(body.suffix(Self.confirmOctets))
+        guard let code = Self(octets: Array(body)) else { throw .notAnIdentityAddress }
+        self = code
     }
 }
 

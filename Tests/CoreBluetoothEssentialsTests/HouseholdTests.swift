@@ -136,7 +136,7 @@ struct HouseholdTests {
     @Test("A credential's name may be as long as it may, one octet more opens no window, and the next one does")
     func credentialName() throws {
         let household = try Household()
-        let longest = String(repeating: "a", count: Credential.nameOctetsMaximum)
+        let longest = String(repeating: "a", count: CredentialRecord.nameOctetsMaximum)
         #expect(throws: EnrolmentRefusal.badName) { try household.openWindow(longest + "b") }
         try household.openWindow(longest)
         #expect(household.code != nil)

@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import LockCentral
 import LockPeripheral
+import LockProtocol
 import Simulation
 import Testing
 import WorldSupport

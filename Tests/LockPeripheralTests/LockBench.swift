@@ -36,6 +36,8 @@ struct LockBench {
     var nextRandom: UInt64 = 0x0000_1111_1111_0001
     /// What the last input made the lock do.
     var outputs: [LockOutput] = []
+    /// That a manager has opened.
+    var window: ControlPointContext.Window?
 
     init(
         _ snapshot: LockSnapshot = .furnished,

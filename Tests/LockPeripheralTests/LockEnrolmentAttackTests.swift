@@ -305,7 +305,7 @@ struct LockEnrolmentAttackTests {
 
     @Test("A name of the greatest length is taken, one octet more is not, nor none")
     func names() {
-        let longest = String(repeating: "a", count: Credential.nameOctetsMaximum)
+        let longest = String(repeating: "a", count: CredentialRecord.nameOctetsMaximum)
         var bench = EnrolmentBench()
         #expect(bench.open(longest + "b") == [.refuse(.badName)])
         #expect(bench.open("") == [.refuse(.badName)])

@@ -92,7 +92,9 @@ final class LockWorld {
             challenges[link.rawValue] = try Challenge(exactly: octets).id
         case .notifyReceipt(_, let octets): receipts.append(try Receipt(exactly: octets))
         case .disconnect(let link): try turn(.disconnected(link))
-        case .persist, .notifyLockState, .indicateControlPoint, .stateChanged: break
+        case .persist, .notifyLockState, .indicateControlPoint, .credentialRemoved, .openWindow, .closeWindow,
+            .stateChanged:
+            break
         }
     }
 

@@ -97,7 +97,7 @@ struct RevocationTests {
     func codec(octets: Int) throws {
         let id = CredentialID(rawValue: 3)
         let event = AuditEvent.administered(id, name: String(repeating: "a", count: octets), .removed)
-        if octets <= Credential.nameOctetsMaximum {
+        if octets <= CredentialRecord.nameOctetsMaximum {
             #expect(try AuditEvent(exactly: event.encoded) == event)
         } else {
             #expect(throws: DecodingError.self) { try AuditEvent(exactly: event.encoded) }

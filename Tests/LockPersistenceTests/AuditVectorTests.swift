@@ -11,9 +11,9 @@ import Testing
 /// The audit's figures in docs/PROTOCOL.md, computed with Python's `hashlib`, `hmac` and `cryptography`.
 @Suite("docs/PROTOCOL.md, The audit")
 struct AuditVectorTests {
-    private let vectors: ProtocolVectors
+    private let vectors: DocumentVectors
 
-    init() throws { vectors = try ProtocolVectors() }
+    init() throws { vectors = try DocumentVectors("vectors") }
 
     private func value(_ name: String) throws -> [UInt8] {
         try #require(vectors[name].flatMap { HexText.decode($0) }, "no vector “\(name)”")

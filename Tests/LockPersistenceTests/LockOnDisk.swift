@@ -173,7 +173,9 @@ final class LockOnDisk {
                 moment.receipts[bond, default: []].append(try Receipt(exactly: octets))
             }
         case .disconnect(let link): try turn(.disconnected(link))
-        case .persist, .notifyLockState, .indicateControlPoint, .stateChanged: break
+        case .persist, .notifyLockState, .indicateControlPoint, .credentialRemoved, .openWindow, .closeWindow,
+            .stateChanged:
+            break
         }
     }
 

@@ -333,9 +333,12 @@ extension LockMutation {
                 .securing(recovering: true), .outcome(of: 3, .unknown), .bolt(.jammed), .door(.forced), .launched,
                 .administered(id, name: "Änne", .removed), .securedUnrecorded,
                 .stateConfirmed(.older), .bondDeleted(bond: bond), .bondExpired(bond: bond),
-                .stateConfirmed(.older), .windowOpened(name: "Änne", .guest), .windowClosed(name: "", .burnt),
+                .windowOpened(name: "Änne", .guest), .windowClosed(name: "", .burnt),
                 .enrolled(id, name: "Änne", .owner, bond: bond),
                 .auditDoubted(.shortened),
+                .managed(by: AuditedManager(credential: id, name: "Björn"), id, name: "Änne", .scheduled),
+                .windowManaged(by: AuditedManager(credential: id, name: ""), name: "Änne", .closed),
+                .procedureRefused(bond: bond, credential: generator.maybe(id), .removeCredential),
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

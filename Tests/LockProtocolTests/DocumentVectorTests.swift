@@ -1,6 +1,5 @@
 import BluetoothCore
 import BluetoothCrypto
-import Foundation
 import LockProtocol
 import TestSupport
 import Testing
@@ -8,9 +7,9 @@ import Testing
 /// Their figures come from Python's `cryptography`, which shares no line with this package.
 @Suite("docs/PROTOCOL.md")
 struct DocumentVectorTests {
-    private let vectors: ProtocolVectors
+    private let vectors: DocumentVectors
 
-    init() throws { vectors = try ProtocolVectors() }
+    init() throws { vectors = try DocumentVectors("vectors") }
 
     private func text(_ name: String) throws -> String { try #require(vectors[name], "no vector “\(name)”") }
     private func value(_ name: String) throws -> [UInt8] { try #require(HexText.decode(try text(name))) }

@@ -1,5 +1,6 @@
 import BluetoothHost
 import LockPeripheral
+import LockProtocol
 
 /// A lock's store for tests: what is committed survives `losePending()`, which is a kill.
 package final class MemoryLockStore: LockStore {

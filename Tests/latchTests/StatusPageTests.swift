@@ -7,6 +7,7 @@ import DaemonControl
 import Foundation
 import LockPeripheral
 import LockPersistence
+import LockProtocol
 import SecurityManager
 import StatePersistence
 import Testing
@@ -124,7 +125,7 @@ struct StatusPageTests {
     @Test("The longest names there are, each octet of them an escape, fit a page")
     func longNames() throws {
         let bench = try Bench()
-        let name = String(repeating: "\u{1}", count: Credential.nameOctetsMaximum - 3)
+        let name = String(repeating: "\u{1}", count: CredentialRecord.nameOctetsMaximum - 3)
         let names = Dictionary(uniqueKeysWithValues: (100...299).map { ($0, name + "\($0)") })
         let lock = try Self.lock(bench, credentials: names)
         #expect(Self.names(try Self.status(bench)) == names.values.sorted())

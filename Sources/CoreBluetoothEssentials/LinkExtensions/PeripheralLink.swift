@@ -1,3 +1,4 @@
+import ATT
 import BluetoothHost
 import GATT
 import HCI
@@ -41,6 +42,13 @@ extension CBPeripheralManagerLinkDelegate {
     ) {
         peripheral.answerPairing(central, with: .numbersAreEqual(false))
     }
+}
+
+extension CBATTError.Code {
+    /// The client has to ask for indications first.
+    package static let cccdImproperlyConfigured = Self(number: Int(ATTErrorCode.cccdImproperlyConfigured.rawValue))
+    /// The client's last request has yet to be answered, or the answer to be confirmed.
+    package static let procedureAlreadyInProgress = Self(number: Int(ATTErrorCode.procedureAlreadyInProgress.rawValue))
 }
 
 extension CBATTRequest {

@@ -28,6 +28,18 @@ extension AuditedCommand: WireCodable {
     }
 }
 
+extension AuditedManager: WireCodable {
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        credential = CredentialID(rawValue: try reader.readUInt64())
+        name = try reader.readCredentialName()
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write(credential.rawValue)
+        writer.writeCredentialName(name)
+    }
+}
+
 extension AuditEvent: WireCodable {
     /// What an event's first octet says it is. Never renumbered: hashes are over it.
     private enum Kind: UInt8 {
@@ -51,6 +63,9 @@ extension AuditEvent: WireCodable {
         case windowClosed = 21
         case enrolled = 22
         case settingsChanged = 23
+        case managed = 24
+        case procedureRefused = 25
+        case windowManaged = 26
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -78,7 +93,9 @@ extension AuditEvent: WireCodable {
             self = .bolt(position)
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
-        case .administered: self = try Self.readAdministered(&reader)
+        case .administered:
+            let (act, credential) = try Self.readAct(&reader)
+            self = .administered(credential, name: try reader.readCredentialName(), act)
         case .securedUnrecorded: self = .securedUnrecorded
         case .relaunched: self = .relaunched(times: try reader.readUInt64())
         case .stateConfirmed:
@@ -90,23 +107,41 @@ extension AuditEvent: WireCodable {
         case .bondExpired: self = .bondExpired(bond: try reader.readUInt64())
         case .windowOpened:
             let role = try Self.readRole(&reader)
-            self = .windowOpened(name: try Self.readName(&reader), role)
+            self = .windowOpened(name: try reader.readCredentialName(), role)
         case .windowClosed:
             guard let end = WindowEnd(rawValue: try reader.readUInt8()) else {
                 throw .invalidValue(field: "window end")
             }
-            self = .windowClosed(name: try Self.readName(&reader), end)
+            self = .windowClosed(name: try reader.readCredentialName(), end)
         case .enrolled:
             let credential = CredentialID(rawValue: try reader.readUInt64())
             let bond = try reader.readUInt64()
             let role = try Self.readRole(&reader)
-            self = .enrolled(credential, name: try Self.readName(&reader), role, bond: bond)
+            self = .enrolled(credential, name: try reader.readCredentialName(), role, bond: bond)
         case .settingsChanged: self = .settingsChanged(try LockSettings(decoding: &reader))
         case .auditDoubted:
             guard let doubt = AuditDoubt(rawValue: try reader.readUInt8()) else {
                 throw .invalidValue(field: "audit doubt")
             }
             self = .auditDoubted(doubt)
+        case .managed:
+            let manager = try AuditedManager(decoding: &reader)
+            let (act, credential) = try Self.readAct(&reader)
+            self = .managed(by: manager, credential, name: try reader.readCredentialName(), act)
+        case .windowManaged:
+            guard let act = WindowAct(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "window act")
+            }
+            let manager = try AuditedManager(decoding: &reader)
+            self = .windowManaged(by: manager, name: try reader.readCredentialName(), act)
+        case .procedureRefused:
+            let hasCredential = try reader.readUInt8()
+            guard hasCredential <= 1 else { throw .invalidValue(field: "refused procedure") }
+            let bond = try reader.readUInt64()
+            var credential: CredentialID?
+            if hasCredential == 1 { credential = CredentialID(rawValue: try reader.readUInt64()) }
+            self = .procedureRefused(
+                bond: bond, credential: credential, ControlPointOpcode(rawValue: try reader.readUInt8()))
         }
     }
 
@@ -144,7 +179,7 @@ extension AuditEvent: WireCodable {
             begin(.administered)
             writer.write(act.rawValue)
             writer.write(credential.rawValue)
-            Self.write(name, into: &writer)
+            writer.writeCredentialName(name)
         case .securedUnrecorded: begin(.securedUnrecorded)
         case .relaunched(let times):
             begin(.relaunched)
@@ -161,77 +196,54 @@ extension AuditEvent: WireCodable {
         case .windowOpened(let name, let role):
             begin(.windowOpened)
             writer.write(role.rawValue)
-            Self.write(name, into: &writer)
+            writer.writeCredentialName(name)
         case .windowClosed(let name, let end):
             begin(.windowClosed)
             writer.write(end.rawValue)
-            Self.write(name, into: &writer)
+            writer.writeCredentialName(name)
         case .enrolled(let credential, let name, let role, let bond):
             begin(.enrolled)
             writer.write(credential.rawValue)
             writer.write(bond)
             writer.write(role.rawValue)
-            Self.write(name, into: &writer)
+            writer.writeCredentialName(name)
         case .settingsChanged(let settings):
             begin(.settingsChanged)
             settings.encode(into: &writer)
         case .auditDoubted(let doubt):
             begin(.auditDoubted)
             writer.write(doubt.rawValue)
+        case .managed(let manager, let credential, let name, let act):
+            begin(.managed)
+            manager.encode(into: &writer)
+            writer.write(act.rawValue)
+            writer.write(credential.rawValue)
+            writer.writeCredentialName(name)
+        case .windowManaged(let manager, let name, let act):
+            begin(.windowManaged)
+            writer.write(act.rawValue)
+            manager.encode(into: &writer)
+            writer.writeCredentialName(name)
+        case .procedureRefused(let bond, let credential, let procedure):
+            begin(.procedureRefused)
+            writer.write(credential == nil ? 0 as UInt8 : 1)
+            writer.write(bond)
+            if let credential { writer.write(credential.rawValue) }
+            writer.write(procedure.rawValue)
         }
     }
 
-    private static func write(_ name: String, into writer: inout ByteWriter) {
-        let octets = Array(name.utf8)
-        writer.write(UInt8(truncatingIfNeeded: octets.count))
-        writer.write(octets)
-    }
-
-    private static func readAdministered(_ reader: inout ByteReader) throws(DecodingError) -> Self {
+    private static func readAct(
+        _ reader: inout ByteReader
+    ) throws(DecodingError) -> (CredentialAct, CredentialID) {
         guard let act = CredentialAct(rawValue: try reader.readUInt8()) else {
             throw .invalidValue(field: "credential act")
         }
-        let credential = CredentialID(rawValue: try reader.readUInt64())
-        return .administered(credential, name: try readName(&reader), act)
-    }
-
-    private static func readName(_ reader: inout ByteReader) throws(DecodingError) -> String {
-        let count = Int(try reader.readUInt8())
-        let octets = try reader.readBytes(count)
-        guard count <= Credential.nameOctetsMaximum, let name = String(validating: octets, as: UTF8.self) else {
-            throw .invalidValue(field: "credential name")
-        }
-        return name
+        return (act, CredentialID(rawValue: try reader.readUInt64()))
     }
 
     private static func readRole(_ reader: inout ByteReader) throws(DecodingError) -> Role {
         guard let role = Role(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "role") }
         return role
-    }
-}
-
-/// As the audit has them.
-extension LockSettings: WireCodable {
-    private static let relocks: UInt8 = 0x01
-    private static let signed: UInt8 = 0x02
-
-    package init(decoding reader: inout ByteReader) throws(DecodingError) {
-        let flags = try reader.readUInt8()
-        let seconds = try reader.readUInt16()
-        guard flags & ~(Self.relocks | Self.signed) == 0, flags & Self.relocks != 0 || seconds == 0 else {
-            throw .invalidValue(field: "settings")
-        }
-        self.init(
-            relockSeconds: flags & Self.relocks == 0 ? nil : seconds, lockAndGoSeconds: try reader.readUInt16(),
-            challengeLifeMilliseconds: try reader.readUInt64(), acceptsSigned: flags & Self.signed != 0,
-            calendar: try LockCalendar(decoding: &reader))
-    }
-
-    package func encode(into writer: inout ByteWriter) {
-        writer.write((relockSeconds == nil ? 0 : Self.relocks) | (acceptsSigned ? Self.signed : 0))
-        writer.write(relockSeconds ?? 0)
-        writer.write(lockAndGoSeconds)
-        writer.write(challengeLifeMilliseconds)
-        calendar.encode(into: &writer)
     }
 }

@@ -1,3 +1,5 @@
+import LockProtocol
+
 /// On whose account a record is, when there is no room for all of them. Not part of the chain: it says what may go, and proves nothing.
 package struct AuditHolder: Hashable, Sendable {
     /// nil: of nobody who has a key.
@@ -26,11 +28,11 @@ extension AuditEvent {
     /// Who changes what others may do.
     var isAdministration: Bool {
         switch self {
-        case .administered, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed, .enrolled, .settingsChanged,
-            .auditDoubted:
+        case .administered, .managed, .windowManaged, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed,
+            .enrolled, .settingsChanged, .auditDoubted:
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
-            .launched, .securedUnrecorded, .relaunched, .bondExpired:
+            .launched, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused:
             false
         }
     }

@@ -74,6 +74,31 @@ package enum AuditEvent: Hashable, Sendable {
     case settingsChanged(LockSettings)
     /// Found at a launch: the record before this one is not the end of the audit that the lock signed.
     case auditDoubted(AuditDoubt)
+    /// Somebody who may did over the air what ``administered(_:name:_:)`` says of an operator.
+    case managed(by: AuditedManager, CredentialID, name: String, CredentialAct)
+    /// A procedure of the control point was refused to somebody who has no right to it, or not over that credential.
+    case procedureRefused(bond: UInt64, credential: CredentialID?, ControlPointOpcode)
+    /// Somebody who may had the enrolment window opened or closed over the air. The window's own record follows.
+    case windowManaged(by: AuditedManager, name: String, WindowAct)
+}
+
+/// What a manager does to an enrolment window. Kept by its number.
+package enum WindowAct: UInt8, Sendable, CaseIterable {
+    case opened = 1
+    case closed = 2
+}
+
+/// Who manages over the air. By name too: who is removed stands nowhere else.
+package struct AuditedManager: Hashable, Sendable {
+    package var credential: CredentialID
+    package var name: String
+
+    package init(credential: CredentialID, name: String) {
+        self.credential = credential
+        self.name = name
+    }
+
+    init(_ credential: Credential) { self.init(credential: credential.id, name: credential.name) }
 }
 
 /// How an enrolment window closed. Kept by its number.

@@ -177,16 +177,6 @@ extension LockDaemon {
         case .request, .command: feed(.command(LockLink(link), .encrypted, octets))
         }
     }
-
-    private func controlPoint(
-        _ peripheral: CBPeripheralManager, _ request: CBATTRequest, _ link: LinkInfo, _ octets: [UInt8]
-    ) {
-        guard link.isProven, let bond = link.bond, isAdmitted(bond, on: LockLink(link), octets) else {
-            return peripheral.respond(to: request, withResult: .insufficientAuthorization)
-        }
-        peripheral.respond(to: request, withResult: .success)
-        feed(.controlPoint(LockLink(link), octets))
-    }
 }
 
 extension LockLink {

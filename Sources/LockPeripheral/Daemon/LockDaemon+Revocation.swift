@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothHost
+import LockProtocol
 import SecurityManager
 
 /// Why nothing is done to a credential.
@@ -65,7 +66,7 @@ extension LockDaemon {
     }
 
     /// The host ends the links of a bond that it deletes.
-    private func removeBonds(of ids: [UInt64], credential: String) {
+    func removeBonds(of ids: [UInt64], credential: String) {
         let named = ids.map { BondID(Int64(bitPattern: $0)) } + host.bonds(enrolledFor: credential)
         for id in Set(named).sorted(by: { $0.rawValue < $1.rawValue }) { host.deleteBond(id) }
     }

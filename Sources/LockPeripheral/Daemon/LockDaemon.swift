@@ -82,6 +82,8 @@ package final class LockDaemon {
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
+    /// Who opened the window over the air, and its code once the window is on disk.
+    var remoteWindow: RemoteWindow?
     let enrolmentTimer: TimerToken
     /// Until when bonds may prove themselves.
     var unproven: UnprovenBonds
@@ -196,21 +198,28 @@ package final class LockDaemon {
 extension LockDaemon {
     private func carryOut(_ outputs: [LockOutput]) {
         guard let tree else { return }
+        var endsWindow = false
         for output in outputs {
             switch output {
             case .persist(let mutation):
                 store.append(mutation)
                 if case .audit(let record) = mutation { tell(.audit(record)) }
+                endsWindow = endsWindow || endsRemoteWindow(mutation)
             case .actuate(let order): host.afterCommit { [weak self] in self?.perform(order) }
             case .notifyChallenge(let link, let value): update(tree.challenge, value, link)
             case .notifyReceipt(let link, let value): update(tree.receipt, value, link)
             case .notifyLockState(let link, let value): update(tree.lockState, value, link)
             case .indicateControlPoint(let link, let value): update(tree.controlPoint, value, link)
             case .challengeValue(_, let value): answerChallengeRead(value)
+            case .credentialRemoved(let name, let bonds): endCredential(name, bonds: bonds)
+            case .openWindow(let link, let opening, let manager): openWindow(opening, by: manager, link)
+            case .closeWindow: cancelEnrolment()
             case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
             case .disconnect(let link): manager?.disconnect(link.id)
             }
         }
+        // Its record continues the chain behind those of this turn.
+        if endsWindow { cancelEnrolment() }
     }
 
     /// The intent is on disk: the bolt may move, if it is not too late by now for an opening. An actuator that cannot say
@@ -235,7 +244,7 @@ extension LockDaemon {
         manager?.respond(to: request, withResult: .success)
     }
 
-    private func update(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) {
+    func update(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) {
         waitingUpdates.put((characteristic, value), for: link, send: sender)
     }
 
@@ -245,6 +254,11 @@ extension LockDaemon {
         { [manager] update, link in
             manager?.updateValue(update.1, for: update.0, onLink: link.id) ?? true
         }
+    }
+
+    /// Whether an answer to this link waits for room in the controller.
+    func isAnswerWaiting(_ link: LockLink) -> Bool {
+        waitingUpdates.contains(for: link) { $0.0 === tree?.controlPoint }
     }
 
     func sendWaiting() { waitingUpdates.drain(send: sender) }

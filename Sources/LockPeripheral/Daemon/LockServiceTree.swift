@@ -21,11 +21,10 @@ struct LockServiceTree {
 
     private static let profileVersion: UInt8 = 1
 
-    /// Version of the profile, operations as a bit mask, procedures of the control point as a bit mask.
-    private static let capabilities: [UInt8] = [
-        profileVersion, LockOperation.known.reduce(0) { $0 | 1 << ($1.rawValue - 1) },
-        1 << (ControlPointOpcode.keyStatus.rawValue - 1),
-    ]
+    /// Version of the profile, operations as a bit mask, procedures of the control point as another.
+    private static let capabilities = Capabilities(
+        version: profileVersion, operations: LockOperation.known, procedures: ControlPointOpcode.known
+    ).encoded
 
     /// A fresh tree, in the order of the profile's numbers.
     init() {

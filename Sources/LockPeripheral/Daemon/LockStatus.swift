@@ -109,22 +109,19 @@ extension LockDaemon {
     }
 
     private func credentials(after cursor: LockStatus.Cursor?, _ count: Int) -> [Credential] {
-        guard let machine else { return [] }
-        if let rows {
-            switch cursor {
-            case nil: return rows.credentials(after: nil, limit: count)
-            case .credential(let last): return rows.credentials(after: last, limit: count)
-            case .unconfirmed: return []
-            }
-        }
-        let ids = machine.credentials.keys.lazy.map(\.rawValue)
-        let page: [UInt64]
         switch cursor {
-        case nil: page = ids.smallest(count)
-        case .credential(let last): page = ids.filter { $0 > last.rawValue }.smallest(count)
-        case .unconfirmed: page = []
+        case nil: credentials(after: nil, limit: count)
+        case .credential(let last): credentials(after: last, limit: count)
+        case .unconfirmed: []
         }
-        return page.compactMap { machine.credentials[CredentialID(rawValue: $0)] }
+    }
+
+    /// The next `limit` credentials behind this number, nil: from the first on. The machine keeps none of them for it.
+    func credentials(after last: CredentialID?, limit: Int) -> [Credential] {
+        guard let machine else { return [] }
+        if let rows { return rows.credentials(after: last, limit: limit) }
+        let ids = machine.credentials.keys.lazy.map(\.rawValue).filter { id in last.map { id > $0.rawValue } ?? true }
+        return ids.smallest(limit).compactMap { machine.credentials[CredentialID(rawValue: $0)] }
     }
 
     private func unconfirmed(after cursor: LockStatus.Cursor?, _ count: Int) -> [Bond] {
@@ -139,7 +136,7 @@ extension LockDaemon {
         let id = credential.bond.map { BondID(Int64(bitPattern: $0)) }
         return LockStatus.Enrolled(
             name: credential.name, role: credential.role, isEnabled: credential.isEnabled,
-            isScheduled: credential.validity != .always || !credential.schedules.isEmpty, bond: id,
+            isScheduled: credential.isLimited, bond: id,
             bondState: id.flatMap { host.bondState($0) })
     }
 }

@@ -24,5 +24,9 @@ struct UpdateQueue<Update> {
         }
     }
 
+    func contains(for link: LockLink, where predicate: (Update) -> Bool) -> Bool {
+        waiting[link]?.contains(where: predicate) ?? false
+    }
+
     mutating func drop(_ link: LockLink) { waiting[link] = nil }
 }

@@ -47,7 +47,7 @@ package enum EnrolmentRefusal: Error, Equatable, Sendable, CustomStringConvertib
         switch self {
         case .windowIsOpen(let credential): "the window is open for \(credential) already: wait until it has closed"
         case .notPoweredOn: "the radio is not on yet: nobody could enrol"
-        case .badName: "a credential's name has 1 to \(Credential.nameOctetsMaximum) octets"
+        case .badName: "a credential's name has 1 to \(CredentialRecord.nameOctetsMaximum) octets"
         }
     }
 }

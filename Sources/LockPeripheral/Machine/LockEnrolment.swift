@@ -24,6 +24,7 @@ package struct LockEnrolment: Equatable, Sendable {
 
     private struct Window: Equatable {
         let credential: String
+        let role: Role
         let end: Instant
         /// Whether it was opened with a code, which is burnt by a try in vain.
         let hasCode: Bool
@@ -41,6 +42,15 @@ package struct LockEnrolment: Equatable, Sendable {
         switch state {
         case .closed: nil
         case .open(let window), .paired(let window, _): window.credential
+        }
+    }
+
+    /// What the window offers, and whether somebody has paired in it.
+    package var offer: (role: Role, isPaired: Bool)? {
+        switch state {
+        case .closed: nil
+        case .open(let window): (window.role, false)
+        case .paired(let window, _): (window.role, true)
         }
     }
 
@@ -107,7 +117,7 @@ extension LockEnrolment {
     ) {
         let name = opening.credential
         guard isReady else { return outputs.append(.refuse(.notPoweredOn)) }
-        guard !name.isEmpty, name.utf8.count <= Credential.nameOctetsMaximum else {
+        guard !name.isEmpty, name.utf8.count <= CredentialRecord.nameOctetsMaximum else {
             return outputs.append(.refuse(.badName))
         }
         var offered =
@@ -122,7 +132,7 @@ extension LockEnrolment {
             }
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
-        state = .open(Window(credential: name, end: end, hasCode: hasCode))
+        state = .open(Window(credential: name, role: opening.role, end: end, hasCode: hasCode))
         outputs += [
             .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
             .deadline(end), .setPairingWindow(opening.offer, credential: name), .progress(.opened(code)),

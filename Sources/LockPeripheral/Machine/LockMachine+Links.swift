@@ -117,33 +117,6 @@ extension LockMachine {
         if let first = sortedLinks(where: { isDue($0.renewalDue) }).first { renewChallenge(first, &turn) }
     }
 
-    mutating func controlPoint(_ link: LockLink, _ octets: [UInt8], _ turn: inout LockTurn) {
-        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond,
-            let request = try? ControlPointRequest(exactly: octets)
-        else { return }
-        // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
-        voidChallenges(of: bond, besides: link)
-        let response = answer(request, bond: bond, wallClockSeconds: timeOfDay(turn.moment))
-        turn.act(.indicateControlPoint(link, response.encoded))
-    }
-
-    private func answer(
-        _ request: ControlPointRequest, bond: UInt64, wallClockSeconds: Int64?
-    ) -> ControlPointResponse {
-        func refused(_ result: ControlPointResult) -> ControlPointResponse {
-            ControlPointResponse(request: request.opcode, result: result)
-        }
-        guard let required = request.opcode.requiredRights else { return refused(.opcodeNotSupported) }
-        guard let credential = credential(of: bond), credential.isEnabled,
-            schedule(of: credential, wallClockSeconds) == .within,
-            credential.role.rights.isSuperset(of: required)
-        else { return refused(.notPermitted) }
-        guard request.operands.isEmpty else { return refused(.invalidOperand) }
-        let status = KeyStatus(
-            role: credential.role.rawValue, rights: credential.role.rights, lastCommand: lastCommands[bond])
-        return ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
-    }
-
     /// Whether a link may be told how bolt and door stand: it is proven, and its bond's credential is enabled.
     package func isEntitled(_ link: LockLink) -> Bool { links[link].map(isEntitled) ?? false }
 

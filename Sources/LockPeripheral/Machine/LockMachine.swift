@@ -76,7 +76,7 @@ package struct LockMachine {
         case .subscription(let link, let subscription, let isOn): subscribe(link, subscription, isOn, &turn)
         case .challengeRead(let link): readChallenge(link, &turn)
         case .command(let link, let path, let octets): command(link, path, octets, &turn)
-        case .controlPoint(let link, let octets): controlPoint(link, octets, &turn)
+        case .controlPoint(let link, let octets, let context): controlPoint(link, octets, context, &turn)
         case .actuator(let report): settle(bolt.handle(report), &turn)
         case .timerFired: timerFired(&turn)
         case .administration(let change): administer(change, &turn)
@@ -180,7 +180,10 @@ package struct LockMachine {
         }
     }
 
-    private mutating func administer(_ name: String, _ change: CredentialChange, _ turn: inout LockTurn) {
+    /// `manager`: nil for the terminal's operator.
+    mutating func administer(
+        _ name: String, _ change: CredentialChange, by manager: AuditedManager? = nil, _ turn: inout LockTurn
+    ) {
         for credential in credentials.values.filter({ $0.name == name }).sorted(by: { $0.id.rawValue < $1.id.rawValue })
         {
             let changed = change.applied(to: credential)
@@ -192,7 +195,12 @@ package struct LockMachine {
                 turn.persist(.credentialRemoved(credential.id))
                 if let bond = credential.bond { forgetBond(bond, &turn) }
             }
-            audit(.administered(credential.id, name: name, change.act), &turn)
+            if let manager {
+                audit(
+                    .managed(by: manager, credential.id, name: name, change.act), of: manager.credential, &turn)
+            } else {
+                audit(.administered(credential.id, name: name, change.act), &turn)
+            }
         }
         watchCredentials(&turn)
     }

@@ -54,8 +54,8 @@ package enum LockInput: Sendable {
     /// Answered by ``LockOutput/challengeValue(_:_:)``.
     case challengeRead(LockLink)
     case command(LockLink, CommandPath, [UInt8])
-    /// Answered by ``LockOutput/indicateControlPoint(_:_:)``.
-    case controlPoint(LockLink, [UInt8])
+    /// Answered by ``LockOutput/indicateControlPoint(_:_:)``. With what the store has of what it is about.
+    case controlPoint(LockLink, [UInt8], ControlPointContext = ControlPointContext())
     case actuator(ActuatorReport)
     case timerFired
     case administration(LockAdministration)
@@ -91,14 +91,7 @@ package enum BondEnd: Hashable, Sendable {
     case expired
 }
 
-/// What an operator makes of a credential.
-package enum CredentialChange: Hashable, Sendable {
-    case disabled
-    case enabled
-    case removed
-    /// In the place of all rules that it had.
-    case scheduled(Validity, CredentialSchedules)
-
+extension CredentialChange {
     /// As the audit has it.
     package var act: CredentialAct {
         switch self {
@@ -134,6 +127,12 @@ package enum LockOutput: Hashable, Sendable {
     case notifyReceipt(LockLink, [UInt8])
     case notifyLockState(LockLink, [UInt8])
     case indicateControlPoint(LockLink, [UInt8])
+    /// A manager has removed everything of this name. What else there is of it goes in the same commit: these bonds, those that have yet
+    /// to prove themselves, and its window.
+    case credentialRemoved(String, bonds: [UInt64])
+    /// A manager opens the enrolment window. The shell answers the request when it has.
+    case openWindow(LockLink, EnrolmentOpening, by: AuditedManager)
+    case closeWindow
     /// The answer to a read.
     case challengeValue(LockLink, [UInt8])
     case stateChanged(BoltCode, DoorCode)

@@ -3,6 +3,25 @@ import BluetoothCore
 /// How schedules are kept. The first octet is the version: another one is not understood, and nothing rests on a guess.
 private let scheduleVersion: UInt8 = 1
 
+extension Validity: WireCodable {
+    private static let hasBegin: UInt8 = 0x01
+    private static let hasEnd: UInt8 = 0x02
+
+    package init(decoding reader: inout ByteReader) throws(DecodingError) {
+        let flags = try reader.readUInt8()
+        guard flags & ~(Self.hasBegin | Self.hasEnd) == 0 else { throw .invalidValue(field: "validity") }
+        self.init()
+        if flags & Self.hasBegin != 0 { notBeforeSeconds = Int64(bitPattern: try reader.readUInt64()) }
+        if flags & Self.hasEnd != 0 { notAfterSeconds = Int64(bitPattern: try reader.readUInt64()) }
+    }
+
+    package func encode(into writer: inout ByteWriter) {
+        writer.write((notBeforeSeconds == nil ? 0 : Self.hasBegin) | (notAfterSeconds == nil ? 0 : Self.hasEnd))
+        if let notBeforeSeconds { writer.write(UInt64(bitPattern: notBeforeSeconds)) }
+        if let notAfterSeconds { writer.write(UInt64(bitPattern: notAfterSeconds)) }
+    }
+}
+
 extension CredentialSchedules: WireCodable {
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         try reader.expectScheduleVersion()

@@ -37,10 +37,11 @@ struct AuditListing {
 
     private mutating func line(_ record: AuditRecord) -> Line {
         switch record.event {
-        case .administered(let id, let name, _), .enrolled(let id, let name, _, _):
+        case .administered(let id, let name, _), .enrolled(let id, let name, _, _), .managed(_, let id, let name, _):
             names[id] = names[id] ?? name
             return Line(record: record, credential: name)
-        case .windowOpened(let name, _), .windowClosed(let name, _): return Line(record: record, credential: name)
+        case .windowOpened(let name, _), .windowClosed(let name, _), .windowManaged(_, let name, _):
+            return Line(record: record, credential: name)
         case .granted(let command), .refused(let command, _):
             return Line(record: record, credential: command.credential.flatMap { names[$0] })
         default: return Line(record: record, credential: record.holder.credential.flatMap { names[$0] })

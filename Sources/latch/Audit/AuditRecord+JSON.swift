@@ -51,6 +51,20 @@ extension AuditRecord {
             fields["what"] = "administered"
             fields["credential"] = .string(name)
             fields["act"] = .string("\(act)")
+        case .managed(let manager, _, let name, let act):
+            fields["what"] = "managed"
+            fields["by"] = .string(manager.name)
+            fields["credential"] = .string(name)
+            fields["act"] = .string("\(act)")
+        case .windowManaged(let manager, let name, let act):
+            fields["what"] = "window_managed"
+            fields["by"] = .string(manager.name)
+            fields["credential"] = .string(name)
+            fields["act"] = .string("\(act)")
+        case .procedureRefused(let bond, _, let procedure):
+            fields["what"] = "procedure_refused"
+            fields["procedure"] = .string(procedure.name)
+            fields["bond"] = .string(String(bond, radix: 16))
         case .windowOpened(let name, let role):
             fields["what"] = "window_opened"
             fields["credential"] = .string(name)
@@ -86,6 +100,25 @@ extension AuditedCommand {
         fields["command"] = .string("\(command.challenge)")
         fields["bond"] = .string(String(bond, radix: 16))
         fields["counter"] = signCounter.map { JSONValue($0) }
+    }
+}
+
+extension ControlPointOpcode {
+    var name: String {
+        switch self {
+        case .keyStatus: "key_status"
+        case .listCredentials: "list_credentials"
+        case .getCredential: "get_credential"
+        case .disableCredential: "disable_credential"
+        case .enableCredential: "enable_credential"
+        case .removeCredential: "remove_credential"
+        case .setSchedule: "set_schedule"
+        case .getSettings: "get_settings"
+        case .openEnrolment: "open_enrolment"
+        case .closeEnrolment: "close_enrolment"
+        case .getEnrolment: "get_enrolment"
+        default: "procedure_\(rawValue)"
+        }
     }
 }
 

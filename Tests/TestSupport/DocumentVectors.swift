@@ -1,26 +1,26 @@
 import Foundation
 
-/// The vectors of docs/PROTOCOL.md, by their names: the document cannot drift from the code, nor the code from it.
-package struct ProtocolVectors {
-    private let vectors: [String: String]
+/// A block of named values in docs/PROTOCOL.md: lines of `name = value` between fences that say `kind`.
+package struct DocumentVectors {
+    /// In the order of the page.
+    package private(set) var names: [String] = []
+    private var values: [String: String] = [:]
 
-    package init() throws {
+    package init(_ kind: String) throws {
         let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let text = try String(contentsOf: root.appending(path: "docs/PROTOCOL.md"), encoding: .utf8)
-        var vectors: [String: String] = [:]
         var isInside = false
         for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
             if line.hasPrefix("```") {
-                isInside = line == "```vectors"
+                isInside = line == "```" + kind
             } else if isInside, let equals = line.range(of: " = ") {
                 let name = line[..<equals.lowerBound].trimmingCharacters(in: .whitespaces)
-                vectors[name] = line[equals.upperBound...].trimmingCharacters(in: .whitespaces)
+                names.append(name)
+                values[name] = line[equals.upperBound...].trimmingCharacters(in: .whitespaces)
             }
         }
-        self.vectors = vectors
     }
 
-    /// nil: the document has none of this name.
-    package subscript(name: String) -> String? { vectors[name] }
+    package subscript(name: String) -> String? { values[name] }
 }

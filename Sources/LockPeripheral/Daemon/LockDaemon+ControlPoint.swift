@@ -1,0 +1,84 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import LockProtocol
+
+/// What a window that was opened over the air has beyond others. In memory only, as the window is.
+struct RemoteWindow {
+    let opener: CredentialID
+    var code: SetupCode?
+}
+
+/// The control point's requests: one at a time on each link, from a client that has asked for the answers.
+extension LockDaemon {
+    func controlPoint(
+        _ peripheral: CBPeripheralManager, _ request: CBATTRequest, _ link: LinkInfo, _ octets: [UInt8]
+    ) {
+        let lockLink = LockLink(link)
+        guard link.isProven, let bond = link.bond, let handle = tree?.controlPoint.valueHandle else {
+            return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+        }
+        switch host.indications(of: handle, on: link.link) {
+        case .notConfigured: return peripheral.respond(to: request, withResult: .cccdImproperlyConfigured)
+        case .ready where !isAnswerWaiting(lockLink): break
+        case .ready, .underWay: return peripheral.respond(to: request, withResult: .procedureAlreadyInProgress)
+        }
+        guard isAdmitted(bond, on: lockLink, octets) else {
+            return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+        }
+        peripheral.respond(to: request, withResult: .success)
+        let context = ControlPointContext(
+            of: octets, responseOctets: link.mtu - Self.indicationHeaderOctets, window: openWindow,
+            after: { credentials(after: $0, limit: $1) }, named: { credentials(named: $0) })
+        feed(.controlPoint(lockLink, octets, context))
+    }
+
+    /// Opcode and handle.
+    ///
+    /// Core 5.4, Vol 3, Part F, 3.4.7.2 (Handle Value Indication)
+    private static let indicationHeaderOctets = 3
+
+    private var openWindow: ControlPointContext.Window? {
+        guard let name = enrolment.credential, let offer = enrolment.offer else { return nil }
+        return ControlPointContext.Window(
+            name: name, role: offer.role, isPaired: offer.isPaired, opener: remoteWindow?.opener,
+            code: remoteWindow?.code)
+    }
+
+    /// A manager opens the window. The answer leaves with the commit that has it.
+    func openWindow(_ opening: EnrolmentOpening, by manager: AuditedManager, _ link: LockLink) {
+        let request = EnrolmentRequest(
+            credential: opening.name, role: opening.role, method: .outOfBand, seconds: UInt64(opening.seconds))
+        var result = ControlPointResult.success
+        do throws(EnrolmentRefusal) {
+            try openEnrolment(request) { [weak self] progress in
+                switch progress {
+                case .opened(let code): self?.remoteWindow = RemoteWindow(opener: manager.credential, code: code)
+                case .ended: self?.remoteWindow = nil
+                case .passkey, .attemptFailed, .paired: break
+                }
+            }
+            remoteWindow = RemoteWindow(opener: manager.credential)
+        } catch {
+            result = .operationFailed
+        }
+        guard let controlPoint = tree?.controlPoint else { return }
+        update(controlPoint, ControlPointResponse(request: .openEnrolment, result: result).encoded, link)
+    }
+
+    /// The manager who opened the window may not let anybody in any more.
+    func endsRemoteWindow(_ mutation: LockMutation) -> Bool {
+        switch mutation {
+        case .credential(let credential): credential.id == remoteWindow?.opener && !credential.isEnabled
+        case .credentialRemoved(let id): id == remoteWindow?.opener
+        default: false
+        }
+    }
+
+    /// A manager has removed everything of this name: its bonds go, and what its window offers.
+    func endCredential(_ name: String, bonds: [UInt64]) {
+        removeBonds(of: bonds, credential: name)
+        feedEnrolment(.credentialRemoved(name, register(about: name)))
+        reviewUnprovenBonds()
+    }
+}

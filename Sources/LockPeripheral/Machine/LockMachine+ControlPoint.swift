@@ -1,0 +1,211 @@
+import BluetoothCore
+import LockProtocol
+
+/// What a request to the control point is about, and how its answer leaves.
+package struct ControlPointContext: Equatable, Sendable {
+    /// The enrolment window that is open.
+    package struct Window: Equatable, Sendable {
+        package var name: String
+        package var role: Role
+        package var isPaired: Bool
+        /// Who opened it over the air, and what to tell them of it.
+        package var opener: CredentialID?
+        package var code: SetupCode?
+
+        package init(
+            name: String, role: Role, isPaired: Bool = false, opener: CredentialID? = nil, code: SetupCode? = nil
+        ) {
+            self.name = name
+            self.role = role
+            self.isPaired = isPaired
+            self.opener = opener
+            self.code = code
+        }
+    }
+
+    /// Of one page of the list: more than an answer holds, without the first, of which its reader may have a part. So an answer that
+    /// ends with its page ends the list. 512 octets have 34 rows without a name.
+    package static let rowsMaximum = 36
+
+    /// As the store has them, by their numbers: the page of a list, the one that is read, or everything of the name that a change or a
+    /// window is about.
+    package var credentials: [Credential]
+    /// What one indication carries.
+    package var responseOctets: Int
+    package var window: Window?
+
+    package init(
+        credentials: [Credential] = [], responseOctets: Int = 20, window: Window? = nil
+    ) {
+        self.window = window
+        self.credentials = credentials
+        self.responseOctets = responseOctets
+    }
+
+    /// What a store has of what a request is about; whether its sender may know, the machine says. `after`: so many credentials behind
+    /// a number, nil: from the first on. `named`: all of a name.
+    package init(
+        of octets: [UInt8], responseOctets: Int, window: Window? = nil,
+        after: (CredentialID?, Int) -> [Credential], named: (String) -> [Credential]
+    ) {
+        self.init(responseOctets: responseOctets, window: window)
+        func from(_ id: CredentialID, _ limit: Int) -> [Credential] {
+            after(id.rawValue == 0 ? nil : CredentialID(rawValue: id.rawValue - 1), limit)
+        }
+        switch try? ControlPointProcedure(exactly: octets) {
+        case .listCredentials(let id, _): credentials = from(id, Self.rowsMaximum)
+        case .getCredential(let id, _): credentials = from(id, 1)
+        case .change(let id, _, _):
+            if let target = from(id, 1).first, target.id == id { credentials = named(target.name) }
+        case .openEnrolment(let opening): credentials = named(opening.name)
+        case .closeEnrolment: credentials = window.map { named($0.name) } ?? []
+        case .keyStatus, .getSettings, .getEnrolment, nil: break
+        }
+    }
+}
+
+/// The procedures of the control point: the sender's right, operands, the credential's rank, its version, and then the change. docs/PROTOCOL.md,
+/// "Control point"
+extension LockMachine {
+    /// As much as an attribute's value has.
+    package static let controlPointOctetsMaximum = 512
+
+    mutating func controlPoint(
+        _ link: LockLink, _ octets: [UInt8], _ context: ControlPointContext, _ turn: inout LockTurn
+    ) {
+        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond,
+            let request = try? ControlPointRequest(exactly: octets)
+        else { return }
+        // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
+        voidChallenges(of: bond, besides: link)
+        guard let response = answer(request, octets, bond: bond, on: link, context, &turn) else { return }
+        if response.result == .notPermitted, request.opcode != .keyStatus {
+            guard auditRefusal(of: request.opcode, bond: bond, on: link, &turn) else { return }
+        }
+        turn.act(.indicateControlPoint(link, response.encoded))
+    }
+
+    /// nil: the shell has the answer.
+    private mutating func answer(
+        _ request: ControlPointRequest, _ octets: [UInt8], bond: UInt64, on link: LockLink,
+        _ context: ControlPointContext, _ turn: inout LockTurn
+    ) -> ControlPointResponse? {
+        func result(_ result: ControlPointResult, _ parameters: [UInt8] = []) -> ControlPointResponse {
+            ControlPointResponse(request: request.opcode, result: result, parameters: parameters)
+        }
+        guard let required = request.opcode.requiredRights else { return result(.opcodeNotSupported) }
+        guard let sender = credential(of: bond), sender.isEnabled,
+            schedule(of: sender, timeOfDay(turn.moment)) == .within, sender.role.rights.isSuperset(of: required)
+        else { return result(.notPermitted) }
+        guard let procedure = try? ControlPointProcedure(exactly: octets) else { return result(.invalidOperand) }
+        func read(_ value: ReadableValue, at place: ReadingPlace) -> ControlPointResponse {
+            let most = min(context.responseOctets, Self.controlPointOctetsMaximum)
+            return value.response(to: request.opcode, at: place, responseOctets: most)
+        }
+        switch procedure {
+        case .keyStatus:
+            let status = KeyStatus(
+                role: sender.role.rawValue, rights: sender.role.rights, lastCommand: lastCommands[bond])
+            return result(.success, status.encoded)
+        case .listCredentials(_, let place):
+            let rows = context.credentials.map { CredentialRow($0.record) }
+            return read(ReadableValue(rows), at: place)
+        case .getCredential(let id, let place):
+            guard let credential = context.credentials.first(where: { $0.id == id }) else {
+                return result(.unknownCredential)
+            }
+            return read(ReadableValue(credential.record), at: place)
+        case .change(let id, let version, let change):
+            recall(context.credentials)
+            let outcome = manage(id, version, change, by: sender, &turn)
+            let left = outcome == .success ? credentials[id] : nil
+            return result(outcome, left.map { ValueVersion(of: $0.record.encoded).octets } ?? [])
+        case .getSettings(let place): return read(ReadableValue(settings), at: place)
+        case .openEnrolment(let opening):
+            recall(context.credentials)
+            return open(opening, besides: context.window, on: link, by: sender, &turn).map { result($0) }
+        case .closeEnrolment:
+            recall(context.credentials)
+            return result(close(context.window, by: sender, &turn))
+        case .getEnrolment(let place):
+            return read(ReadableValue(EnrolmentState(context.window, for: sender)), at: place)
+        }
+    }
+
+    /// nil: it opens, and the shell says so.
+    private mutating func open(
+        _ opening: EnrolmentOpening, besides window: ControlPointContext.Window?, on link: LockLink,
+        by sender: Credential, _ turn: inout LockTurn
+    ) -> ControlPointResult? {
+        guard window == nil else { return .windowIsOpen }
+        guard mayOffer(opening.role, to: opening.name, sender) else { return .notPermitted }
+        let manager = AuditedManager(sender)
+        audit(.windowManaged(by: manager, name: opening.name, .opened), of: sender.id, &turn)
+        turn.act(.openWindow(link, opening, by: manager))
+        return nil
+    }
+
+    private mutating func close(
+        _ window: ControlPointContext.Window?, by sender: Credential, _ turn: inout LockTurn
+    ) -> ControlPointResult {
+        guard let window else { return .success }
+        guard mayOffer(window.role, to: window.name, sender) else { return .notPermitted }
+        audit(.windowManaged(by: AuditedManager(sender), name: window.name, .closed), of: sender.id, &turn)
+        turn.act(.closeWindow)
+        return .success
+    }
+
+    /// Who enrols in a window gets this role, and takes everything of its name over.
+    private func mayOffer(_ role: Role, to name: String, _ sender: Credential) -> Bool {
+        sender.role.mayManage(role, isLimited: sender.isLimited) && mayChange(name, sender)
+    }
+
+    /// A procedure changes everything of one name, as an operator does: what a window offers to a credential that stands goes with
+    /// it. So its sender must rank above all of it.
+    private func mayChange(_ name: String, _ sender: Credential) -> Bool {
+        credentials.values.lazy.filter { $0.name == name }.allSatisfy {
+            $0.id != sender.id && sender.role.mayManage($0.role, isLimited: sender.isLimited)
+        }
+    }
+
+    private mutating func manage(
+        _ id: CredentialID, _ version: ValueVersion, _ change: CredentialChange, by sender: Credential,
+        _ turn: inout LockTurn
+    ) -> ControlPointResult {
+        guard let target = credentials[id] else { return .unknownCredential }
+        guard mayChange(target.name, sender) else { return .notPermitted }
+        guard ValueVersion(of: target.record.encoded) == version else { return .changed }
+        let bonds = credentials.values.filter { $0.name == target.name }.compactMap(\.bond).sorted()
+        administer(target.name, change, by: AuditedManager(sender), &turn)
+        if change == .removed { turn.act(.credentialRemoved(target.name, bonds: bonds)) }
+        return .success
+    }
+
+    /// Counts with refused commands. False: that were too many, and the link ends.
+    private mutating func auditRefusal(
+        of procedure: ControlPointOpcode, bond: UInt64, on link: LockLink, _ turn: inout LockTurn
+    ) -> Bool {
+        let holder = credential(of: bond)?.id
+        switch refusals[bond, default: AuditMeter()].count(now: turn.now) {
+        case .audit:
+            audit(.procedureRefused(bond: bond, credential: holder, procedure), of: holder, &turn)
+            return true
+        case .summarise: audit(.refusalsSuppressed(bond: bond), of: holder, &turn)
+        case .omit: break
+        }
+        leave(link, &turn)
+        return false
+    }
+}
+
+extension EnrolmentState {
+    fileprivate init(_ window: ControlPointContext.Window?, for reader: Credential) {
+        guard let window else {
+            self = .closed
+            return
+        }
+        self = .open(
+            role: window.role.rawValue, name: window.name, isPaired: window.isPaired,
+            code: window.opener == reader.id ? window.code : nil)
+    }
+}

@@ -1,0 +1,228 @@
+import BluetoothCore
+import BluetoothHost
+import CoreBluetoothEssentials
+import GATT
+import LockCentral
+import LockPeripheral
+import LockProtocol
+import MemoryStores
+import SecurityManager
+import Simulation
+import Testing
+import WorldSupport
+
+@Suite("A lock managed over the air", .capturesFailures)
+struct RemoteManagementTests {
+    private static let bob = CredentialID(rawValue: 5)
+
+    /// Alice owns the lock, and asks in her key's place. Bob is a guest whose key is elsewhere.
+    private static func scene(mtu: Int, subscribes: Bool = true) throws -> (Household, RemoteManager) {
+        let household = try Household()
+        try household.enrollToTheEnd("alice")
+        household.lockStore.append(.credential(Credential(id: bob, name: "bob", role: .guest, bond: 77)))
+        household.lockStore.didCommit()
+        household.killKey()
+        household.pocket.configuration.mtu = mtu
+        let address = try #require(household.door.host?.identity.address.address)
+        var manager: RemoteManager?
+        household.pocket.launchApp { manager = RemoteManager($0, address, subscribes: subscribes) }
+        let launched = try #require(manager)
+        try #require(household.world.run(forMilliseconds: 30_000) { launched.isReady && launched.capabilities != nil })
+        return (household, launched)
+    }
+
+    private static func ask(
+        _ procedure: ControlPointProcedure, _ household: Household, _ manager: RemoteManager
+    ) throws -> ControlPointResponse {
+        let count = manager.answers.count
+        household.call(household.pocket) { manager.ask(procedure) }
+        try #require(household.world.run(forMilliseconds: 20_000) { manager.answers.count > count })
+        // The confirmation is on its way.
+        household.world.run(forMilliseconds: 500)
+        return try #require(manager.answers.last)
+    }
+
+    /// Reads a value to its end.
+    private static func value(
+        _ household: Household, _ manager: RemoteManager, _ procedure: (ReadingPlace) -> ControlPointProcedure
+    ) throws -> [UInt8] {
+        var octets: [UInt8] = []
+        while true {
+            let version = octets.prefix(4).reversed().reduce(0) { $0 << 8 | UInt32($1) }
+            let place = ReadingPlace(offset: UInt16(octets.count), version: ValueVersion(rawValue: version))
+            let answer = try ask(procedure(place), household, manager)
+            try #require(answer.result == .success)
+            let part = try ValuePart(exactly: answer.parameters)
+            octets += part.octets
+            if part.isLast { return octets }
+            try #require(!part.octets.isEmpty)
+        }
+    }
+
+    private static func record(_ household: Household, _ manager: RemoteManager) throws -> [UInt8] {
+        try value(household, manager) { .getCredential(bob, $0) }
+    }
+
+    @Test(
+        "An owner reads, limits, disables and removes a guest, at the smallest MTU and at a usual one",
+        arguments: [23, 247])
+    func guest(mtu: Int) throws {
+        let (household, manager) = try Self.scene(mtu: mtu)
+        #expect(ControlPointOpcode.known.allSatisfy { manager.capabilities?.contains($0) == true })
+        #expect(manager.capabilities?.contains(.response) == false)
+
+        let weekday = try WeekdaySchedule(text: "mon-fri 08:00-18:00")
+        let yearDay = try YearDaySchedule(text: "2027-01-01T00:00/2028-01-01T00:00")
+        let schedules = try #require(
+            CredentialSchedules(
+                weekdays: [WeekdaySchedule](repeating: weekday, count: 10),
+                yearDays: [YearDaySchedule](repeating: yearDay, count: 10)))
+        let validity = Validity(notBeforeSeconds: 1_700_000_000, notAfterSeconds: 1_900_000_000)
+        func version(_ octets: [UInt8]) -> ValueVersion { ValueVersion(of: Array(octets.dropFirst(4))) }
+
+        let first = version(try Self.record(household, manager))
+        // 243 octets: a queued write where the MTU is small.
+        let set = try Self.ask(.change(Self.bob, first, .scheduled(validity, schedules)), household, manager)
+        #expect(set.result == .success)
+        let kept = { household.lockStore.committed.credentials[Self.bob] }
+        #expect(kept()?.schedules == schedules && kept()?.validity == validity)
+
+        let octets = try Self.record(household, manager)
+        let record = try CredentialRecord(exactly: Array(octets.dropFirst(4)))
+        #expect(record.schedules == schedules && record.validity == validity && record.name == "bob")
+        #expect(set.parameters == version(octets).octets)
+        #expect(try Self.ask(.change(Self.bob, first, .disabled), household, manager).result == .changed)
+        #expect(kept()?.isEnabled == true)
+        #expect(try Self.ask(.change(Self.bob, version(octets), .disabled), household, manager).result == .success)
+        #expect(kept()?.isEnabled == false)
+        let disabled = version(try Self.record(household, manager))
+        #expect(try Self.ask(.change(Self.bob, disabled, .removed), household, manager).result == .success)
+        #expect(kept() == nil && household.lock?.status.credentials.map(\.name) == ["alice"])
+        let acts = household.lockStore.audit.compactMap { record -> CredentialAct? in
+            guard case .managed(let manager, Self.bob, "bob", let act) = record.event else { return nil }
+            return manager.name == "alice" ? act : nil
+        }
+        #expect(acts == [.scheduled, .disabled, .removed])
+        #expect(manager.writes.allSatisfy { $0 == nil })
+    }
+
+    @Test("An owner does not shut itself out, and removes what a window offers with the window")
+    func window() throws {
+        let (household, manager) = try Self.scene(mtu: 247)
+        let list = try Self.ask(.listCredentials(from: CredentialID(rawValue: 0), .start), household, manager)
+        let part = try ValuePart(exactly: list.parameters)
+        #expect(part.isLast)
+        let alice = try #require(household.lockStore.committed.credentials.values.first { $0.name == "alice" })
+        let before = household.lockStore.committed.credentials
+        let record = CredentialRecord(
+            id: alice.id, role: Role.owner.rawValue, flags: [.enabled, .enrolled], name: "alice")
+        let row = CredentialRow(record).encoded
+        #expect(part.octets.count > row.count && part.octets.suffix(row.count) == row[...])
+        let oneself = ControlPointProcedure.change(alice.id, ValueVersion(of: record.encoded), .removed)
+        #expect(try Self.ask(oneself, household, manager).result == .notPermitted)
+        #expect(household.lockStore.committed.credentials == before)
+
+        try household.openWindow("bob")
+        #expect(household.lock?.status.enrolling == "bob")
+        let bob = ValueVersion(of: Array(try Self.record(household, manager).dropFirst(4)))
+        #expect(try Self.ask(.change(Self.bob, bob, .removed), household, manager).result == .success)
+        #expect(household.lock?.status.enrolling == nil)
+        #expect(household.lock?.status.credentials.map(\.name) == ["alice"])
+    }
+
+    @Test("An owner lets a guest in over the air: the code that it reads enrols a key, which has the guest's rights")
+    func addition() throws {
+        let (household, manager) = try Self.scene(mtu: 23)
+        let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "carl"))
+        #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .success)
+        #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .windowIsOpen)
+        let octets = try Self.value(household, manager) { .getEnrolment($0) }
+        guard case .open(4, "carl", false, let code?) = try EnrolmentState(exactly: Array(octets.dropFirst(4))) else {
+            return #expect(Bool(false), "no code")
+        }
+        let guest = household.world.add("guest", seed: 53)
+        var key: KeyDaemon?
+        var isEnrolled = false
+        guest.launchApp { bluetooth in
+            guard let host = guest.host else { return }
+            key = try? KeyDaemon(
+                .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
+                bluetooth: bluetooth, store: MemoryKeyStore(), observe: { _ in })
+        }
+        household.world.run(forMilliseconds: 1_000)
+        household.call(guest) {
+            key?.enroll(code, waitMilliseconds: 60_000) { if case .enrolled = $0 { isEnrolled = true } }
+        }
+        #expect(household.world.run(forMilliseconds: 60_000) { isEnrolled })
+        let carl = household.lockStore.committed.credentials.values.first { $0.name == "carl" }
+        #expect(carl?.role == .guest && carl?.bond != nil)
+        household.world.run(forMilliseconds: 1_000)
+        let closed = try Self.value(household, manager) { .getEnrolment($0) }
+        #expect(try EnrolmentState(exactly: Array(closed.dropFirst(4))) == .closed)
+    }
+
+    @Test("A window is closed over the air, and the audit says who opened and closed it")
+    func closing() throws {
+        let (household, manager) = try Self.scene(mtu: 247)
+        let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "carl"))
+        #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .success)
+        #expect(household.lock?.status.enrolling == "carl")
+        #expect(try Self.ask(.closeEnrolment, household, manager).result == .success)
+        #expect(household.lock?.status.enrolling == nil)
+        let events = household.lockStore.audit.suffix(4).map(\.event)
+        let alice = try #require(household.lockStore.committed.credentials.values.first { $0.name == "alice" })
+        let sender = AuditedManager(credential: alice.id, name: "alice")
+        #expect(
+            events == [
+                .windowManaged(by: sender, name: "carl", .opened), .windowOpened(name: "carl", .guest),
+                .windowManaged(by: sender, name: "carl", .closed), .windowClosed(name: "carl", .cancelled),
+            ])
+    }
+
+    @Test("A manager who is disabled or removed lets nobody in any more: its window closes in that commit")
+    func formerManager() throws {
+        for change in [CredentialChange.disabled, .removed] {
+            let (household, manager) = try Self.scene(mtu: 247)
+            let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "carl"))
+            #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .success)
+            #expect(try household.call(household.door) { try household.lock?.administer("bob", .disabled) } == true)
+            #expect(household.lock?.status.enrolling == "carl")
+            #expect(try household.call(household.door) { try household.lock?.administer("alice", change) } == true)
+            #expect(household.lock?.status.enrolling == nil)
+            let records = household.lockStore.audit
+            #expect(AuditHead.empty.firstBreak(in: records) == nil)
+            #expect(household.lockStore.committed.auditHead.sequence == records.last?.sequence)
+            #expect(records.last?.event == .windowClosed(name: "carl", .cancelled))
+        }
+    }
+
+    @Test("A client that has not asked for indications is told so, and nothing is done")
+    func notConfigured() throws {
+        let (household, manager) = try Self.scene(mtu: 247, subscribes: false)
+        let record = CredentialRecord(id: Self.bob, role: 4, flags: [.enabled, .enrolled], name: "bob")
+        household.call(household.pocket) {
+            manager.ask(.change(Self.bob, ValueVersion(of: record.encoded), .removed))
+        }
+        #expect(household.world.run(forMilliseconds: 20_000) { !manager.writes.isEmpty })
+        #expect(manager.writes == [0xFD] && manager.answers.isEmpty)
+        #expect(household.lockStore.committed.credentials[Self.bob] != nil)
+    }
+
+    @Test("A request before the last answer was confirmed is told so, and nothing is done")
+    func oneAtATime() throws {
+        let (household, manager) = try Self.scene(mtu: 247)
+        let record = CredentialRecord(id: Self.bob, role: 4, flags: [.enabled, .enrolled], name: "bob")
+        // Handle Value Confirmation, on the attribute channel.
+        household.pocket.wire.loses = { $0.count == 10 && $0[0] == 2 && $0[7...9] == [4, 0, 0x1E] }
+        household.call(household.pocket) { manager.ask(.keyStatus) }
+        #expect(household.world.run(forMilliseconds: 5_000) { manager.answers.count == 1 })
+        household.call(household.pocket) {
+            manager.ask(.change(Self.bob, ValueVersion(of: record.encoded), .removed))
+        }
+        #expect(household.world.run(forMilliseconds: 5_000) { manager.writes.count == 2 })
+        household.world.run(forMilliseconds: 2_000)
+        #expect(manager.writes == [nil, 0xFE])
+        #expect(manager.answers.map(\.request) == [.keyStatus])
+        #expect(household.lockStore.committed.credentials[Self.bob] != nil)
+    }
+}

@@ -1,0 +1,100 @@
+import BluetoothCore
+import LockProtocol
+import Testing
+
+/// Octets are those of docs/PROTOCOL.md, or packed by hand.
+@Suite("Codecs of the control point's procedures")
+struct ManagementCodecTests {
+    private let bo = CredentialID(rawValue: 0x1112_1314_1516_1718)
+    private let version = ValueVersion(rawValue: 0xB03F_998E)
+
+    @Test("Each procedure: every strict prefix and every octet too many is refused")
+    func procedures() throws {
+        let place = ReadingPlace(offset: 16, version: version)
+        for (procedure, hex) in [
+            (.keyStatus, "01"), (.listCredentials(from: bo, place), "02181716151413121110008E993FB0"),
+            (.getCredential(bo, place), "03181716151413121110008E993FB0"),
+            (.change(bo, version, .disabled), "0418171615141312118E993FB0"),
+            (.change(bo, version, .enabled), "0518171615141312118E993FB0"),
+            (.change(bo, version, .removed), "0618171615141312118E993FB0"),
+            (.change(bo, version, .scheduled(.always, .none)), "0718171615141312118E993FB000010000"),
+            (.getSettings(place), "0810008E993FB0"),
+            (.closeEnrolment, "0A"), (.getEnrolment(place), "0B10008E993FB0"),
+        ] as [(ControlPointProcedure, String)] {
+            try checkCodec(procedure, hex)
+        }
+        let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "Cy"))
+        try checkCodec(ControlPointProcedure.openEnrolment(opening), "09047800024379")
+        for opcode in UInt8.min...UInt8.max where !(0x01...0x0B).contains(opcode) {
+            #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: [opcode]) }
+        }
+    }
+
+    @Test("Records and rows: a name that is too long, or no text, is refused")
+    func records() throws {
+        let record = CredentialRecord(id: bo, role: 4, flags: [.enabled, .enrolled], name: "Bo")
+        try checkCodec(record, "1817161514131211040502426F00010000")
+        #expect(ValueVersion(of: record.encoded) == version)
+        try checkCodec(CredentialRow(record), "18171615141312118E993FB0040502426F")
+        for name in [[65] + [UInt8](repeating: 0x58, count: 65), [1, 0xFF]] as [[UInt8]] {
+            #expect(throws: DecodingError.self) {
+                try CredentialRow(exactly: Array(CredentialRow(record).encoded.prefix(14)) + name)
+            }
+        }
+        let longest = CredentialRecord(id: bo, role: 4, flags: [], name: String(repeating: "x", count: 64))
+        #expect(try CredentialRow(exactly: CredentialRow(longest).encoded).name.utf8.count == 64)
+    }
+
+    @Test("An opening: the longest window and the longest name are taken, one more of either is not, and none is none")
+    func openingBounds() {
+        let longest = String(repeating: "x", count: CredentialRecord.nameOctetsMaximum)
+        #expect(EnrolmentOpening(role: .guest, seconds: EnrolmentOpening.secondsMaximum, name: longest) != nil)
+        #expect(EnrolmentOpening(role: .guest, seconds: EnrolmentOpening.secondsMaximum + 1, name: "a") == nil)
+        #expect(EnrolmentOpening(role: .guest, seconds: 1, name: longest + "x") == nil)
+        #expect(EnrolmentOpening(role: .guest, seconds: 0, name: "a") == nil)
+        #expect(EnrolmentOpening(role: .guest, seconds: 1, name: "") == nil)
+    }
+
+    @Test("A validity: unknown flags are refused", arguments: 0...255 as ClosedRange<UInt8>)
+    func validity(flags: UInt8) throws {
+        let ends = [UInt8](repeating: 0, count: flags == 3 ? 16 : flags == 0 ? 0 : 8)
+        guard flags < 4 else {
+            #expect(throws: DecodingError.self) { try Validity(exactly: [flags] + ends) }
+            return
+        }
+        let validity = try Validity(exactly: [flags] + ends)
+        #expect(validity.encoded == [flags] + ends)
+        #expect((validity.notBeforeSeconds != nil) == (flags & 1 == 1))
+        #expect((validity.notAfterSeconds != nil) == (flags & 2 == 2))
+    }
+
+    @Test("A window: closed, open, with somebody in it, with its code; flags that contradict each other are refused")
+    func window() throws {
+        try checkCodec(EnrolmentState.closed, "00")
+        try checkCodec(EnrolmentState.open(role: 4, name: "Cy", isPaired: false, code: nil), "0104024379")
+        try checkCodec(EnrolmentState.open(role: 4, name: "Cy", isPaired: true, code: nil), "0304024379")
+        let code = try SetupCode(
+            parsing: "LATCH1:070128-HK8HAH-048J2C-A1A5GQ-30CHM6-RW3MF1-Z851MA-HT99D6-MYMAKA-NBNJPT-XBV5X8")
+        #expect(SetupCode(octets: code.octets) == code && code.octets.count == 39)
+        #expect(SetupCode(octets: Array(code.octets.dropLast())) == nil)
+        try checkCodec(
+            EnrolmentState.open(role: 4, name: "Cy", isPaired: false, code: code),
+            "050402437901C01122334455101112131415161718191A1B1C1D1E1FA0A1A2A3A4A5A6A7A8A9AAABACADAEAF")
+        for flags in [2, 4, 6, 8, 9] as [UInt8] {
+            #expect(throws: DecodingError.self) { try EnrolmentState(exactly: [flags, 4, 2, 0x43, 0x79]) }
+        }
+    }
+
+    @Test("Capabilities: a bit for each, and none for what is not there")
+    func capabilities() throws {
+        let capabilities = Capabilities(
+            version: 1, operations: LockOperation.known, procedures: ControlPointOpcode.known)
+        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0x07])
+        for opcode in UInt8.min...UInt8.max {
+            let isThere = capabilities.contains(ControlPointOpcode(rawValue: opcode))
+            #expect(isThere == (1...0x0B).contains(opcode))
+        }
+        let former = try Capabilities(exactly: [0x01, 0x0F, 0x01])
+        #expect(former.contains(.keyStatus) && !former.contains(.listCredentials) && !former.contains(.getEnrolment))
+    }
+}
