@@ -10,8 +10,9 @@ package struct AuditFile {
     /// - Throws: A ``StoreError``: the file cannot be read, or holds no audit that this version knows.
     package init(path: String) throws(StoreError) {
         file = try StateInspector(path: path)
-        let isThere = try file.statement("SELECT 1 FROM sqlite_schema WHERE name = 'lock_audit_checkpoint'")
-            .firstRow { (_) throws(StoreError) in true }
+        let isThere = try file.statement(
+            "SELECT 1 FROM pragma_table_info('lock_state') WHERE name = 'audit_signature'"
+        ).firstRow { (_) throws(StoreError) in true }
         guard isThere == true else {
             throw .unreadable(
                 path: path,

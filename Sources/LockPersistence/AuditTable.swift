@@ -17,6 +17,8 @@ struct AuditTable {
     private var unsigned: AuditHead?
     private var count = Count.unknown
     private var isUncommitted = false
+    /// Found at the launch: SQLite changes no row that has a value of a wrong type, and the signed end is in a row with the bolt's.
+    private var isEndDamaged = false
 
     private enum Count {
         case unknown
@@ -45,16 +47,20 @@ struct AuditTable {
     func sign() throws(StoreError) {
         guard let signer, let unsigned else { return }
         let checkpoint = signer.checkpoint(unsigned)
-        try database.statement("INSERT OR REPLACE INTO lock_audit_checkpoint VALUES (1, ?, ?, ?, ?)").run([
+        try database.statement(
+            "UPDATE lock_state SET audit_sequence = ?, audit_hash = ?, audit_signature = ?, audit_key = ?"
+        ).run([
             SQLValue(checkpoint.head.sequence), .blob(checkpoint.head.hash), .blob(checkpoint.signature),
             .blob(signer.publicKey.octets),
         ])
     }
 
     /// What is wrong with the audit's end; nil where nothing is, or nothing signs here.
-    func doubt(about head: AuditHead) throws(StoreError) -> AuditDoubt? {
+    mutating func doubt(about head: AuditHead) throws(StoreError) -> AuditDoubt? {
+        let end = try LockReader(database: database).auditCheckpoint()
+        isEndDamaged = end.map { $0.checkpoint == nil || $0.publicKey == nil } ?? false
         guard let signer else { return nil }
-        guard let checkpoint = try LockReader(database: database).auditCheckpoint() else {
+        guard let checkpoint = end else {
             return head.sequence == 0 ? nil : .unsigned
         }
         guard let signed = checkpoint.checkpoint, signed.isSigned(by: signer.publicKey) else {
@@ -65,7 +71,18 @@ struct AuditTable {
         return signed.head.sequence > head.sequence ? .shortened : .lengthened
     }
 
-    mutating func settle() { isUncommitted = false }
+    /// A damaged end keeps no fact of the bolt from being written.
+    func mendEnd() throws(StoreError) {
+        guard isEndDamaged else { return }
+        try database.statement(
+            "UPDATE lock_state SET audit_sequence = NULL, audit_hash = NULL, audit_signature = NULL, audit_key = NULL"
+        ).run()
+    }
+
+    mutating func settle() {
+        isUncommitted = false
+        isEndDamaged = false
+    }
 
     /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
     mutating func write(_ record: AuditRecord) throws(StoreError) {

@@ -187,8 +187,12 @@ struct LockReader {
 
     /// The checkpoint, and the key that it says it is of; nil where there is none. A damaged one has no checkpoint.
     func auditCheckpoint() throws(StoreError) -> (checkpoint: AuditCheckpoint?, publicKey: Ed25519PublicKey?)? {
-        try database.statement("SELECT sequence, hash, signature, public_key FROM lock_audit_checkpoint")
-            .firstRow([]) { (row) throws(StoreError) in
+        try database.statement(
+            """
+            SELECT audit_sequence, audit_hash, audit_signature, audit_key FROM lock_state
+            WHERE coalesce(audit_sequence, audit_hash, audit_signature, audit_key) IS NOT NULL
+            """
+        ).firstRow([]) { (row) throws(StoreError) in
                 let key = (try? row.blob(3)).flatMap { Ed25519PublicKey($0) }
                 guard let sequence: UInt64 = try? row.integer(0), let hash = try? row.blob(1),
                     let signature = try? row.blob(2)

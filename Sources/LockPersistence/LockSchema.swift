@@ -184,18 +184,15 @@ extension SchemaComponent {
                         9223372036854775807)
                     BEGIN SELECT raise(ABORT, 'the audit is shortened by its cuts only'); END;
                 """),
-            // Cuts of earlier versions are signed by nobody.
+            // Cuts of earlier versions are signed by nobody. The signed end is in a row that most commits write anyway.
             Migration(
                 "8 audit signatures",
                 """
                 ALTER TABLE lock_audit_cut ADD COLUMN signature BLOB;
-                CREATE TABLE lock_audit_checkpoint (
-                    only INTEGER PRIMARY KEY CHECK (only = 1),
-                    sequence INTEGER NOT NULL,
-                    hash BLOB NOT NULL,
-                    signature BLOB NOT NULL,
-                    public_key BLOB NOT NULL
-                ) STRICT;
+                ALTER TABLE lock_state ADD COLUMN audit_sequence INTEGER;
+                ALTER TABLE lock_state ADD COLUMN audit_hash BLOB;
+                ALTER TABLE lock_state ADD COLUMN audit_signature BLOB;
+                ALTER TABLE lock_state ADD COLUMN audit_key BLOB;
                 """),
         ])
 }

@@ -78,7 +78,7 @@ package final class SQLiteLockStore: LockStore {
     package func writePending() throws {
         seal?.begin()
         audit.begin()
-        if isStateLost { try writeLostState() }
+        if isStateLost { try writeLostState() } else { try audit.mendEnd() }
         for mutation in pending { try write(mutation) }
         try audit.sign()
         try seal?.prepare()

@@ -72,6 +72,9 @@ struct AuditVerificationTests {
         #expect(AuditSigner(try other.openState().keys).publicKey != first)
     }
 
+    static let unsign: StaticString =
+        "UPDATE lock_state SET audit_sequence = NULL, audit_hash = NULL, audit_signature = NULL, audit_key = NULL"
+
     static let edits: [(String, [StaticString], [AuditVerification.Fault])] = [
         ("a time", ["UPDATE lock_audit SET wall_clock_seconds = 99 WHERE sequence = 10"], [.altered(10)]),
         ("an event", ["UPDATE lock_audit SET event = x'08' WHERE sequence = 3"], [.altered(3)]),
@@ -84,7 +87,7 @@ struct AuditVerificationTests {
         ("all", ["DELETE FROM lock_audit", "DELETE FROM lock_audit_cut"], [.shortened(1...12)]),
         (
             "all, and the signature",
-            ["DELETE FROM lock_audit_checkpoint"], [.unsignedEnd(from: 1)]
+            [unsign], [.unsignedEnd(from: 1)]
         ),
         (
             "a record, and a cut for it",
@@ -116,8 +119,8 @@ struct AuditVerificationTests {
             ["INSERT INTO lock_audit SELECT 13, boot, at, 1, event, hash, 0, 0 FROM lock_audit WHERE sequence = 12"],
             [.altered(13), .unsignedEnd(from: 13)]
         ),
-        ("the signature", ["UPDATE lock_audit_checkpoint SET signature = zeroblob(64)"], [.damagedSignature]),
-        ("the signed end", ["UPDATE lock_audit_checkpoint SET sequence = 11"], [.damagedSignature]),
+        ("the signature", ["UPDATE lock_state SET audit_signature = zeroblob(64)"], [.damagedSignature]),
+        ("the signed end", ["UPDATE lock_state SET audit_sequence = 11"], [.damagedSignature]),
         (
             "a negative number", ["UPDATE lock_audit SET sequence = -5 WHERE sequence = 12"],
             [.misplaced(cutThrough: 5), .missing(6...(UInt64.max - 5))]
@@ -161,8 +164,8 @@ struct AuditVerificationTests {
                 .lengthened,
                 ["INSERT INTO lock_audit SELECT 13, boot, at, 1, event, hash, 0, 0 FROM lock_audit WHERE sequence = 12"]
             ),
-            (.unsigned, ["DELETE FROM lock_audit_checkpoint"]),
-            (.signatureDamaged, ["UPDATE lock_audit_checkpoint SET hash = zeroblob(32)"]),
+            (.unsigned, [Self.unsign]),
+            (.signatureDamaged, ["UPDATE lock_state SET audit_hash = zeroblob(32)"]),
         ]
         for (doubt, statements) in cases {
             let scratch = Scratch()

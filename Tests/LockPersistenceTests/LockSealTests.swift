@@ -244,7 +244,8 @@ struct LockSealTests {
             let lock = try open()
             for sql in [
                 "DELETE FROM schema_migration WHERE component = 'lock' AND (name LIKE '7%' OR name LIKE '8%')",
-                "DROP TABLE lock_audit_checkpoint",
+                "ALTER TABLE lock_state DROP COLUMN audit_sequence", "ALTER TABLE lock_state DROP COLUMN audit_hash",
+                "ALTER TABLE lock_state DROP COLUMN audit_signature", "ALTER TABLE lock_state DROP COLUMN audit_key",
                 "DROP INDEX lock_audit_holder", "ALTER TABLE lock_audit DROP COLUMN holder",
                 "ALTER TABLE lock_audit DROP COLUMN is_protected", "DROP TRIGGER lock_audit_is_never_shortened",
                 "DROP TABLE lock_audit_cut",

@@ -89,7 +89,7 @@ struct AuditCommandTests {
         let empty = try bench.latch("audit", "list", "key")
         #expect(empty.status == 4 && empty.errors.contains("key/latch.sqlite"), "\(empty)")
         #expect(lock.end() == 0)
-        try execute("DROP TABLE lock_audit_checkpoint")
+        try execute("ALTER TABLE lock_state DROP COLUMN audit_signature")
         let older = try bench.latch("audit", "verify", "lock")
         #expect(older.status == 4 && older.errors.contains("no lock's audit of this version"), "\(older)")
     }
