@@ -131,7 +131,7 @@ private struct LockWorld {
             of: octets, responseOctets: responseOctets, window: window,
             after: { last, limit in
                 Array(sorted { credential in last.map { credential.id.rawValue > $0.rawValue } ?? true }.prefix(limit))
-            }, named: { name in sorted { $0.name == name } })
+            }, all: { scope in sorted { scope.covers($0) } })
         feed(.controlPoint(link, octets, context))
         let changed = Set(before.keys).union(committed.credentials.keys)
             .filter { before[$0] != committed.credentials[$0] }
@@ -254,7 +254,8 @@ private struct LockWorld {
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
-            .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged:
+            .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged,
+            .spent, .lockedOut, .duress, .userSet:
             break
         }
     }

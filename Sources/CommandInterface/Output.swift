@@ -33,11 +33,16 @@ package enum Output {
                     line("\(indent)\(member.name):")
                     if let inner = value.object { fields(inner, indent: indent + "  ") }
                 }
-            case .string(let text) where JSONValue.string(text).text == "\"\(text)\"":
-                line("\(indent)\(member.name): \(text)")
+            case .string(let text): line("\(indent)\(member.name): \(shown(text))")
             default: line("\(indent)\(member.name): \(member.value.text)")
             }
         }
+    }
+
+    /// What a peer or an operator has named stays on its line and moves no cursor: in quotes where it would not.
+    package static func shown(_ text: String) -> String {
+        let quoted = JSONValue.string(text).text
+        return quoted == "\"\(text)\"" ? text : quoted
     }
 
     private static func write(_ text: String, to descriptor: Int32) {

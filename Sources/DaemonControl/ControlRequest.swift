@@ -105,6 +105,19 @@ package struct RequestFields: Sendable {
         return choice
     }
 
+    /// The same; nil when it is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` for any other text.
+    package mutating func optionalChoice<Choice: RawRepresentable & CaseIterable>(_ name: String)
+        throws(ControlFailure) -> Choice? where Choice.RawValue == String
+    {
+        guard let value = object[name], value != .null else {
+            _ = take(name)
+            return nil
+        }
+        return try choice(name, default: nil)
+    }
+
     fileprivate func finish() throws(ControlFailure) {
         guard let extra = object.members.first else { return }
         throw ControlFailure(.unknownRequest, "request \"\(request)\" has no member \"\(extra.name)\"")

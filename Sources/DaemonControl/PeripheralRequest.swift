@@ -8,6 +8,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case administer(Administration)
     /// A page of the bonds, those without a credential among them.
     case bondsPage(StatusPage)
+    /// A page of the users, each with all devices.
+    case usersPage(UsersPage)
     /// Deletes a bond that no credential names, by its number as the pages say it.
     case deleteBond(String)
     /// Says or changes when a credential may do anything.
@@ -38,6 +40,41 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         }
     }
 
+    package struct UsersPage: Equatable, Sendable {
+        /// Users of a page: with as many devices as they may have they fit a line.
+        package static let maximumUsers: Int64 = 5
+
+        package var limit: Int64
+        /// The last user of the page before; nil for the first page.
+        package var after: String?
+
+        package init(limit: Int64 = maximumUsers, after: String? = nil) {
+            self.limit = limit
+            self.after = after
+        }
+    }
+
+    /// What an operator's word is about, by the operator's names.
+    package enum Whom: Equatable, Sendable {
+        case credential(String)
+        /// Every device of a user.
+        case user(String)
+
+        package var name: String {
+            switch self {
+            case .credential(let name), .user(let name): name
+            }
+        }
+
+        /// As requests and answers have it.
+        package var field: JSONObject {
+            switch self {
+            case .credential(let name): ["credential": .string(name)]
+            case .user(let name): ["user": .string(name)]
+            }
+        }
+    }
+
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
         package enum Method: String, CaseIterable, Sendable { case oob, passkey }
@@ -46,6 +83,10 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             case lockOnly = "lock-only"
         }
 
+        /// What an opening does beside opening; see UserKind.
+        package enum Kind: String, CaseIterable, Sendable { case ordinary, disposable, expiring, duress }
+
+        package static let maximumMinutes: Int64 = 2_880
         package static let defaultWindowSeconds: Int64 = 120
         package static let maximumWindowSeconds: Int64 = 3600
 
@@ -54,6 +95,12 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         package var method: Method
         package var role: Role
         package var seconds: Int64
+        /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+        package var user: String?
+        /// nil: as the user's other devices are.
+        package var kind: Kind?
+        /// Of the kind `expiring`, from the first opening on; 0 for the others.
+        package var minutes: Int64 = 0
 
         package init(credential: String, method: Method, role: Role, seconds: Int64) {
             self.credential = credential
@@ -61,18 +108,20 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             self.role = role
             self.seconds = seconds
         }
+
+        /// Only one kind has minutes, and it has some.
+        package var isWhole: Bool { (kind == .expiring) == (minutes > 0) }
     }
 
     package struct Administration: Equatable, Sendable {
         package enum Act: String, CaseIterable, Sendable { case disable, enable, remove }
 
         package var act: Act
-        /// The operator's name for whom it concerns.
-        package var credential: String
+        package var whom: Whom
 
-        package init(_ act: Act, credential: String) {
+        package init(_ act: Act, _ whom: Whom) {
             self.act = act
-            self.credential = credential
+            self.whom = whom
         }
     }
 
@@ -83,7 +132,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         package static let maximumCount: Int64 = 10
 
         package var act: Act
-        package var credential: String
+        package var whom: Whom
         /// Local times, as are all here. What is absent is no rule: `set` puts these in the place of all that there were.
         package var from: String?
         package var until: String?
@@ -92,9 +141,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         /// Each a begin and an end with a slash between them.
         package var during: [String] = []
 
-        package init(_ act: Act, credential: String) {
+        package init(_ act: Act, _ whom: Whom) {
             self.act = act
-            self.credential = credential
+            self.whom = whom
         }
     }
 
@@ -109,6 +158,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case "bonds":
             let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
             self = .bondsPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
+        case "users":
+            let limit = try fields.number("limit", in: 1...UsersPage.maximumUsers, default: UsersPage.maximumUsers)
+            self = .usersPage(UsersPage(limit: limit, after: try fields.optionalText("after")))
         case "unbond": self = .deleteBond(try fields.text("bond"))
         case "events": self = .events
         case "stop": self = .stop
@@ -119,7 +171,16 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             let role: Enrolment.Role = try fields.choice("role", default: .resident)
             let seconds = try fields.number(
                 "seconds", in: 1...Enrolment.maximumWindowSeconds, default: Enrolment.defaultWindowSeconds)
-            self = .enroll(Enrolment(credential: credential, method: method, role: role, seconds: seconds))
+            var enrolment = Enrolment(credential: credential, method: method, role: role, seconds: seconds)
+            enrolment.user = try fields.optionalText("user")
+            enrolment.kind = try fields.optionalChoice("kind")
+            enrolment.minutes = try fields.number("minutes", in: 0...Enrolment.maximumMinutes, default: 0)
+            guard enrolment.isWhole else {
+                throw ControlFailure(
+                    .unknownRequest,
+                    "member \"minutes\" of request \"enroll\" goes with the kind \"expiring\", which needs it")
+            }
+            self = .enroll(enrolment)
         case "schedule": self = .schedule(try Schedule(&fields))
         default:
             let acts = Administration.Act.allCases
@@ -127,9 +188,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
                 throw .unknown(
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
-                        + ["bonds", "unbond", "schedule", "confirm", "events", "stop"])
+                        + ["users", "bonds", "unbond", "schedule", "confirm", "events", "stop"])
             }
-            self = .administer(Administration(act, credential: try fields.text("credential")))
+            self = .administer(Administration(act, try fields.whom()))
         }
     }
 
@@ -137,22 +198,45 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         switch self {
         case .statusPage(let page): ("status", page.fields)
         case .bondsPage(let page): ("bonds", page.fields)
+        case .usersPage(let page): ("users", page.fields)
         case .deleteBond(let bond): ("unbond", ["bond": .string(bond)])
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])
         case .schedule(let schedule): ("schedule", schedule.fields)
         case .administer(let administration):
-            (administration.act.rawValue, ["credential": .string(administration.credential)])
-        case .enroll(let enrolment):
-            (
-                "enroll",
-                [
-                    "credential": .string(enrolment.credential), "method": .string(enrolment.method.rawValue),
-                    "role": .string(enrolment.role.rawValue), "seconds": .number(enrolment.seconds),
-                ]
-            )
+            (administration.act.rawValue, administration.whom.field)
+        case .enroll(let enrolment): ("enroll", enrolment.fields)
         }
+    }
+}
+
+extension RequestFields {
+    /// One of both.
+    fileprivate mutating func whom() throws(ControlFailure) -> PeripheralRequest.Whom {
+        guard let user = try optionalText("user") else { return .credential(try text("credential")) }
+        return .user(user)
+    }
+}
+
+extension PeripheralRequest.Enrolment {
+    fileprivate var fields: JSONObject {
+        var fields: JSONObject = [
+            "credential": .string(credential), "method": .string(method.rawValue), "role": .string(role.rawValue),
+            "seconds": .number(seconds),
+        ]
+        fields["user"] = user.map { .string($0) }
+        fields["kind"] = kind.map { .string($0.rawValue) }
+        fields["minutes"] = minutes > 0 ? .number(minutes) : nil
+        return fields
+    }
+}
+
+extension PeripheralRequest.UsersPage {
+    fileprivate var fields: JSONObject {
+        var fields: JSONObject = ["limit": .number(limit)]
+        fields["after"] = after.map { .string($0) }
+        return fields
     }
 }
 
@@ -168,7 +252,7 @@ extension PeripheralRequest.StatusPage {
 
 extension PeripheralRequest.Schedule {
     fileprivate init(_ fields: inout RequestFields) throws(ControlFailure) {
-        self.init(try fields.choice("act", default: .show), credential: try fields.text("credential"))
+        self.init(try fields.choice("act", default: .show), try fields.whom())
         guard act == .set else { return }
         from = try fields.optionalText("from")
         until = try fields.optionalText("until")
@@ -177,7 +261,8 @@ extension PeripheralRequest.Schedule {
     }
 
     fileprivate var fields: JSONObject {
-        var fields: JSONObject = ["act": .string(act.rawValue), "credential": .string(credential)]
+        var fields: JSONObject = ["act": .string(act.rawValue)]
+        for member in whom.field.members { fields[member.name] = member.value }
         guard act == .set else { return fields }
         fields["from"] = from.map { .string($0) }
         fields["until"] = until.map { .string($0) }

@@ -14,7 +14,8 @@ struct LockReader {
         var snapshot = try launchSnapshot(try duties())
         try each(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind
             FROM lock_credential
             """
         ) { (row) throws(StoreError) in
@@ -193,12 +194,12 @@ struct LockReader {
             WHERE coalesce(audit_sequence, audit_hash, audit_signature, audit_key) IS NOT NULL
             """
         ).firstRow([]) { (row) throws(StoreError) in
-                let key = (try? row.blob(3)).flatMap { Ed25519PublicKey($0) }
-                guard let sequence: UInt64 = try? row.integer(0), let hash = try? row.blob(1),
-                    let signature = try? row.blob(2)
-                else { return (nil, key) }
-                return (AuditCheckpoint(head: AuditHead(sequence: sequence, hash: hash), signature: signature), key)
-            }
+            let key = (try? row.blob(3)).flatMap { Ed25519PublicKey($0) }
+            guard let sequence: UInt64 = try? row.integer(0), let hash = try? row.blob(1),
+                let signature = try? row.blob(2)
+            else { return (nil, key) }
+            return (AuditCheckpoint(head: AuditHead(sequence: sequence, hash: hash), signature: signature), key)
+        }
     }
 
     /// nil before the first.
@@ -216,7 +217,14 @@ struct LockReader {
             isEnabled: try row.bool(3), bond: try row.optionalInteger(4),
             validity: Validity(
                 notBeforeSeconds: try row.optionalInteger(5), notAfterSeconds: try row.optionalInteger(6)),
-            schedules: try kept(row, 7) ?? .none)
+            schedules: try kept(row, 7) ?? .none, user: row.isNull(8) ? nil : try row.text(8),
+            kind: try kind(row, 9))
+    }
+
+    private static func kind(_ row: Row, _ column: Int32) throws(StoreError) -> UserKind {
+        guard let stored: Int64 = try row.optionalInteger(column) else { return .ordinary }
+        guard let kind = UserKind(stored: stored) else { throw row.misfit(column) }
+        return kind
     }
 
     private static func intent(_ row: Row) throws(StoreError) -> Intent? {
@@ -244,5 +252,15 @@ struct LockReader {
 
     private func each(_ sql: StaticString, _ body: (Row) throws(StoreError) -> Void) throws(StoreError) {
         try database.statement(sql).forEachRow([], body)
+    }
+}
+
+/// In one column: the minutes above the kind's octet.
+extension UserKind {
+    var stored: Int64 { Int64(minutes) << 8 | Int64(number) }
+
+    init?(stored: Int64) {
+        guard let minutes = UInt16(exactly: stored >> 8) else { return nil }
+        self.init(number: UInt8(truncatingIfNeeded: stored), minutes: minutes)
     }
 }

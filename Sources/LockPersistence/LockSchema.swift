@@ -194,5 +194,13 @@ extension SchemaComponent {
                 ALTER TABLE lock_state ADD COLUMN audit_signature BLOB;
                 ALTER TABLE lock_state ADD COLUMN audit_key BLOB;
                 """),
+            // NULL in each row of before: a credential is its own user's only device then, and of no kind. The index is for pages of users.
+            Migration(
+                "9 users",
+                """
+                ALTER TABLE lock_credential ADD COLUMN user TEXT;
+                ALTER TABLE lock_credential ADD COLUMN kind INTEGER;
+                CREATE INDEX lock_credential_user ON lock_credential (coalesce(user, name));
+                """),
         ])
 }

@@ -9,6 +9,9 @@ extension SQLiteLockStore: LockRows {
         var holder = database.reading(BondHolder(bond: bond)) { () throws(StoreError) in try keptHolder(of: bond) }
         for mutation in pending { holder.apply(mutation) }
         holder.credentials.sort { $0.id.row < $1.id.row }
+        for credential in holder.credentials where credential.kind != .ordinary {
+            holder.otherDevices += credentials(ofUser: credential.userName).filter { $0.bond != bond }
+        }
         return holder
     }
 
@@ -58,7 +61,8 @@ extension SQLiteLockStore: LockRows {
         var isCounted = true
         let found = try credentials(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind, mac
             FROM lock_credential WHERE bond = ? ORDER BY id
             """, bond
         ) { number, mac in
@@ -76,24 +80,80 @@ extension SQLiteLockStore: LockRows {
         let kept = database.reading([]) { () throws(StoreError) in
             try credentials(
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                    user, kind, mac
                 FROM lock_credential WHERE name = ? ORDER BY id
                 """, .text(name))
         }
         return overlaid(kept) { $0.name == name }
     }
 
+    package func credentials(ofUser user: String) -> [Credential] {
+        guard isTrusted else { return [] }
+        let kept = database.reading([]) { () throws(StoreError) in try keptCredentials(ofUser: user) }
+        return overlaid(kept) { $0.userName == user }
+    }
+
+    private func keptCredentials(
+        ofUser user: String, seen: (Int64, UInt128?) -> Void = { _, _ in }
+    ) throws(StoreError) -> [Credential] {
+        try credentials(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind, mac
+            FROM lock_credential WHERE coalesce(user, name) = ? ORDER BY id
+            """, .text(user), seen: seen)
+    }
+
+    package func users(after last: String?, limit: Int) -> [String] {
+        guard isTrusted else { return [] }
+        var found: Set<String> = database.reading([]) { () throws(StoreError) in
+            var names: Set<String> = []
+            // Behind nothing means from the first: no name is empty.
+            try database.statement(
+                """
+                SELECT DISTINCT coalesce(user, name) FROM lock_credential WHERE coalesce(user, name) > ?
+                ORDER BY coalesce(user, name) LIMIT ?
+                """
+            ).forEachRow([.text(last ?? ""), SQLValue(limit)]) { (row) throws(StoreError) in
+                if let name = try? row.text(0) { names.insert(name) }
+            }
+            return names
+        }
+        for case .credential(let credential) in pending {
+            let name = credential.userName
+            if isOrdered(last ?? "", name) { found.insert(name) }
+        }
+        return Array(found.sorted(by: isOrdered).prefix(limit))
+    }
+
+    /// As SQLite orders text.
+    private func isOrdered(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
+
+    package func unreadableCredentials(ofUser user: String) -> [UnreadableCredential] {
+        unreadable { (seen) throws(StoreError) in try keptCredentials(ofUser: user, seen: seen) }
+    }
+
     /// By its number, which its warning has, also where its name is what was damaged.
     package func unreadableCredentials(named name: String) -> [UnreadableCredential] {
+        unreadable { (seen) throws(StoreError) in
+            try credentials(
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                    user, kind, mac
+                FROM lock_credential WHERE name = ? OR id = ?
+                """, .text(name), Int64(name).map { .integer($0) } ?? .null, seen: seen)
+        }
+    }
+
+    /// Of the rows that `read` sees those that it does not return.
+    private func unreadable(
+        _ read: ((Int64, UInt128?) -> Void) throws(StoreError) -> [Credential]
+    ) -> [UnreadableCredential] {
         guard isTrusted else { return [] }
         var numbers: Set<Int64> = []
         let readable = database.reading([]) { () throws(StoreError) in
-            try credentials(
-                """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
-                FROM lock_credential WHERE name = ? OR id = ?
-                """, .text(name), Int64(name).map { .integer($0) } ?? .null
-            ) { number, _ in numbers.insert(number) }
+            try read { number, _ in numbers.insert(number) }
         }
         // A pending fact has written its row anew, or takes it away.
         let changed = pending.compactMap { mutation -> Int64? in
@@ -134,7 +194,8 @@ extension SQLiteLockStore: LockRows {
         var count = 0
         let found = try credentials(
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind, mac
             FROM lock_credential WHERE id > ? ORDER BY id LIMIT ?
             """, .integer(first), SQLValue(limit)
         ) { row, _ in

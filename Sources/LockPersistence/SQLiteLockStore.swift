@@ -146,14 +146,16 @@ package final class SQLiteLockStore: LockStore {
             SQLValue(optional: credential.validity.notBeforeSeconds),
             SQLValue(optional: credential.validity.notAfterSeconds),
             SQLValue(credential.schedules.isEmpty ? nil : credential.schedules.encoded),
+            credential.user.map { .text($0) } ?? .null,
+            SQLValue(optional: credential.kind == .ordinary ? nil : credential.kind.stored),
         ]
         let mac = seal?.mac(.credential, values)
         seal?.replace(try credentialMAC(credential.id), by: mac, credential: credential.id.row)
         try database.statement(
             """
             INSERT OR REPLACE INTO lock_credential
-            (id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac)
-            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            (id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, user, kind, mac)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).run(values + [SQLValue(mac)])
     }

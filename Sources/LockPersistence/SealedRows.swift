@@ -78,7 +78,8 @@ struct SealedRows {
             return try mend(
                 .credential,
                 """
-                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules, mac
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                    user, kind, mac
                 FROM lock_credential WHERE id >= ? AND id <= ?
                 """, [.integer(ids.lowerBound), .integer(ids.upperBound)],
                 "UPDATE lock_credential SET mac = ? WHERE id = ?", difference)
@@ -115,7 +116,8 @@ struct SealedRows {
         try adopt(
             .credential,
             """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind
             FROM lock_credential WHERE mac IS NULL AND id > ? ORDER BY id LIMIT ?
             """, "UPDATE lock_credential SET mac = ? WHERE id = ?")
         try BondAdoption(database: database, keys: keys, identity: nil).perform()

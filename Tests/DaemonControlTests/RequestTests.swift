@@ -7,8 +7,14 @@ struct RequestTests {
     static let enrolment = PeripheralRequest.Enrolment(
         credential: "Anna \"A\"", method: .passkey, role: .owner, seconds: 7)
 
+    static let visitor: PeripheralRequest.Enrolment = {
+        var enrolment = PeripheralRequest.Enrolment(credential: "a", method: .oob, role: .guest, seconds: 7)
+        (enrolment.user, enrolment.kind, enrolment.minutes) = ("Änne", .expiring, 2_880)
+        return enrolment
+    }()
+
     static let schedule: PeripheralRequest = {
-        var schedule = PeripheralRequest.Schedule(.set, credential: "Änne")
+        var schedule = PeripheralRequest.Schedule(.set, .credential("Änne"))
         (schedule.from, schedule.until) = ("2026-12-24T15:00", "2026-12-27T11:00")
         schedule.weekdays = ["mon-fri 08:00-17:00", "sat 09:00-12:00"]
         schedule.during = ["2026-12-24T15:00/2026-12-27T11:00"]
@@ -20,10 +26,11 @@ struct RequestTests {
         arguments: [
             PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")),
             .bondsPage(.init(limit: 7, after: "b1f")),
-            .deleteBond("1f"), .events, .stop, .enroll(enrolment),
+            .deleteBond("1f"), .events, .stop, .enroll(enrolment), .enroll(visitor), .usersPage(.init()),
+            .usersPage(.init(limit: 1, after: "Änne")),
         ]
-            + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, credential: "Änne")) }
-            + PeripheralRequest.Schedule.Act.allCases.map { .schedule(.init($0, credential: "Änne")) } + [schedule])
+            + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, .credential("Änne"))) }
+            + PeripheralRequest.Schedule.Act.allCases.map { .schedule(.init($0, .user("Änne"))) } + [schedule])
     func peripheral(request: PeripheralRequest) throws {
         #expect(try PeripheralRequest(line: request.line.dropLast().map { $0 }) == request)
         #expect(request.line.last == UInt8(ascii: "\n"))
@@ -34,6 +41,22 @@ struct RequestTests {
         let request = try PeripheralRequest(line: Array(#"{"request":"enroll","credential":"a"}"#.utf8))
         #expect(
             request == .enroll(.init(credential: "a", method: .oob, role: .resident, seconds: 120)))
+    }
+
+    @Test(
+        "the longest page of users and the most minutes are taken, one more of either is not, nor minutes of another kind"
+    )
+    func usersBound() throws {
+        func request(_ text: String) throws -> PeripheralRequest { try PeripheralRequest(line: Array(text.utf8)) }
+        #expect(try request(#"{"request":"users","limit":5}"#) == .usersPage(.init(limit: 5)))
+        let enrolment = #"{"request":"enroll","credential":"a","#
+        _ = try request(enrolment + #""kind":"expiring","minutes":2880}"#)
+        for text in [
+            #"{"request":"users","limit":6}"#, #"{"request":"users","limit":0}"#,
+            enrolment + #""kind":"expiring","minutes":2881}"#, enrolment + #""kind":"expiring"}"#,
+            enrolment + #""kind":"duress","minutes":5}"#, enrolment + #""minutes":5}"#, enrolment + #""kind":"other"}"#,
+            #"{"request":"remove","user":"a","credential":"a"}"#, #"{"request":"remove"}"#,
+        ] { #expect(throws: ControlFailure.self, "\(text)") { try request(text) } }
     }
 
     @Test("requests to the key are read back")
@@ -110,7 +133,7 @@ struct RequestTests {
         for count in [most, most + 1] {
             let texts = [String](repeating: "x", count: count)
             for isWeekdays in [true, false] {
-                var schedule = PeripheralRequest.Schedule(.set, credential: "a")
+                var schedule = PeripheralRequest.Schedule(.set, .credential("a"))
                 if isWeekdays { schedule.weekdays = texts } else { schedule.during = texts }
                 let line = Array(PeripheralRequest.schedule(schedule).line.dropLast())
                 if count == most {

@@ -44,7 +44,7 @@ extension LockBench {
         let context = ControlPointContext(
             of: octets, responseOctets: responseOctets, window: window,
             after: { store.credentials(after: $0, limit: $1) },
-            named: { store.credentials(named: $0) })
+            all: { store.credentials(in: $0) })
         put(.controlPoint(LockLink(rawValue: link), octets, context))
         if outputs.contains(.closeWindow) { window = nil }
         for case .openWindow(LockLink(rawValue: link), let opening, let manager) in outputs {

@@ -115,7 +115,7 @@ struct Household {
                     Credential(
                         id: CredentialID(rawValue: number), name: "credential \(number)", role: .resident, bond: number,
                         validity: Validity(notBeforeSeconds: 1, notAfterSeconds: 9_000_000_000),
-                        schedules: .sample)))
+                        schedules: .sample, user: "user \(number)", kind: .expiring(minutes: 30))))
             facts.append(
                 .lastCommand(
                     bond: number,

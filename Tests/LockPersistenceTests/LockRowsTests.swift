@@ -40,6 +40,12 @@ struct LockRowsTests {
         for name in ["", "Änne", "'; --", "nobody"] {
             #expect(a.credentials(named: name) == b.credentials(named: name), comment)
         }
+        for user in ["Änne", "user", "'; --", "nobody"] {
+            #expect(a.credentials(ofUser: user) == b.credentials(ofUser: user), comment)
+        }
+        for after in [nil, "", "Änne", "user"] {
+            #expect(users(a, after) == users(b, after), comment)
+        }
         #expect(a.credentialNames() == b.credentialNames(), comment)
         for limit in 1...4 {
             for cursor in [nil, CredentialID(rawValue: .max), CredentialID(rawValue: 1), CredentialID(rawValue: 2)] {
@@ -47,6 +53,16 @@ struct LockRowsTests {
                     a.credentials(after: cursor, limit: limit) == b.credentials(after: cursor, limit: limit), comment)
             }
         }
+    }
+
+    /// Those of whom there is something, page by page: who has gone in a commit to come may be named, and has nothing.
+    private func users(_ rows: any LockRows, _ first: String?) -> [String] {
+        var (found, after): ([String], String?) = ([], first)
+        while case let page = rows.users(after: after, limit: 2), let last = page.last {
+            found += page.filter { !rows.credentials(ofUser: $0).isEmpty }
+            after = last
+        }
+        return found
     }
 
     private func filled() throws -> (Database, SQLiteLockStore) {

@@ -205,6 +205,30 @@ struct LockSealTests {
         }
     }
 
+    @Test(
+        "Kind or user that somebody who writes the file takes away or changes: its credential opens nothing at all",
+        arguments: [
+            "UPDATE lock_credential SET kind = NULL WHERE id = 2",
+            "UPDATE lock_credential SET kind = 256002 WHERE id = 2",
+            "UPDATE lock_credential SET kind = NULL, user = NULL WHERE id = 2",
+            "UPDATE lock_credential SET user = 'n1' WHERE id = 2",
+            "UPDATE lock_credential SET kind = 3, user = NULL WHERE id = 2",
+        ] as [StaticString])
+    func userAltered(_ sql: StaticString) throws {
+        let before = try filled()
+        try before.commit(
+            .credential(
+                Credential(
+                    id: CredentialID(rawValue: 2), name: "n2", role: .guest, bond: 2, user: "u",
+                    kind: .expiring(minutes: 30))))
+        #expect(before.opening == [1, 2, 3])
+        try before.execute(sql)
+        for lock in [before, try open()] {
+            #expect(lock.opening == [1, 3])
+            #expect(lock.seal.doubt == nil)
+        }
+    }
+
     @Test("Schedule taken away together with the MAC, or the row from before it was made: nobody is let in")
     func scheduleTakenBack() throws {
         for sql in [
@@ -243,9 +267,11 @@ struct LockSealTests {
             // What the step and those behind it have added is taken away again, and they with it.
             let lock = try open()
             for sql in [
-                "DELETE FROM schema_migration WHERE component = 'lock' AND (name LIKE '7%' OR name LIKE '8%')",
+                "DELETE FROM schema_migration WHERE component = 'lock' AND substr(name, 1, 1) IN ('7', '8', '9')",
                 "ALTER TABLE lock_state DROP COLUMN audit_sequence", "ALTER TABLE lock_state DROP COLUMN audit_hash",
                 "ALTER TABLE lock_state DROP COLUMN audit_signature", "ALTER TABLE lock_state DROP COLUMN audit_key",
+                "DROP INDEX lock_credential_user", "ALTER TABLE lock_credential DROP COLUMN user",
+                "ALTER TABLE lock_credential DROP COLUMN kind",
                 "DROP INDEX lock_audit_holder", "ALTER TABLE lock_audit DROP COLUMN holder",
                 "ALTER TABLE lock_audit DROP COLUMN is_protected", "DROP TRIGGER lock_audit_is_never_shortened",
                 "DROP TABLE lock_audit_cut",
@@ -272,7 +298,7 @@ struct LockSealTests {
         let lock = try filled()
         try lock.state.database.transaction {
             try lock.state.database.statement(
-                "INSERT INTO lock_credential VALUES (4, 'n4', 1, 1, 4, NULL, NULL, ?, NULL)"
+                "INSERT INTO lock_credential VALUES (4, 'n4', 1, 1, 4, NULL, NULL, ?, NULL, NULL, NULL)"
             ).run([SQLValue(mac)])
         }
         let next = try open()
@@ -444,7 +470,7 @@ struct LockSealTests {
         arguments: [
             "INSERT INTO lock_credential SELECT * FROM kept WHERE bond = 4",
             "UPDATE lock_credential SET id = id + 1 WHERE bond = 4",
-            "INSERT INTO lock_credential SELECT id + 1, name, role, is_enabled, bond, NULL, NULL, mac, schedules FROM kept WHERE bond = 2",
+            "INSERT INTO lock_credential SELECT id + 1, name, role, is_enabled, bond, NULL, NULL, mac, schedules, user, kind FROM kept WHERE bond = 2",
         ] as [StaticString])
     func putBackElsewhere(_ sql: StaticString) throws {
         do {

@@ -291,7 +291,9 @@ extension LockMutation {
                     isEnabled: generator.oneOf([true, false]), bond: generator.maybe(bond),
                     validity: Validity(
                         notBeforeSeconds: generator.maybe(-5), notAfterSeconds: generator.maybe(generator.edge())),
-                    schedules: generator.oneOf([.none, .sample])))
+                    schedules: generator.oneOf([.none, .sample]),
+                    user: generator.maybe(generator.oneOf(["user", "Änne"])),
+                    kind: generator.oneOf([.ordinary, .disposable, .expiring(minutes: 2_880), .duress])))
         case 2: return .credentialRemoved(id)
         case 3:
             return .settings(

@@ -24,7 +24,19 @@ struct ManagementCodecTests {
             try checkCodec(procedure, hex)
         }
         let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "Cy"))
-        try checkCodec(ControlPointProcedure.openEnrolment(opening), "09047800024379")
+        // What is behind an opening's name is its kind and its user.
+        let octets = ControlPointProcedure.openEnrolment(opening).encoded
+        #expect(octets == [0x09, 0x04, 0x78, 0x00, 0x02, 0x43, 0x79])
+        for count in 0..<octets.count {
+            #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: Array(octets.prefix(count))) }
+        }
+        #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: octets + [0]) }
+        #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: octets + [0x04]) }
+        let joining = try #require(
+            EnrolmentOpening(role: .guest, seconds: 120, name: "Cy", kind: .expiring(minutes: 30), user: "Di"))
+        let whole = ControlPointProcedure.openEnrolment(joining)
+        #expect(whole.encoded == octets + [0x18, 0x02, 0x1E, 0x00, 0x02, 0x44, 0x69])
+        #expect(try ControlPointProcedure(exactly: whole.encoded) == whole)
         for opcode in UInt8.min...UInt8.max where !(0x01...0x0B).contains(opcode) {
             #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: [opcode]) }
         }

@@ -87,6 +87,9 @@ extension MemoryLockStore: LockRows {
     package func holder(of bond: UInt64) -> BondHolder {
         var holder = BondHolder(bond: bond)
         holder.credentials = sorted { $0.bond == bond }
+        for credential in holder.credentials where credential.kind != .ordinary {
+            holder.otherDevices += credentials(ofUser: credential.userName).filter { $0.bond != bond }
+        }
         holder.lastCommand = current.lastCommands[bond]
         holder.receiptCounter = current.receiptCounters[bond]
         return holder
@@ -94,6 +97,14 @@ extension MemoryLockStore: LockRows {
 
     package func isNamed(_ bond: UInt64) -> Bool { current.credentials.values.contains { $0.bond == bond } }
     package func credentials(named name: String) -> [Credential] { sorted { $0.name == name } }
+    package func credentials(ofUser user: String) -> [Credential] { sorted { $0.userName == user } }
+    package func users(after last: String?, limit: Int) -> [String] {
+        let names = Set(current.credentials.values.map(\.userName)).sorted {
+            $0.utf8.lexicographicallyPrecedes($1.utf8)
+        }
+        return Array(names.filter { (last ?? "").utf8.lexicographicallyPrecedes($0.utf8) }.prefix(limit))
+    }
+
     package func credentialNames() -> [String] { Set(current.credentials.values.map(\.name)).sorted() }
 
     package func credentials(after cursor: CredentialID?, limit: Int) -> [Credential] {

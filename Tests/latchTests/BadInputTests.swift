@@ -19,7 +19,7 @@ struct BadInputTests {
 
     static let cases: [Case] = [
         Case(words: "", code: .usage, names: ["latch --help"]),
-        Case(words: "peripheral", code: .usage, names: ["run, enroll, disable, enable, remove, bonds, status"]),
+        Case(words: "peripheral", code: .usage, names: ["run, enroll, disable, enable, remove, bonds, users, status"]),
         Case(words: "perpheral run", code: .usage, names: ["`latch perpheral`", "did you mean `latch peripheral`"]),
         Case(words: "peripheral rum", code: .usage, names: ["did you mean `latch peripheral run`"]),
         Case(words: "--jsn", code: .usage, names: ["`--jsn`"]),

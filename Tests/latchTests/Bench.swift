@@ -55,11 +55,14 @@ final class Bench {
 
     init(withRadio: Bool = true) throws {
         directory = try TemporaryDirectory()
-        for name in ["lock", "key"] {
-            try FileManager.default.createDirectory(
-                atPath: path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
-        }
+        for name in ["lock", "key"] { try makeRoom(name) }
         if withRadio { try plug() }
+    }
+
+    /// For one daemon more.
+    func makeRoom(_ name: String) throws {
+        try FileManager.default.createDirectory(
+            atPath: path(name), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     }
 
     /// There are controllers.
@@ -126,11 +129,14 @@ final class Bench {
     }
 
     /// Enrols the key at the lock under this name.
-    func enroll(_ credential: String, role: String = "resident", at lock: String = "lock") throws {
+    func enroll(
+        _ credential: String, role: String = "resident", at lock: String = "lock", by key: String = "key",
+        _ more: [String] = []
+    ) throws {
         // A window that went with its operator has to have closed.
         #expect(try waits { try !latch("peripheral", "status", lock).output.contains("enrolling") })
-        let window = try Window(["--state", path(lock), "--credential", credential, "--role", role])
-        let enrolled = try latch("central", "enroll", "key", ["-"], input: try window.code())
+        let window = try Window(["--state", path(lock), "--credential", credential, "--role", role] + more)
+        let enrolled = try latch("central", "enroll", key, ["-"], input: try window.code())
         #expect(enrolled.status == 0, "\(enrolled)")
         #expect(window.end() == 0)
     }

@@ -28,7 +28,7 @@ struct StatusPageTests {
         var handle: OpaquePointer?
         try #require(sqlite3_open(directory + "/latch.sqlite", &handle) == SQLITE_OK)
         let rows = credentials.map {
-            "INSERT INTO lock_credential VALUES (\($0.key), '\($0.value)', 2, 1, \($0.key), NULL, NULL, NULL, NULL);"
+            "INSERT INTO lock_credential VALUES (\($0.key), '\($0.value)', 2, 1, \($0.key), NULL, NULL, NULL, NULL, NULL, NULL);"
         }
         try #require(sqlite3_exec(handle, "BEGIN; \(rows.joined()) COMMIT", nil, nil, nil) == SQLITE_OK)
         sqlite3_close(handle)

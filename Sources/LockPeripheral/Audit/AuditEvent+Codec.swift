@@ -66,6 +66,10 @@ extension AuditEvent: WireCodable {
         case managed = 24
         case procedureRefused = 25
         case windowManaged = 26
+        case spent = 27
+        case lockedOut = 28
+        case duress = 29
+        case userSet = 30
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -134,6 +138,21 @@ extension AuditEvent: WireCodable {
             }
             let manager = try AuditedManager(decoding: &reader)
             self = .windowManaged(by: manager, name: try reader.readCredentialName(), act)
+        case .spent:
+            let (act, credential) = try Self.readAct(&reader)
+            self = .spent(credential, name: try reader.readCredentialName(), act)
+        case .lockedOut:
+            let bond = try reader.readUInt64()
+            let credential = CredentialID(rawValue: try reader.readUInt64())
+            self = .lockedOut(bond: bond, credential, seconds: try reader.readUInt64())
+        case .duress:
+            let credential = CredentialID(rawValue: try reader.readUInt64())
+            self = .duress(credential, name: try reader.readCredentialName())
+        case .userSet:
+            let credential = CredentialID(rawValue: try reader.readUInt64())
+            let name = try reader.readCredentialName()
+            let user = try reader.readCredentialName()
+            self = .userSet(credential, name: name, user: user, try UserKind(decoding: &reader))
         case .procedureRefused:
             let hasCredential = try reader.readUInt8()
             guard hasCredential <= 1 else { throw .invalidValue(field: "refused procedure") }
@@ -180,6 +199,26 @@ extension AuditEvent: WireCodable {
             writer.write(act.rawValue)
             writer.write(credential.rawValue)
             writer.writeCredentialName(name)
+        case .spent(let credential, let name, let act):
+            begin(.spent)
+            writer.write(act.rawValue)
+            writer.write(credential.rawValue)
+            writer.writeCredentialName(name)
+        case .lockedOut(let bond, let credential, let seconds):
+            begin(.lockedOut)
+            writer.write(bond)
+            writer.write(credential.rawValue)
+            writer.write(seconds)
+        case .duress(let credential, let name):
+            begin(.duress)
+            writer.write(credential.rawValue)
+            writer.writeCredentialName(name)
+        case .userSet(let credential, let name, let user, let kind):
+            begin(.userSet)
+            writer.write(credential.rawValue)
+            writer.writeCredentialName(name)
+            writer.writeCredentialName(user)
+            kind.encode(into: &writer)
         case .securedUnrecorded: begin(.securedUnrecorded)
         case .relaunched(let times):
             begin(.relaunched)

@@ -29,10 +29,10 @@ extension AuditEvent {
     var isAdministration: Bool {
         switch self {
         case .administered, .managed, .windowManaged, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed,
-            .enrolled, .settingsChanged, .auditDoubted:
+            .enrolled, .settingsChanged, .auditDoubted, .userSet:
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
-            .launched, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused:
+            .launched, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused, .spent, .lockedOut, .duress:
             false
         }
     }

@@ -80,6 +80,14 @@ package enum AuditEvent: Hashable, Sendable {
     case procedureRefused(bond: UInt64, credential: CredentialID?, ControlPointOpcode)
     /// Somebody who may had the enrolment window opened or closed over the air. The window's own record follows.
     case windowManaged(by: AuditedManager, name: String, WindowAct)
+    /// An opening has used up what this credential's user had, or begun its last minutes.
+    case spent(CredentialID, name: String, CredentialAct)
+    /// This bond's key asked too often for what it may not do, and is refused everything for so long.
+    case lockedOut(bond: UInt64, CredentialID, seconds: UInt64)
+    /// Somebody who opens under a threat has opened.
+    case duress(CredentialID, name: String)
+    /// A credential is a device of this user, and its user of this kind.
+    case userSet(CredentialID, name: String, user: String, UserKind)
 }
 
 /// What a manager does to an enrolment window. Kept by its number.

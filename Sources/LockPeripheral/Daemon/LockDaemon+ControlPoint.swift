@@ -29,7 +29,7 @@ extension LockDaemon {
         peripheral.respond(to: request, withResult: .success)
         let context = ControlPointContext(
             of: octets, responseOctets: link.mtu - Self.indicationHeaderOctets, window: openWindow,
-            after: { credentials(after: $0, limit: $1) }, named: { credentials(named: $0) })
+            after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
     }
 
@@ -48,7 +48,8 @@ extension LockDaemon {
     /// A manager opens the window. The answer leaves with the commit that has it.
     func openWindow(_ opening: EnrolmentOpening, by manager: AuditedManager, _ link: LockLink) {
         let request = EnrolmentRequest(
-            credential: opening.name, role: opening.role, method: .outOfBand, seconds: UInt64(opening.seconds))
+            credential: opening.name, role: opening.role, method: .outOfBand, seconds: UInt64(opening.seconds),
+            user: opening.user, kind: opening.kind)
         var result = ControlPointResult.success
         do throws(EnrolmentRefusal) {
             try openEnrolment(request) { [weak self] progress in

@@ -13,11 +13,12 @@ extension LockDaemon {
     ) throws(EnrolmentRefusal) {
         let opening = LockEnrolment.Opening(
             credential: request.credential, role: request.role, seconds: request.seconds,
-            offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1))
+            offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1),
+            user: request.user, kind: request.kind)
         let isReady = manager?.state == .poweredOn && machine != nil
         var outputs: [LockEnrolment.Output] = []
         enrolment.handle(
-            .open(opening, isReady: isReady, register(about: opening.credential)), now: host.now, into: &outputs)
+            .open(opening, isReady: isReady, register(for: opening)), now: host.now, into: &outputs)
         if case .refuse(let refusal)? = outputs.first { throw refusal }
         enrolmentReport = report
         for output in outputs { carryOut(output) }
@@ -52,6 +53,16 @@ extension LockDaemon {
             credentials: names.flatMap { credentials(named: $0) },
             bonds: (unconfirmed.compactMap { host.bond($0) } + [bond].compactMap { $0 })
                 .map { LockEnrolment.KnownBond($0) })
+    }
+
+    /// The same with the other devices of the user whose device it is going to be.
+    private func register(for opening: LockEnrolment.Opening) -> LockEnrolment.Register {
+        let about = register(about: opening.credential)
+        let users = Set(
+            about.credentials.filter { $0.name == opening.credential }.map(\.userName)
+                + [opening.user ?? opening.credential])
+        let devices = Set(about.credentials + users.flatMap { credentials(in: .ofUser($0)) })
+        return LockEnrolment.Register(credentials: devices, bonds: about.bonds)
     }
 
     /// The same, as far as a request on this bond's link is about it. A confirmed bond hands nothing over: its commands wait

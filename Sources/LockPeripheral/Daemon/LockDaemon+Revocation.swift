@@ -6,6 +6,7 @@ import SecurityManager
 /// Why nothing is done to a credential.
 package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(String, known: [String])
+    case unknownUser(String)
     /// Its row is damaged: it can be removed, and nothing else.
     case unreadable(String)
     /// The machine begins once the service has its handles.
@@ -16,6 +17,7 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
         case .unknown(let name, let known):
             "no credential is called \"\(name)\": "
                 + (known.isEmpty ? "there is none" : "there are " + known.joined(separator: ", "))
+        case .unknownUser(let user): "no user is called \"\(user)\": `latch peripheral users` lists them"
         case .unreadable(let name):
             "the row of credential \"\(name)\" is damaged: remove it, and enrol its key again"
         case .notBegun: "the lock has not published its service yet: wait for its radio"
@@ -23,25 +25,60 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
     }
 }
 
-extension LockDaemon {
-    /// Does this to everything of this name; says whether that changed anything. What is removed loses its
-    /// bonds, confirmed or not, and their links, all in this iteration. What cannot be read can be removed, by its row's number too.
-    package func administer(_ name: String, _ change: CredentialChange) throws(RevocationRefusal) -> Bool {
-        guard machine != nil else { throw .notBegun }
-        let named = credentials(named: name)
-        let unreadable = rows?.unreadableCredentials(named: name) ?? []
-        guard !named.isEmpty || change == .removed && !unreadable.isEmpty else {
-            throw unreadable.isEmpty ? .unknown(name, known: credentialNames) : .unreadable(name)
+extension CredentialScope {
+    fileprivate var name: String {
+        switch self {
+        case .named(let name), .ofUser(let name): name
         }
-        guard change == .removed || named.contains(where: { change.applied(to: $0) != $0 }) else { return false }
-        if change == .removed { removeBonds(of: named.compactMap(\.bond), credential: name) }
-        feed(.administration(.named(name, change)))
+    }
+
+    fileprivate func administration(_ change: CredentialChange) -> LockAdministration {
+        switch self {
+        case .named(let name): .named(name, change)
+        case .ofUser(let user): .ofUser(user, change)
+        }
+    }
+}
+
+extension LockDaemon {
+    /// Does this to everything of this name; says whether that changed anything.
+    package func administer(_ name: String, _ change: CredentialChange) throws(RevocationRefusal) -> Bool {
+        try administer(.named(name), change)
+    }
+
+    /// Does this to everything that the scope covers; says whether that changed anything. What is removed loses its
+    /// bonds, confirmed or not, and their links, all in this iteration. What cannot be read can be removed, by its row's number too.
+    package func administer(_ scope: CredentialScope, _ change: CredentialChange) throws(RevocationRefusal) -> Bool {
+        guard machine != nil else { throw .notBegun }
+        let concerned = credentials(in: scope)
+        let unreadable = rows?.unreadableCredentials(in: scope) ?? []
+        guard !concerned.isEmpty || change == .removed && !unreadable.isEmpty else {
+            throw refusal(of: scope, unreadable)
+        }
+        guard change == .removed || concerned.contains(where: { change.applied(to: $0) != $0 }) else { return false }
+        // What its rows say no more is still known by the scope's own name.
+        let names = Set(concerned.map(\.name)).union(concerned.isEmpty ? [scope.name] : []).sorted()
         if change == .removed {
-            removeUnreadable(unreadable, name)
-            feedEnrolment(.credentialRemoved(name, register(about: name)))
+            for name in names {
+                removeBonds(of: concerned.filter { $0.name == name }.compactMap(\.bond), credential: name)
+            }
+        }
+        feed(.administration(scope.administration(change)))
+        if change == .removed {
+            removeUnreadable(unreadable, scope.name)
+            for name in names { feedEnrolment(.credentialRemoved(name, register(about: name))) }
             reviewUnprovenBonds()
         }
         return true
+    }
+
+    /// There is nothing in this scope that can be read.
+    func refusal(of scope: CredentialScope, _ unreadable: [UnreadableCredential]) -> RevocationRefusal {
+        guard unreadable.isEmpty else { return .unreadable(scope.name) }
+        switch scope {
+        case .named(let name): return .unknown(name, known: credentialNames)
+        case .ofUser(let user): return .unknownUser(user)
+        }
     }
 
     /// A bond that such a row names may be anybody's: it goes where no other credential names it.

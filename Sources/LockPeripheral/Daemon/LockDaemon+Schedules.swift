@@ -8,16 +8,13 @@ package struct CredentialRules: Hashable, Sendable {
 }
 
 extension LockDaemon {
-    /// The rules of everything of this name, each once: a window that is open may offer a second credential of a name.
-    package func rules(of name: String) throws(RevocationRefusal) -> [CredentialRules] {
-        let named = credentials(named: name).sorted { $0.id.rawValue < $1.id.rawValue }
+    /// The rules of everything that the scope covers, each once.
+    package func rules(of scope: CredentialScope) throws(RevocationRefusal) -> [CredentialRules] {
+        let concerned = credentials(in: scope).sorted { $0.id.rawValue < $1.id.rawValue }
         guard let machine else { throw .notBegun }
-        guard !named.isEmpty else {
-            let isThere = rows?.unreadableCredentials(named: name).isEmpty == false
-            throw isThere ? .unreadable(name) : .unknown(name, known: credentialNames)
-        }
+        guard !concerned.isEmpty else { throw refusal(of: scope, rows?.unreadableCredentials(in: scope) ?? []) }
         var rules: [CredentialRules] = []
-        for credential in named {
+        for credential in concerned {
             let verdict = machine.schedule(of: credential, machine.timeOfDay(moment))
             let own = CredentialRules(
                 validity: credential.validity, schedules: credential.schedules, now: verdict)

@@ -170,9 +170,12 @@ package final class LockDaemon {
     }
 
     /// The credentials of this name, all of them with the machine.
-    func credentials(named name: String) -> [Credential] {
-        if let rows { machine?.recall(rows.credentials(named: name)) }
-        return machine?.credentials.values.filter { $0.name == name } ?? []
+    func credentials(named name: String) -> [Credential] { credentials(in: .named(name)) }
+
+    /// Those that a word is about, all of them with the machine.
+    func credentials(in scope: CredentialScope) -> [Credential] {
+        if let rows { machine?.recall(rows.credentials(in: scope)) }
+        return machine?.credentials.values.filter { scope.covers($0) } ?? []
     }
 
     func keep(_ facts: [LockMutation]) { for fact in facts { store.append(fact) } }

@@ -33,11 +33,19 @@ package struct EnrolmentRequest: Sendable {
     package var role: Role
     package var method: Method
     package var seconds: UInt64
+    /// nil: as it was, or of a user who is called as the credential is.
+    package var user: String?
+    /// nil: as the user's other devices are.
+    package var kind: UserKind?
 
-    package init(credential: String, role: Role, method: Method, seconds: UInt64) {
+    package init(
+        credential: String, role: Role, method: Method, seconds: UInt64, user: String? = nil, kind: UserKind? = nil
+    ) {
         self.credential = credential
         self.role = role
         self.method = method
         self.seconds = seconds
+        self.user = user
+        self.kind = kind
     }
 }

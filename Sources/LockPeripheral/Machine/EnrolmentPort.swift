@@ -42,11 +42,24 @@ package enum EnrolmentRefusal: Error, Equatable, Sendable, CustomStringConvertib
     case windowIsOpen(credential: String)
     case notPoweredOn
     case badName
+    case badUser
+    /// The credential is a device of another user than the one that was named.
+    case otherUser(credential: String, user: String)
+    /// A user's devices have one kind in common: a further device does not change it.
+    case otherKind(user: String)
+    case tooManyDevices(user: String)
 
     package var description: String {
         switch self {
         case .windowIsOpen(let credential): "the window is open for \(credential) already: wait until it has closed"
         case .notPoweredOn: "the radio is not on yet: nobody could enrol"
+        case .badUser: "a user's name has 1 to \(CredentialRecord.nameOctetsMaximum) octets"
+        case .otherUser(let credential, let user):
+            "\(credential) is a device of \(user): give the new device another name, or remove that one first"
+        case .otherKind(let user):
+            "\(user) has devices of another kind: enrol without a kind, or remove these devices first"
+        case .tooManyDevices(let user):
+            "\(user) has \(LockEnrolment.devicesMaximum) devices, and no user has more: remove one of them first"
         case .badName: "a credential's name has 1 to \(CredentialRecord.nameOctetsMaximum) octets"
         }
     }
@@ -78,13 +91,22 @@ extension LockEnrolment {
         package var offer: Offer
         /// Never used before: the credential's, unless one of this name waits for a bond already.
         package var fresh: CredentialID
+        /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+        package var user: String?
+        /// nil: as the user's other devices are.
+        package var kind: UserKind?
 
-        package init(credential: String, role: Role, seconds: UInt64, offer: Offer, fresh: CredentialID) {
+        package init(
+            credential: String, role: Role, seconds: UInt64, offer: Offer, fresh: CredentialID, user: String? = nil,
+            kind: UserKind? = nil
+        ) {
             self.credential = credential
             self.role = role
             self.seconds = seconds
             self.offer = offer
             self.fresh = fresh
+            self.user = user
+            self.kind = kind
         }
     }
 
@@ -115,6 +137,7 @@ extension LockEnrolment {
         }
 
         func credentials(named name: String?) -> [Credential] { credentials.filter { $0.name == name } }
+        func credentials(ofUser user: String) -> [Credential] { credentials.filter { $0.userName == user } }
         func bond(_ id: BondID) -> KnownBond? { bonds.first { $0.id == id } }
 
         /// Bonds that were made for this credential and have yet to prove themselves.

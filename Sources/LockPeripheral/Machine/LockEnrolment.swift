@@ -37,6 +37,9 @@ package struct LockEnrolment: Equatable, Sendable {
 
     package init() {}
 
+    /// Of one user, each with a credential of its own.
+    package static let devicesMaximum = 10
+
     /// Whom the window is open for.
     package var credential: String? {
         switch state {
@@ -120,11 +123,11 @@ extension LockEnrolment {
         guard !name.isEmpty, name.utf8.count <= CredentialRecord.nameOctetsMaximum else {
             return outputs.append(.refuse(.badName))
         }
-        var offered =
-            register.credentials(named: name).first { $0.bond == nil }
-            ?? Credential(id: opening.fresh, name: name, role: opening.role)
-        offered.role = opening.role
-        offered.isEnabled = true
+        let offered: Credential
+        switch Self.offer(opening, register) {
+        case .success(let credential): offered = credential
+        case .failure(let refusal): return outputs.append(.refuse(refusal))
+        }
         let (hasCode, code): (Bool, SetupCode?) =
             switch opening.offer {
             case .passkey: (false, nil)
@@ -137,6 +140,33 @@ extension LockEnrolment {
             .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
             .deadline(end), .setPairingWindow(opening.offer, credential: name), .progress(.opened(code)),
         ]
+    }
+
+    /// What the window offers. A further device of a user has the user's kind and rules from the beginning.
+    private static func offer(_ opening: Opening, _ register: Register) -> Result<Credential, EnrolmentRefusal> {
+        let named = register.credentials(named: opening.credential)
+        let standing = named.first { $0.bond != nil } ?? named.first
+        let user = opening.user ?? standing?.userName ?? opening.credential
+        guard 1...CredentialRecord.nameOctetsMaximum ~= user.utf8.count else { return .failure(.badUser) }
+        if let standing, standing.userName != user {
+            return .failure(.otherUser(credential: standing.name, user: standing.userName))
+        }
+        let others = register.credentials(ofUser: user).filter { $0.name != opening.credential }
+        if let kind = opening.kind, others.contains(where: { $0.kind != kind }) {
+            return .failure(.otherKind(user: user))
+        }
+        guard Set(others.map(\.name)).count < devicesMaximum else { return .failure(.tooManyDevices(user: user)) }
+        var offered =
+            named.first { $0.bond == nil }
+            ?? Credential(id: opening.fresh, name: opening.credential, role: opening.role)
+        if standing == nil, let other = others.first {
+            (offered.validity, offered.schedules) = (other.validity, other.schedules)
+        }
+        offered.kind = opening.kind ?? standing?.kind ?? others.first?.kind ?? .ordinary
+        offered.user = user == opening.credential ? nil : user
+        offered.role = opening.role
+        offered.isEnabled = true
+        return .success(offered)
     }
 
     private mutating func close(
@@ -195,6 +225,7 @@ extension LockEnrolment {
         guard var standing = named.first(where: { $0.bond != nil }) else { return offered }
         if let offered {
             standing.role = offered.role
+            standing.kind = offered.kind
             standing.isEnabled = offered.isEnabled
         }
         return standing.isEnabled ? standing : nil

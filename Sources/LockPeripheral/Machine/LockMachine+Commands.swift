@@ -16,24 +16,28 @@ extension LockMachine {
         #endif
         let credential = credential(of: claim.bond)
         var result = AccessPolicy.decide(
-            command, isChallengeLive: isLive, subject: credential.map { subject($0, timeOfDay(turn.moment)) },
-            bolt: bolt.code,
-            door: bolt.door)
+            command, isChallengeLive: isLive,
+            subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) },
+            bolt: bolt.code, door: bolt.door)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
         if result == .accepted, let credential {
             grant(audited, credential.id, on: link, until: use.bound, &turn)
+            lockouts[claim.bond]?.granted()
+            if !command.operation.isSecuring { spend(credential, &turn) }
         } else {
             refuse(audited, result, on: link, &turn)
+            countFailure(result, audited, &turn)
         }
         if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
     }
 
-    private func subject(_ credential: Credential, _ timeOfDay: Int64?) -> AccessSubject {
+    private func subject(_ credential: Credential, _ timeOfDay: Int64?, now: Instant) -> AccessSubject {
         AccessSubject(
             isEnabled: credential.isEnabled, rights: credential.role.rights,
-            schedule: schedule(of: credential, timeOfDay))
+            schedule: schedule(of: credential, timeOfDay),
+            isLockedOut: credential.bond.flatMap { lockouts[$0] }?.isLocked(now: now) ?? false)
     }
 
     /// `until`: the bolt does not begin to open later than that either, which is its sender's word.

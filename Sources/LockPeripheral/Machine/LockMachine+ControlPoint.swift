@@ -28,7 +28,7 @@ package struct ControlPointContext: Equatable, Sendable {
     package static let rowsMaximum = 36
 
     /// As the store has them, by their numbers: the page of a list, the one that is read, or everything of the name that a change or a
-    /// window is about.
+    /// window is about, with the devices of a window's user.
     package var credentials: [Credential]
     /// What one indication carries.
     package var responseOctets: Int
@@ -43,10 +43,10 @@ package struct ControlPointContext: Equatable, Sendable {
     }
 
     /// What a store has of what a request is about; whether its sender may know, the machine says. `after`: so many credentials behind
-    /// a number, nil: from the first on. `named`: all of a name.
+    /// a number, nil: from the first on. `all`: everything in a scope.
     package init(
         of octets: [UInt8], responseOctets: Int, window: Window? = nil,
-        after: (CredentialID?, Int) -> [Credential], named: (String) -> [Credential]
+        after: (CredentialID?, Int) -> [Credential], all: (CredentialScope) -> [Credential]
     ) {
         self.init(responseOctets: responseOctets, window: window)
         func from(_ id: CredentialID, _ limit: Int) -> [Credential] {
@@ -56,9 +56,13 @@ package struct ControlPointContext: Equatable, Sendable {
         case .listCredentials(let id, _): credentials = from(id, Self.rowsMaximum)
         case .getCredential(let id, _): credentials = from(id, 1)
         case .change(let id, _, _):
-            if let target = from(id, 1).first, target.id == id { credentials = named(target.name) }
-        case .openEnrolment(let opening): credentials = named(opening.name)
-        case .closeEnrolment: credentials = window.map { named($0.name) } ?? []
+            if let target = from(id, 1).first, target.id == id { credentials = all(.named(target.name)) }
+        case .openEnrolment(let opening):
+            credentials = all(.named(opening.name))
+            for user in Set(credentials.map(\.userName) + [opening.user ?? opening.name]) {
+                credentials += all(.ofUser(user)).filter { !credentials.contains($0) }
+            }
+        case .closeEnrolment: credentials = window.map { all(.named($0.name)) } ?? []
         case .keyStatus, .getSettings, .getEnrolment, nil: break
         }
     }
@@ -138,7 +142,7 @@ extension LockMachine {
         by sender: Credential, _ turn: inout LockTurn
     ) -> ControlPointResult? {
         guard window == nil else { return .windowIsOpen }
-        guard mayOffer(opening.role, to: opening.name, sender) else { return .notPermitted }
+        guard mayOffer(opening.role, to: opening.name, sender), mayJoin(opening, sender) else { return .notPermitted }
         let manager = AuditedManager(sender)
         audit(.windowManaged(by: manager, name: opening.name, .opened), of: sender.id, &turn)
         turn.act(.openWindow(link, opening, by: manager))
@@ -160,6 +164,16 @@ extension LockMachine {
         sender.role.mayManage(role, isLimited: sender.isLimited) && mayChange(name, sender)
     }
 
+    /// A further device goes by its user's name: nobody puts one among the devices of somebody whom it may not manage, but among its own.
+    private func mayJoin(_ opening: EnrolmentOpening, _ sender: Credential) -> Bool {
+        let users = Set(
+            credentials.values.lazy.filter { $0.name == opening.name }.map(\.userName)
+                + [opening.user ?? opening.name])
+        return credentials.values.lazy.filter { users.contains($0.userName) }.allSatisfy {
+            $0.userName == sender.userName || sender.role.mayManage($0.role, isLimited: sender.isLimited)
+        }
+    }
+
     /// A procedure changes everything of one name, as an operator does: what a window offers to a credential that stands goes with
     /// it. So its sender must rank above all of it.
     private func mayChange(_ name: String, _ sender: Credential) -> Bool {
@@ -176,7 +190,7 @@ extension LockMachine {
         guard mayChange(target.name, sender) else { return .notPermitted }
         guard ValueVersion(of: target.record.encoded) == version else { return .changed }
         let bonds = credentials.values.filter { $0.name == target.name }.compactMap(\.bond).sorted()
-        administer(target.name, change, by: AuditedManager(sender), &turn)
+        administer(.named(target.name), change, by: AuditedManager(sender), &turn)
         if change == .removed { turn.act(.credentialRemoved(target.name, bonds: bonds)) }
         return .success
     }

@@ -125,7 +125,10 @@ extension LockMachine {
     }
 
     func schedule(of credential: Credential, _ wallClockSeconds: Int64?) -> ScheduleVerdict {
-        settings.calendar.verdict(credential.validity, credential.schedules, wallClockSeconds: wallClockSeconds)
+        // A user whose minutes are counted from the first opening needs a clock for that one.
+        if wallClockSeconds == nil, credential.kind.minutes > 0 { return .clockUntrusted }
+        return settings.calendar.verdict(
+            credential.validity, credential.schedules, wallClockSeconds: wallClockSeconds)
     }
 
     func isEnabled(_ bond: UInt64) -> Bool { credential(of: bond)?.isEnabled ?? false }

@@ -22,6 +22,8 @@ package struct LockMachine {
     var refusals: [UInt64: AuditMeter] = [:]
     /// Of commands that move nothing.
     var idleGrants: [UInt64: AuditMeter] = [:]
+    /// Of keys that asked too often for what they may not do.
+    var lockouts: [UInt64: Lockout] = [:]
     var auditHead: AuditHead
     /// Launches that the chain does not tell yet, this one among them.
     var untoldLaunches: UInt64 = 0
@@ -88,7 +90,7 @@ package struct LockMachine {
     package mutating func recall(_ bond: UInt64, _ stored: @autoclosure () -> BondHolder) {
         guard recalledBonds.insert(bond).inserted else { return }
         let holder = stored()
-        recall(holder.credentials)
+        recall(holder.credentials + holder.otherDevices)
         if lastCommands[bond] == nil { lastCommands[bond] = holder.lastCommand }
         if counters[bond] == nil { counters[bond] = holder.receiptCounter.map { ReceiptCounters(reservedBelow: $0) } }
     }
@@ -160,7 +162,8 @@ package struct LockMachine {
             self.settings = settings
             turn.persist(.settings(settings))
             audit(.settingsChanged(settings), &turn)
-        case .named(let name, let change): administer(name, change, &turn)
+        case .named(let name, let change): administer(.named(name), change, &turn)
+        case .ofUser(let user, let change): administer(.ofUser(user), change, &turn)
         case .unreadableRemoved(let id, let name):
             turn.persist(.credentialRemoved(id))
             audit(.administered(id, name: name, .removed), &turn)
@@ -173,6 +176,10 @@ package struct LockMachine {
         case .enrolled(let credential):
             guard let bond = credential.bond else { return }
             audit(.enrolled(credential.id, name: credential.name, credential.role, bond: bond), &turn)
+            if credential.user != nil || credential.kind != .ordinary {
+                audit(
+                    .userSet(credential.id, name: credential.name, user: credential.userName, credential.kind), &turn)
+            }
         case .stateConfirmed(let doubt):
             // Whoever was asked for meanwhile was nobody.
             recalledBonds.removeAll()
@@ -182,10 +189,11 @@ package struct LockMachine {
 
     /// `manager`: nil for the terminal's operator.
     mutating func administer(
-        _ name: String, _ change: CredentialChange, by manager: AuditedManager? = nil, _ turn: inout LockTurn
+        _ scope: CredentialScope, _ change: CredentialChange, by manager: AuditedManager? = nil,
+        _ turn: inout LockTurn
     ) {
-        for credential in credentials.values.filter({ $0.name == name }).sorted(by: { $0.id.rawValue < $1.id.rawValue })
-        {
+        let concerned = credentials.values.filter { scope.covers($0) }
+        for credential in concerned.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
             let changed = change.applied(to: credential)
             guard changed != credential else { continue }
             credentials[credential.id] = changed
@@ -197,9 +205,10 @@ package struct LockMachine {
             }
             if let manager {
                 audit(
-                    .managed(by: manager, credential.id, name: name, change.act), of: manager.credential, &turn)
+                    .managed(by: manager, credential.id, name: credential.name, change.act), of: manager.credential,
+                    &turn)
             } else {
-                audit(.administered(credential.id, name: name, change.act), &turn)
+                audit(.administered(credential.id, name: credential.name, change.act), &turn)
             }
         }
         watchCredentials(&turn)
@@ -210,6 +219,7 @@ package struct LockMachine {
         counters[bond] = nil
         refusals[bond] = nil
         idleGrants[bond] = nil
+        lockouts[bond] = nil
         recalledBonds.remove(bond)
         turn.persist(.bondForgotten(bond))
         for link in sortedLinks(where: { $0.claim?.bond == bond && $0.posture != .leaving }) { leave(link, &turn) }

@@ -67,6 +67,8 @@ package enum LockAdministration: Hashable, Sendable {
     case credentialRemoved(CredentialID)
     /// What an operator does to everything of this name, on the audit's record.
     case named(String, CredentialChange)
+    /// The same for every device of a user.
+    case ofUser(String, CredentialChange)
     /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
     case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
@@ -81,6 +83,21 @@ package enum LockAdministration: Hashable, Sendable {
     case bondEnded(UInt64, BondEnd)
     /// The owner has what is kept believed: the store answers for every bond from now on.
     case stateConfirmed(StateDoubt)
+}
+
+/// What an operator's word is about.
+package enum CredentialScope: Hashable, Sendable {
+    /// Everything of this name: a window that is open may offer a second credential of a name.
+    case named(String)
+    /// Every device of this user.
+    case ofUser(String)
+
+    package func covers(_ credential: Credential) -> Bool {
+        switch self {
+        case .named(let name): credential.name == name
+        case .ofUser(let user): credential.userName == user
+        }
+    }
 }
 
 /// Why a bond without a credential goes.

@@ -11,10 +11,15 @@ package struct Credential: Hashable, Sendable {
     package var validity: Validity
     /// When, within its validity. None: always.
     package var schedules: CredentialSchedules
+    /// Whose device it is; nil: of a user who is called as the credential is.
+    package var user: String?
+    /// Of the user.
+    package var kind: UserKind
 
     package init(
         id: CredentialID, name: String, role: Role, isEnabled: Bool = true, bond: UInt64? = nil,
-        validity: Validity = .always, schedules: CredentialSchedules = .none
+        validity: Validity = .always, schedules: CredentialSchedules = .none, user: String? = nil,
+        kind: UserKind = .ordinary
     ) {
         self.id = id
         self.name = name
@@ -23,10 +28,14 @@ package struct Credential: Hashable, Sendable {
         self.bond = bond
         self.validity = validity
         self.schedules = schedules
+        self.user = user
+        self.kind = kind
     }
 }
 
 extension Credential {
+    package var userName: String { user ?? name }
+
     /// It has a validity or a schedule.
     package var isLimited: Bool { validity != .always || !schedules.isEmpty }
 
@@ -37,6 +46,7 @@ extension Credential {
         if isLimited { flags.insert(.scheduled) }
         if bond != nil { flags.insert(.enrolled) }
         return CredentialRecord(
-            id: id, role: role.rawValue, flags: flags, name: name, validity: validity, schedules: schedules)
+            id: id, role: role.rawValue, flags: flags, name: name, validity: validity, schedules: schedules,
+            kind: kind, user: user)
     }
 }

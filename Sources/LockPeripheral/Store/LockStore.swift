@@ -39,6 +39,12 @@ package protocol LockRows: AnyObject {
     func isNamed(_ bond: UInt64) -> Bool
     /// In the order of their rows, as all lists here.
     func credentials(named name: String) -> [Credential]
+    /// Of this user.
+    func credentials(ofUser user: String) -> [Credential]
+    /// The next `limit` users' names behind this one, sorted by their octets; of one or the other of them there may be nothing that can be read.
+    func users(after last: String?, limit: Int) -> [String]
+    /// The rows of this user's credentials that cannot be read.
+    func unreadableCredentials(ofUser user: String) -> [UnreadableCredential]
     /// The rows of credentials that have this name or this number, and cannot be read.
     func unreadableCredentials(named name: String) -> [UnreadableCredential]
     /// The next `limit` credentials behind `cursor`.
@@ -50,6 +56,21 @@ package protocol LockRows: AnyObject {
 extension LockRows {
     package var isInDoubt: Bool { false }
     package func unreadableCredentials(named name: String) -> [UnreadableCredential] { [] }
+    package func unreadableCredentials(ofUser user: String) -> [UnreadableCredential] { [] }
+
+    package func credentials(in scope: CredentialScope) -> [Credential] {
+        switch scope {
+        case .named(let name): credentials(named: name)
+        case .ofUser(let user): credentials(ofUser: user)
+        }
+    }
+
+    func unreadableCredentials(in scope: CredentialScope) -> [UnreadableCredential] {
+        switch scope {
+        case .named(let name): unreadableCredentials(named: name)
+        case .ofUser(let user): unreadableCredentials(ofUser: user)
+        }
+    }
 }
 
 /// What a credential's damaged row says, and nothing may rest on: whose it was nobody knows.
@@ -68,6 +89,8 @@ package struct BondHolder: Hashable, Sendable {
     package let bond: UInt64
     /// Those that name it: one, as a rule.
     package var credentials: [Credential] = []
+    /// Of the same user, where an opening concerns all of the user's devices.
+    package var otherDevices: [Credential] = []
     package var lastCommand: LastCommand?
     /// The first receipt counter that is certainly unused.
     package var receiptCounter: UInt32?

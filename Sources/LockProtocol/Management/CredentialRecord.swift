@@ -13,26 +13,38 @@ package struct CredentialRecord: WireCodable, Hashable {
         package static let scheduled = Self(rawValue: 0x02)
         /// It has its key.
         package static let enrolled = Self(rawValue: 0x04)
+        /// Its user is of a kind that is not the ordinary one.
+        package static let kind = Self(rawValue: 0x08)
+        /// It is a device of a user who is called otherwise.
+        package static let user = Self(rawValue: 0x10)
     }
 
     package var id: CredentialID
     /// A ``Role``, as far as this version knows it.
     package var role: UInt8
-    package var flags: Flags
+    package private(set) var flags: Flags
     package var name: String
     package var validity: Validity
     package var schedules: CredentialSchedules
+    package let kind: UserKind
+    /// nil: the user is called as the credential is.
+    package let user: String?
 
+    /// The flags of what follows the schedules are set here.
     package init(
         id: CredentialID, role: UInt8, flags: Flags, name: String, validity: Validity = .always,
-        schedules: CredentialSchedules = .none
+        schedules: CredentialSchedules = .none, kind: UserKind = .ordinary, user: String? = nil
     ) {
         self.id = id
         self.role = role
-        self.flags = flags
+        self.flags = flags.subtracting([.kind, .user])
+        if kind != .ordinary { self.flags.insert(.kind) }
+        if user != nil { self.flags.insert(.user) }
         self.name = name
         self.validity = validity
         self.schedules = schedules
+        self.kind = kind
+        self.user = user
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -42,6 +54,9 @@ package struct CredentialRecord: WireCodable, Hashable {
         name = try reader.readCredentialName()
         validity = try Validity(decoding: &reader)
         schedules = try CredentialSchedules(decoding: &reader)
+        kind = flags.contains(.kind) ? try UserKind(decoding: &reader) : .ordinary
+        user = flags.contains(.user) ? try reader.readCredentialName() : nil
+        guard flags.contains(.kind) == (kind != .ordinary) else { throw .invalidValue(field: "user kind") }
     }
 
     package func encode(into writer: inout ByteWriter) {
@@ -51,6 +66,8 @@ package struct CredentialRecord: WireCodable, Hashable {
         writer.writeCredentialName(name)
         validity.encode(into: &writer)
         schedules.encode(into: &writer)
+        if flags.contains(.kind) { kind.encode(into: &writer) }
+        if let user { writer.writeCredentialName(user) }
     }
 }
 

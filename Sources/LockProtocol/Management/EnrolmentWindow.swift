@@ -5,22 +5,40 @@ package struct EnrolmentOpening: WireCodable, Hashable {
     /// As long as an operator may hold one open.
     package static let secondsMaximum: UInt16 = 3_600
 
+    private static let hasKind: UInt8 = 0x08
+    private static let hasUser: UInt8 = 0x10
+
     package let role: Role
     package let seconds: UInt16
     package let name: String
+    /// nil: as the user's other devices are.
+    package let kind: UserKind?
+    /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+    package let user: String?
 
     /// nil without a name or a second, or with too much of either.
-    package init?(role: Role, seconds: UInt16, name: String) {
-        guard 1...Self.secondsMaximum ~= seconds, 1...CredentialRecord.nameOctetsMaximum ~= name.utf8.count else {
-            return nil
-        }
-        (self.role, self.seconds, self.name) = (role, seconds, name)
+    package init?(role: Role, seconds: UInt16, name: String, kind: UserKind? = nil, user: String? = nil) {
+        let names = 1...CredentialRecord.nameOctetsMaximum
+        guard 1...Self.secondsMaximum ~= seconds, names ~= name.utf8.count, user.map({ names ~= $0.utf8.count }) ?? true
+        else { return nil }
+        (self.role, self.seconds, self.name, self.kind, self.user) = (role, seconds, name, kind, user)
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         guard let role = Role(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "role") }
         let seconds = try reader.readUInt16()
-        guard let opening = Self(role: role, seconds: seconds, name: try reader.readCredentialName()) else {
+        let name = try reader.readCredentialName()
+        var kind: UserKind?
+        var user: String?
+        if reader.remaining > 0 {
+            let flags = try reader.readUInt8()
+            guard flags != 0, flags & ~(Self.hasKind | Self.hasUser) == 0 else {
+                throw .invalidValue(field: "enrolment flags")
+            }
+            if flags & Self.hasKind != 0 { kind = try UserKind(decoding: &reader) }
+            if flags & Self.hasUser != 0 { user = try reader.readCredentialName() }
+        }
+        guard let opening = Self(role: role, seconds: seconds, name: name, kind: kind, user: user) else {
             throw .invalidValue(field: "enrolment")
         }
         self = opening
@@ -30,6 +48,10 @@ package struct EnrolmentOpening: WireCodable, Hashable {
         writer.write(role.rawValue)
         writer.write(seconds)
         writer.writeCredentialName(name)
+        guard kind != nil || user != nil else { return }
+        writer.write((kind == nil ? 0 : Self.hasKind) | (user == nil ? 0 : Self.hasUser))
+        kind?.encode(into: &writer)
+        if let user { writer.writeCredentialName(user) }
     }
 }
 

@@ -1,4 +1,5 @@
 import BluetoothCore
+import CommandInterface
 import DaemonControl
 import LockPeripheral
 import LockPersistence
@@ -37,7 +38,8 @@ struct AuditListing {
 
     private mutating func line(_ record: AuditRecord) -> Line {
         switch record.event {
-        case .administered(let id, let name, _), .enrolled(let id, let name, _, _), .managed(_, let id, let name, _):
+        case .administered(let id, let name, _), .enrolled(let id, let name, _, _), .managed(_, let id, let name, _),
+            .spent(let id, let name, _), .duress(let id, let name), .userSet(let id, let name, _, _):
             names[id] = names[id] ?? name
             return Line(record: record, credential: name)
         case .windowOpened(let name, _), .windowClosed(let name, _), .windowManaged(_, let name, _):
@@ -85,12 +87,7 @@ extension AuditListing.Line {
         return columns.joined(separator: "  ").trimmingSpaces
     }
 
-    /// What a peer or an operator has named stays on its line and moves no cursor.
-    private var shownName: String {
-        guard let credential else { return "-" }
-        let quoted = JSONValue.string(credential).text
-        return quoted == "\"\(credential)\"" ? credential : quoted
-    }
+    private var shownName: String { credential.map(Output.shown) ?? "-" }
 
     static let csvHeader = "record,time,what,credential,details,boot,boot_ns,octets,hash"
 

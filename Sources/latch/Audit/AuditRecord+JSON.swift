@@ -65,6 +65,23 @@ extension AuditRecord {
             fields["what"] = "procedure_refused"
             fields["procedure"] = .string(procedure.name)
             fields["bond"] = .string(String(bond, radix: 16))
+        case .spent(_, let name, let act):
+            fields["what"] = "spent"
+            fields["credential"] = .string(name)
+            fields["act"] = .string("\(act)")
+        case .lockedOut(let bond, _, let seconds):
+            fields["what"] = "locked_out"
+            fields["seconds"] = JSONValue(seconds)
+            fields["bond"] = .string(String(bond, radix: 16))
+        case .duress(_, let name):
+            fields["what"] = "duress"
+            fields["credential"] = .string(name)
+        case .userSet(_, let name, let user, let kind):
+            fields["what"] = "user_set"
+            fields["credential"] = .string(name)
+            fields["user"] = .string(user)
+            fields["kind"] = .string(kind.name)
+            fields["minutes"] = kind.minutes > 0 ? JSONValue(kind.minutes) : nil
         case .windowOpened(let name, let role):
             fields["what"] = "window_opened"
             fields["credential"] = .string(name)
@@ -118,6 +135,18 @@ extension ControlPointOpcode {
         case .closeEnrolment: "close_enrolment"
         case .getEnrolment: "get_enrolment"
         default: "procedure_\(rawValue)"
+        }
+    }
+}
+
+extension UserKind {
+    /// As operators write it.
+    var name: String {
+        switch self {
+        case .ordinary: "ordinary"
+        case .disposable: "disposable"
+        case .expiring: "expiring"
+        case .duress: "duress"
         }
     }
 }

@@ -7,8 +7,9 @@ enum Commands {
             PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.disable, PeripheralCommands.enable,
             PeripheralCommands.remove,
             // The longer path first: the first whose words fit is taken.
-            PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.status, PeripheralCommands.stop,
-            PeripheralCommands.confirmState,
+            PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.users,
+            PeripheralCommands.status,
+            PeripheralCommands.stop, PeripheralCommands.confirmState,
         ] + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,

@@ -45,12 +45,35 @@ enum ControlCommand {
         }
     }
 
+    /// One page of the lock's users, or all of them, each page as it comes.
+    static func users(
+        _ first: PeripheralRequest.UsersPage, isAll: Bool, arguments: ParsedArguments
+    ) throws -> ExitCode {
+        let table = UserTable()
+        func show(_ page: JSONObject) { for line in table.lines(of: page["users"]?.array ?? []) { Output.line(line) } }
+        return try run(.peripheral, arguments, answerMilliseconds, show) { (client, _) in
+            var all: [JSONValue] = []
+            var page = first
+            while true {
+                let answer = try client.ask(PeripheralRequest.usersPage(page), deadline: deadline(answerMilliseconds))
+                guard isAll else { return answer }
+                all += answer["users"]?.array ?? []
+                guard let next = answer["next"]?.string else { return ["users": .array(all)] }
+                page.after = next
+            }
+        }
+    }
+
+    private static func deadline(_ milliseconds: UInt64) -> Instant {
+        Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: milliseconds)
+    }
+
     private static func run(
         _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ waitMilliseconds: UInt64,
         _ result: (JSONObject) -> Void, asking: (inout ControlClient, Instant) throws -> JSONObject
     ) throws -> ExitCode {
         let place = try ControlPlace(arguments)
-        let deadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: waitMilliseconds)
+        let deadline = deadline(waitMilliseconds)
         do {
             var client = try place.connect(role)
             let answer = try asking(&client, deadline)

@@ -28,7 +28,14 @@ enum PeripheralCommands {
                 + "the first attempt and dies with the window."
         ],
         options: ControlPlace.options + [
-            .value("credential", "NAME", "Your name for whoever enrols; rights belong to it.", isRequired: true),
+            .value(
+                "credential", "NAME", "Your name for the device that enrols; rights belong to it.", isRequired: true),
+            .value("user", "NAME", "Whose device it is. Without it the user is called as the credential."),
+            .choice(
+                "kind", PeripheralRequest.Enrolment.Kind.allCases.map(\.rawValue),
+                "Of a new user; ordinary by default. disposable: good for one opening. expiring: good for --minutes from "
+                    + "the first opening on. duress: opens, and tells the owner that it was under a threat."),
+            .value("minutes", "N", "For the kind expiring: 1 to \(PeripheralRequest.Enrolment.maximumMinutes)."),
             .choice(
                 "method", PeripheralRequest.Enrolment.Method.allCases.map(\.rawValue),
                 "oob: by the setup code, the default. passkey: by six digits, for phones."),
@@ -43,15 +50,24 @@ enum PeripheralCommands {
         examples: [
             "latch peripheral enroll --state /var/lib/latch --credential anna --role owner",
             "latch peripheral enroll --state ./lock --credential phone --method passkey --seconds 60",
+            "latch peripheral enroll --state ./lock --credential anna-watch --user anna",
+            "latch peripheral enroll --state ./lock --credential courier --role guest --kind expiring --minutes 30",
         ]
     ) { arguments in
         let seconds: Int64? = try arguments.integer(
             "seconds", in: 1...PeripheralRequest.Enrolment.maximumWindowSeconds)
-        let enrolment = PeripheralRequest.Enrolment(
+        var enrolment = PeripheralRequest.Enrolment(
             credential: try arguments.required("credential"),
             method: arguments["method"].flatMap(PeripheralRequest.Enrolment.Method.init) ?? .oob,
             role: arguments["role"].flatMap(PeripheralRequest.Enrolment.Role.init) ?? .resident,
             seconds: seconds ?? PeripheralRequest.Enrolment.defaultWindowSeconds)
+        enrolment.user = arguments["user"]
+        enrolment.kind = arguments["kind"].flatMap(PeripheralRequest.Enrolment.Kind.init)
+        enrolment.minutes =
+            try arguments.integer("minutes", in: 1...PeripheralRequest.Enrolment.maximumMinutes) ?? 0
+        guard enrolment.isWhole else {
+            throw Failure(.usage, "option `--minutes` goes with `--kind expiring`, which needs it")
+        }
         return try ControlCommand.run(
             PeripheralRequest.enroll(enrolment), role: .peripheral, arguments: arguments,
             waitMilliseconds: UInt64(enrolment.seconds) * 1000 + ControlCommand.answerMilliseconds,
@@ -122,6 +138,30 @@ enum PeripheralCommands {
         examples: ["latch peripheral bonds --state /var/lib/latch --json"]
     ) { arguments in try ControlCommand.bonds(try page(arguments), arguments: arguments) }
 
+    static let users = CommandSpec(
+        path: ["peripheral", "users"], summary: "List the users of a running lock, and their devices.",
+        details: [
+            "A user is whoever has one device or more. Each device has a key and a role of its own; a user's kind and schedule are "
+                + "those of all devices.",
+            "Without --limit and --after it asks for all pages, as `status` does.",
+        ],
+        options: ControlPlace.options + [
+            .value(
+                "limit", "N", "One page of N users at most, \(PeripheralRequest.UsersPage.maximumUsers) by default."),
+            .value("after", "USER", "The page that begins behind this user."), Commands.json,
+        ],
+        examples: [
+            "latch peripheral users --state /var/lib/latch",
+            "latch peripheral users --state /var/lib/latch --after anna --limit 5 --json",
+        ]
+    ) { arguments in
+        let most = PeripheralRequest.UsersPage.maximumUsers
+        let limit: Int64? = try arguments.integer("limit", in: 1...most)
+        let after = arguments["after"]
+        let page = PeripheralRequest.UsersPage(limit: limit ?? most, after: after)
+        return try ControlCommand.users(page, isAll: limit == nil && after == nil, arguments: arguments)
+    }
+
     static let deleteBond = CommandSpec(
         path: ["peripheral", "bonds", "delete"], summary: "Delete a bond that no credential names.",
         details: [
@@ -160,21 +200,37 @@ enum PeripheralCommands {
     ) -> CommandSpec {
         CommandSpec(
             path: ["peripheral", act.rawValue], summary: summary, details: details,
-            options: ControlPlace.options + [
-                .value("credential", "NAME", "Whom it concerns, as named at enrolment.", isRequired: true),
-                Commands.json,
-            ],
-            examples: ["latch peripheral \(act.rawValue) --state /var/lib/latch --credential anna"]
+            options: ControlPlace.options + whom + [Commands.json],
+            examples: [
+                "latch peripheral \(act.rawValue) --state /var/lib/latch --credential anna-watch",
+                "latch peripheral \(act.rawValue) --state /var/lib/latch --user anna",
+            ]
         ) { arguments in
-            let request = PeripheralRequest.Administration(act, credential: try arguments.required("credential"))
+            let request = PeripheralRequest.Administration(act, try whom(arguments))
             return try ControlCommand.run(
                 PeripheralRequest.administer(request), role: .peripheral, arguments: arguments, result: showChange)
         }
     }
 
+    /// Whom a command concerns: one of both.
+    static let whom: [OptionSpec] = [
+        .value("credential", "NAME", "The device that it concerns, as named at enrolment."),
+        .value("user", "NAME", "The user whose devices it concerns, all of them."),
+    ]
+
+    static func whom(_ arguments: ParsedArguments) throws(Failure) -> PeripheralRequest.Whom {
+        switch (arguments["credential"], arguments["user"]) {
+        case (let credential?, nil): return .credential(credential)
+        case (nil, let user?): return .user(user)
+        case (nil, nil), (.some, .some):
+            throw Failure(.usage, "one of `--credential` and `--user` says whom it concerns")
+        }
+    }
+
     static func showChange(_ result: JSONObject) {
         let was = result["changed"] == .bool(false) ? " already" : ""
-        Output.line("\(result["credential"]?.string ?? ""): \(result["state"]?.string ?? "")\(was)")
+        let name = (result["credential"] ?? result["user"])?.string ?? ""
+        Output.line("\(name): \(result["state"]?.string ?? "")\(was)")
     }
 
     private static func showEnrolment(_ event: String, _ fields: JSONObject) {

@@ -6,16 +6,13 @@ import LockProtocol
 enum ScheduleCommands {
     static let all = [show, set, clear]
 
-    private static let credential = OptionSpec.value(
-        "credential", "NAME", "Whom it concerns, as named at enrolment.", isRequired: true)
-
     private static let show = CommandSpec(
         path: ["peripheral", "schedule", "show"], summary: "Say when a credential may open, and whether that is now.",
         details: ["Times are those of the door: `time_zone` in the lock's configuration says which."],
-        options: ControlPlace.options + [credential, Commands.json],
+        options: ControlPlace.options + PeripheralCommands.whom + [Commands.json],
         examples: ["latch peripheral schedule show --state /var/lib/latch --credential anna"]
     ) { arguments in
-        let request = PeripheralRequest.Schedule(.show, credential: try arguments.required("credential"))
+        let request = PeripheralRequest.Schedule(.show, try PeripheralCommands.whom(arguments))
         return try ControlCommand.run(
             PeripheralRequest.schedule(request), role: .peripheral, arguments: arguments
         ) { Output.fields($0) }
@@ -31,8 +28,7 @@ enum ScheduleCommands {
                 + "A --between whose end is not later than its begin ends on the next day.",
             "A lock whose clock is not set refuses a credential with a rule. The audit says whose rules were changed and when.",
         ],
-        options: ControlPlace.options + [
-            credential,
+        options: ControlPlace.options + PeripheralCommands.whom + [
             .value("from", "TIME", "The credential is not valid before."),
             .value("until", "TIME", "From here on the credential is expired."),
             .values("weekdays", "DAYS", "Days, such as mon-fri or sat,sun. Up to \(most) times."),
@@ -54,17 +50,17 @@ enum ScheduleCommands {
         details: [
             "Takes its validity and all of its schedules away. The audit says whose rules were changed and when."
         ],
-        options: ControlPlace.options + [credential, Commands.json],
+        options: ControlPlace.options + PeripheralCommands.whom + [Commands.json],
         examples: ["latch peripheral schedule clear --state /var/lib/latch --credential anna"]
     ) { arguments in
-        try change(PeripheralRequest.Schedule(.clear, credential: arguments.required("credential")), arguments)
+        try change(PeripheralRequest.Schedule(.clear, PeripheralCommands.whom(arguments)), arguments)
     }
 
     private static var most: Int64 { PeripheralRequest.Schedule.maximumCount }
 
     /// What `set` asks for.
     static func request(_ arguments: ParsedArguments) throws(Failure) -> PeripheralRequest.Schedule {
-        var request = PeripheralRequest.Schedule(.set, credential: try arguments.required("credential"))
+        var request = PeripheralRequest.Schedule(.set, try PeripheralCommands.whom(arguments))
         request.from = arguments["from"]
         request.until = arguments["until"]
         request.during = arguments.all("during")

@@ -7,9 +7,9 @@ extension PeripheralDaemon {
     func answer(_ request: PeripheralRequest.Schedule, _ exchange: ControlExchange) throws(ControlFailure) {
         try requireTrust()
         switch request.act {
-        case .show: try show(request.credential, exchange)
-        case .clear: try administer(request.credential, .scheduled(.always, .none), exchange)
-        case .set: try administer(request.credential, change(request), exchange)
+        case .show: try show(request.whom, exchange)
+        case .clear: try administer(request.whom, .scheduled(.always, .none), exchange)
+        case .set: try administer(request.whom, change(request), exchange)
         }
     }
 
@@ -23,14 +23,14 @@ extension PeripheralDaemon {
         }
     }
 
-    private func show(_ name: String, _ exchange: ControlExchange) throws(ControlFailure) {
+    private func show(_ whom: PeripheralRequest.Whom, _ exchange: ControlExchange) throws(ControlFailure) {
         do throws(RevocationRefusal) {
-            let rules = try lock.rules(of: name)
-            exchange.finish([
-                "credential": .string(name), "time_zone": .string(calendar.timeZone.text),
-                "holidays": .array(calendar.holidays.map { .string($0.description) }),
-                "rules": .array(rules.map { .object($0.json(in: calendar.timeZone)) }),
-            ])
+            let rules = try lock.rules(of: CredentialScope(whom))
+            var answer = whom.field
+            answer["time_zone"] = .string(calendar.timeZone.text)
+            answer["holidays"] = .array(calendar.holidays.map { .string($0.description) })
+            answer["rules"] = .array(rules.map { .object($0.json(in: calendar.timeZone)) })
+            exchange.finish(answer)
         } catch {
             throw ControlFailure(error)
         }

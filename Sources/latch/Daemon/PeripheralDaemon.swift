@@ -88,6 +88,7 @@ final class PeripheralDaemon {
             if damaged > 0 { status["damaged_rows"] = JSONValue(damaged) }
             exchange.finish(status)
         case .bondsPage(let page): exchange.finish(try bondPage(page).json)
+        case .usersPage(let page): exchange.finish(userPage(page).json)
         case .deleteBond(let bond): try deleteBond(bond, exchange)
         case .confirmState: try confirmState(exchange)
         case .events: runtime.journal.stream(to: exchange)
@@ -129,17 +130,18 @@ final class PeripheralDaemon {
             case .enable: .enabled
             case .remove: .removed
             }
-        try administer(administration.credential, change, exchange)
+        try administer(administration.whom, change, exchange)
     }
 
     func administer(
-        _ name: String, _ change: CredentialChange, _ exchange: ControlExchange
+        _ whom: PeripheralRequest.Whom, _ change: CredentialChange, _ exchange: ControlExchange
     ) throws(ControlFailure) {
         do throws(RevocationRefusal) {
-            let isChanged = try lock.administer(name, change)
-            exchange.finish([
-                "credential": .string(name), "state": .string("\(change.act)"), "changed": .bool(isChanged),
-            ])
+            let isChanged = try lock.administer(CredentialScope(whom), change)
+            var answer = whom.field
+            answer["state"] = .string("\(change.act)")
+            answer["changed"] = .bool(isChanged)
+            exchange.finish(answer)
         } catch {
             throw ControlFailure(error)
         }
@@ -150,14 +152,16 @@ final class PeripheralDaemon {
         try requireTrust()
         let request = EnrolmentRequest(
             credential: enrolment.credential, role: Role(enrolment.role),
-            method: enrolment.method == .oob ? .outOfBand : .passkey, seconds: UInt64(enrolment.seconds))
+            method: enrolment.method == .oob ? .outOfBand : .passkey, seconds: UInt64(enrolment.seconds),
+            user: enrolment.user, kind: enrolment.kind.map { UserKind($0, minutes: enrolment.minutes) })
         do throws(EnrolmentRefusal) {
             try lock.openEnrolment(request) { Self.tell($0, enrolment, exchange) }
         } catch {
             switch error {
             case .windowIsOpen: throw ControlFailure(.busy, error.description)
             case .notPoweredOn: throw ControlFailure(.noRadio, error.description)
-            case .badName: throw ControlFailure(.refused, error.description)
+            case .badName, .badUser, .otherUser, .otherKind, .tooManyDevices:
+                throw ControlFailure(.refused, error.description)
             }
         }
         exchange.onAbandoned = { [weak self] in
@@ -202,7 +206,7 @@ final class PeripheralDaemon {
 extension ControlFailure {
     init(_ refusal: RevocationRefusal) {
         switch refusal {
-        case .unknown: self.init(.notFound, refusal.description)
+        case .unknown, .unknownUser: self.init(.notFound, refusal.description)
         case .unreadable: self.init(.refused, refusal.description)
         case .notBegun: self.init(.noRadio, refusal.description)
         }

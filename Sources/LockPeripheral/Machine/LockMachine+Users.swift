@@ -1,0 +1,40 @@
+import BluetoothCore
+import LockProtocol
+
+/// What an opening makes of the user who has opened: in the commit of the opening, before the bolt begins.
+extension LockMachine {
+    mutating func spend(_ credential: Credential, _ turn: inout LockTurn) {
+        switch credential.kind {
+        case .ordinary: break
+        case .duress: audit(.duress(credential.id, name: credential.name), of: credential.id, &turn)
+        case .disposable: spend(credential, &turn) { $0.isEnabled = false }
+        case .expiring(let minutes):
+            // Without a clock it is not granted.
+            guard let now = timeOfDay(turn.moment) else { return }
+            let end = now + Int64(minutes) * 60
+            spend(credential, &turn) { device in
+                device.validity.notAfterSeconds = min(device.validity.notAfterSeconds ?? end, end)
+            }
+        }
+    }
+
+    /// With all devices of the user.
+    private mutating func spend(
+        _ credential: Credential, _ turn: inout LockTurn, _ change: (inout Credential) -> Void
+    ) {
+        let devices = credentials.values.filter {
+            $0.userName == credential.userName && $0.kind == credential.kind
+        }
+        for device in devices.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+            var changed = device
+            change(&changed)
+            guard changed != device else { continue }
+            credentials[device.id] = changed
+            turn.persist(.credential(changed))
+            audit(
+                .spent(device.id, name: device.name, changed.isEnabled ? .scheduled : .disabled), of: credential.id,
+                &turn)
+        }
+        watchCredentials(&turn)
+    }
+}

@@ -1,0 +1,114 @@
+import BluetoothCore
+import LockProtocol
+import MemoryStores
+import Testing
+
+@testable import LockPeripheral
+
+/// Alice owns the lock; Bob may only lock it, and asks for more.
+@Suite("Lockouts")
+struct LockoutTests {
+    private func events(_ bench: LockBench) -> [AuditEvent] {
+        ((try? bench.store.auditRecords(after: 0, limit: 10_000)) ?? []).map(\.event)
+    }
+
+    private func bench() -> LockBench {
+        var bench = LockBench()
+        bench.connectEncrypted(1, alice)
+        bench.connectEncrypted(2, bob)
+        return bench
+    }
+
+    /// On a link of its own: too many refusals in a minute end a link.
+    private func ask(_ bench: inout LockBench, _ bond: UInt64, _ operation: LockOperation = .unlock) throws
+        -> LockResult?
+    {
+        let link = 1_000 + bench.nextRandom
+        bench.connectEncrypted(link, bond)
+        bench.encrypted(
+            link, LockCommand(operation: operation, argument: .setting, challenge: try bench.challenge(link).id))
+        defer { bench.put(.disconnected(LockLink(rawValue: link))) }
+        return bench.outputs.compactMap { output -> LockResult? in
+            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
+            return (try? LockState(exactly: octets))?.result
+        }.first
+    }
+
+    /// As many as may be, a minute apart.
+    private func fail(_ bench: inout LockBench, times: Int) throws {
+        for _ in 0..<times {
+            #expect(try ask(&bench, bob) == .notPermitted)
+            bench.pass(milliseconds: 60_000)
+        }
+    }
+
+    @Test(
+        "Ten failures in a row: what it may do is refused too, for a minute; then twice as long, sixteen minutes at most"
+    )
+    func lockedOut() throws {
+        var bench = bench()
+        for seconds in [60, 120, 240, 480, 960, 960] as [UInt64] {
+            try fail(&bench, times: Lockout.failuresMaximum - 1)
+            #expect(try ask(&bench, bob) == .notPermitted)
+            #expect(events(bench).last == .lockedOut(bond: bob, .of(2), seconds: seconds))
+            bench.pass(milliseconds: seconds * 1_000 - 1)
+            #expect(try ask(&bench, bob, .lock) == .lockedOut)
+            #expect(try ask(&bench, bob) == .lockedOut)
+            bench.pass(milliseconds: 1)
+        }
+        #expect(try ask(&bench, bob, .lock) == .done)
+    }
+
+    @Test("A command that is granted, or ten minutes without a failure, begin the row anew")
+    func forgiven() throws {
+        var bench = bench()
+        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        #expect(try ask(&bench, bob, .lock) == .done)
+        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        bench.pass(milliseconds: Lockout.rowMilliseconds)
+        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        #expect(try ask(&bench, bob, .lock) == .done)
+    }
+
+    @Test(
+        "Attack: whatever others do, the owner is not locked out: dead challenges, replays, a busy bolt, an open door")
+    func owner() throws {
+        var bench = bench()
+        bench.put(.challengeRead(LockLink(rawValue: 1)))
+        let command = unlock(try bench.challenge(1))
+        bench.encrypted(1, command)
+        bench.finishMovement()
+        for round in 0..<40 as Range<UInt64> {
+            // Recorded and sent again, on a clear link under her address.
+            bench.connect(10_000 + round, alice)
+            bench.signed(10_000 + round, command, counter: UInt32(round))
+            #expect(try ask(&bench, bob) != .accepted)
+            bench.pass(milliseconds: 13_000)
+        }
+        bench.put(.actuator(.door(.open)))
+        for _ in 0..<20 {
+            bench.pass(milliseconds: 13_000)
+            #expect(try ask(&bench, alice, .lock) == .doorOpen)
+        }
+        bench.put(.actuator(.door(.closed)))
+        // The relock that has fallen due.
+        for case .actuate(let order) in bench.run(milliseconds: 60_000) {
+            bench.put(.actuator(.ended(order.intent, order.movement.target)))
+        }
+        let result = try ask(&bench, alice)
+        #expect(result == .accepted, "\(String(describing: result))")
+        #expect(
+            !events(bench).contains {
+                if case .lockedOut(bond: alice, _, _) = $0 { true } else { false }
+            })
+    }
+
+    @Test("Attack: a disabled key's commands lock nobody out, and enabled it may at once what its role may")
+    func disabled() throws {
+        var bench = bench()
+        bench.put(.administration(.named("Bob", .disabled)))
+        try fail(&bench, times: 30)
+        bench.put(.administration(.named("Bob", .enabled)))
+        #expect(try ask(&bench, bob, .lock) == .done)
+    }
+}
