@@ -161,8 +161,10 @@ struct Sample {
 
     static func text(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1) { product, _ in product * 10 }
-        let scaled = Int((value * Double(scale)).rounded())
+        // What is above a floor is below it where a machine is busy.
+        let scaled = Int((value.magnitude * Double(scale)).rounded())
         let fraction = String(scaled % scale)
-        return "\(scaled / scale)." + String(repeating: "0", count: digits - fraction.count) + fraction
+        return (value < 0 && scaled > 0 ? "-" : "") + "\(scaled / scale)."
+            + String(repeating: "0", count: digits - fraction.count) + fraction
     }
 }
