@@ -39,6 +39,23 @@ package enum Plant: String, CaseIterable, Sendable {
     case schedule
     /// A pairing goes on with whichever method the peer wants.
     case pinned
+    // What one right alone allows, everybody may.
+    case rightLock = "right-lock"
+    case rightUnlock = "right-unlock"
+    case rightUnlatch = "right-unlatch"
+    case rightLockAndGo = "right-lock-and-go"
+    case rightHoldOpen = "right-hold-open"
+    case rightReadKeyStatus = "right-key-status"
+    case rightManageCredentials = "right-credentials"
+    case rightManageSchedules = "right-schedules"
+    case rightChangeSettings = "right-settings"
+    case rightOpenEnrolment = "right-enrolment"
+    /// A manager changes whomever it wants.
+    case rank
+    /// An opening uses nothing up.
+    case spent
+    /// Nobody is locked out.
+    case lockout
 
     // What a disk must not do to them.
 

@@ -77,7 +77,7 @@ package enum AccessPolicy {
             return allowed(command.operation, bolt: bolt, door: door)
         }
         #endif
-        guard let required = command.requiredRights, subject.rights.isSuperset(of: required) else {
+        guard let required = command.requiredRights, subject.rights.permit(required) else {
             return .notPermitted
         }
         return allowed(command.operation, bolt: bolt, door: door)

@@ -1,3 +1,7 @@
+#if LATCH_PLANTS
+import BluetoothCore
+#endif
+
 /// What a credential may do. Rights belong to the credential, never to an address.
 package struct Rights: OptionSet, Hashable, Sendable {
     package let rawValue: UInt16
@@ -17,7 +21,36 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let setTime = Self(rawValue: 1 << 11)
     package static let openEnrolment = Self(rawValue: 1 << 12)
     package static let factoryReset = Self(rawValue: 1 << 13)
+
+    /// Whether who has these may do what takes `required`. The one question, of commands and of procedures.
+    package func permit(_ required: Self) -> Bool {
+        #if LATCH_PLANTS
+        return union(Plant.active?.right ?? []).isSuperset(of: required)
+        #else
+        return isSuperset(of: required)
+        #endif
+    }
 }
+
+#if LATCH_PLANTS
+extension Plant {
+    fileprivate var right: Rights? {
+        switch self {
+        case .rightLock: .lock
+        case .rightUnlock: .unlock
+        case .rightUnlatch: .unlatch
+        case .rightLockAndGo: .lockAndGo
+        case .rightHoldOpen: .holdOpen
+        case .rightReadKeyStatus: .readKeyStatus
+        case .rightManageCredentials: .manageCredentials
+        case .rightManageSchedules: .manageSchedules
+        case .rightChangeSettings: .changeSettings
+        case .rightOpenEnrolment: .openEnrolment
+        default: nil
+        }
+    }
+}
+#endif
 
 /// What kind of person a credential stands for. Kept by its number.
 package enum Role: UInt8, Sendable, CaseIterable {
@@ -91,7 +124,10 @@ extension Role {
     ///
     /// Only an owner who may come at any time changes owners. So behind each procedure there is such an owner still: its sender.
     package func mayManage(_ other: Role, isLimited: Bool) -> Bool {
-        switch (self, other) {
+        #if LATCH_PLANTS
+        if Plant.active == .rank { return true }
+        #endif
+        return switch (self, other) {
         case (.owner, .owner): !isLimited
         case (.owner, .administrator), (.owner, .resident), (.owner, .guest), (.owner, .lockOnly): true
         case (.administrator, .resident), (.administrator, .guest), (.administrator, .lockOnly): true

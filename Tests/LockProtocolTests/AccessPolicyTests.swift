@@ -33,6 +33,18 @@ struct AccessPolicyTests {
         }
     }
 
+    /// Every role may lock and ask for Key Status, so that no role shows whether anybody looks.
+    @Test("Without one right nothing of what takes it is permitted, whatever others there are", arguments: 0..<14)
+    func each(bit: UInt16) {
+        let right = Rights(rawValue: 1 << bit)
+        let others = Role.owner.rights.subtracting(right)
+        #expect(!others.permit(right) && !others.permit([right, .lock]) && Role.owner.rights.permit(right))
+        for (operation, argument, required) in Self.commands where required?.contains(right) == true {
+            let subject = AccessSubject(isEnabled: true, rights: others, schedule: .within)
+            #expect(decide(operation, argument, subject: subject) == .notPermitted)
+        }
+    }
+
     @Test("What no role may: unlock for a lock-only credential, hold open for a guest, reset for all but the owner")
     func exemplars() {
         func subject(_ role: Role) -> AccessSubject {

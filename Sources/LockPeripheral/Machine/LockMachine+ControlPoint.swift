@@ -99,7 +99,7 @@ extension LockMachine {
         }
         guard let required = request.opcode.requiredRights else { return result(.opcodeNotSupported) }
         guard let sender = credential(of: bond), sender.isEnabled,
-            schedule(of: sender, timeOfDay(turn.moment)) == .within, sender.role.rights.isSuperset(of: required)
+            schedule(of: sender, timeOfDay(turn.moment)) == .within, sender.role.rights.permit(required)
         else { return result(.notPermitted) }
         guard let procedure = try? ControlPointProcedure(exactly: octets) else { return result(.invalidOperand) }
         func read(_ value: ReadableValue, at place: ReadingPlace) -> ControlPointResponse {

@@ -4,6 +4,9 @@ import LockProtocol
 /// What an opening makes of the user who has opened: in the commit of the opening, before the bolt begins.
 extension LockMachine {
     mutating func spend(_ credential: Credential, _ turn: inout LockTurn) {
+        #if LATCH_PLANTS
+        if Plant.active == .spent { return }
+        #endif
         switch credential.kind {
         case .ordinary: break
         case .duress: audit(.duress(credential.id, name: credential.name), of: credential.id, &turn)
