@@ -76,6 +76,17 @@ package struct ACLSendQueue: Sendable {
         index(of: handle).map { links[$0].queuedOctets }
     }
 
+    /// Of the controller's buffers, one in so many is for the bulk of one link.
+    package static let bulkShare = 4
+
+    /// Whether bulk may go out on a link: its packets, those that wait among them, are less than its share of the buffers. What is not in a
+    /// hurry keeps nobody else waiting that way, on its own link either.
+    package func hasRoomForBulk(on handle: ConnectionHandle) -> Bool {
+        guard let index = index(of: handle) else { return true }
+        let waiting = (links[index].queuedOctets + buffers.packetOctets - 1) / buffers.packetOctets
+        return links[index].outstanding + waiting < max(buffers.packetCount / Self.bulkShare, 1)
+    }
+
     /// When ``takeStandstill(now:)`` has something to say.
     package var deadline: Instant? {
         var earliest: Instant?

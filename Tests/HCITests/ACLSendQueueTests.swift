@@ -240,6 +240,26 @@ struct ACLSendQueueTests {
         }
     }
 
+    @Test("Bulk has a quarter of the buffers, what waits counted, and one at least", arguments: 1...20)
+    func bulkShare(count: Int) throws {
+        var queue = try ACLSendQueue(octets: 27, count: count, links: [a, b])
+        var taken = 0
+        while queue.hasRoomForBulk(on: a) {
+            try queue.submit([UInt8](repeating: 1, count: 27), UInt64(taken), on: a)
+            taken += 1
+            if taken.isMultiple(of: 2) { _ = try queue.drain() }
+        }
+        #expect(taken == max(1, count / ACLSendQueue.bulkShare))
+        #expect(queue.hasRoomForBulk(on: b))
+        _ = try queue.drain()
+        #expect(!queue.hasRoomForBulk(on: a))
+        _ = queue.complete([(a, 1)])
+        #expect(queue.hasRoomForBulk(on: a))
+        // A PDU of several packets is as many.
+        try queue.submit([UInt8](repeating: 1, count: 28), 99, on: a)
+        #expect(!queue.hasRoomForBulk(on: a))
+    }
+
     @Test(
         "Attack: strangers who take nothing leave a buffer to a known name and one to who has proved it",
         arguments: 1...9)

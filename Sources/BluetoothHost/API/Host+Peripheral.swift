@@ -43,16 +43,23 @@ extension Host {
 
     /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
     /// subscribers that are away, or have not proved themselves yet, get the value when they have; for each, the newest
-    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come.
+    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come. With
+    /// `isBulk` it is full earlier, so that a controller's buffers are there for others.
     package func updateValue(
-        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?,
+        keepForAbsent: Bool, isBulk: Bool = false
     ) -> Bool {
-        ask { $0.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent) }
+        ask { $0.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent, isBulk: isBulk) }
     }
 
     /// Whether a client on this link has asked for this value's indications, and has confirmed all that it was sent.
     package func indications(of handle: AttributeHandle, on link: LinkID) -> IndicationState {
         core.indications(of: handle, on: link)
+    }
+
+    /// Whether a client on this link has asked for this value's notifications.
+    package func isNotified(of handle: AttributeHandle, on link: LinkID) -> Bool {
+        core.isNotified(of: handle, on: link)
     }
 
     /// Centrals that subscribed to a characteristic, bonded ones that are away among them.

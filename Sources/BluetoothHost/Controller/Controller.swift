@@ -103,6 +103,8 @@ struct Controller: ~Copyable {
         (acl?.queuedOctets(on: handle) ?? 0) < Self.comfortableQueuedOctets
     }
 
+    func hasRoomForBulk(_ handle: ConnectionHandle) -> Bool { acl?.hasRoomForBulk(on: handle) ?? true }
+
     /// Octets that credit-based channels may have waiting on one link.
     static let channelQueuedOctets = 1024
 

@@ -155,7 +155,8 @@ extension HostCore {
 
 extension HostCore {
     mutating func updateValue(
-        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?, keepForAbsent: Bool
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?,
+        keepForAbsent: Bool, isBulk: Bool = false
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
         let keeper = keepForAbsent && recipients == nil ? owner : nil
@@ -163,7 +164,7 @@ extension HostCore {
         var clients: [Server.Client] = []
         swap(&clients, &spareClients)
         for link in links.all where recipients?.contains(link.id) ?? true {
-            clients.append(client(link, of: handle, keeper: keeper))
+            clients.append(client(link, of: handle, keeper: keeper, isBulk: isBulk))
         }
         let isTaken = withServer { $0.updateValue(handle, value, keeper: keeper, for: clients, into: &$1) }
         clients.removeAll(keepingCapacity: true)
@@ -178,16 +179,23 @@ extension HostCore {
         return endpoint.hasAppIndicationUnderWay ? .underWay : .ready
     }
 
-    private func client(_ link: Link, of handle: AttributeHandle, keeper: RestorationLedger.Owner?) -> Server.Client {
+    func isNotified(of handle: AttributeHandle, on link: LinkID) -> Bool {
+        links[link]?.endpoint.subscription(to: handle, server: server.gatt).contains(.notification) ?? false
+    }
+
+    private func client(
+        _ link: Link, of handle: AttributeHandle, keeper: RestorationLedger.Owner?, isBulk: Bool = false
+    ) -> Server.Client {
         Server.Client(
             bond: link.isProven ? link.bond : nil,
             wanted: link.endpoint.subscription(to: handle, server: server.gatt),
-            room: room(of: link, hasKept: keeper.map { !isQueueFull($0, link) } ?? true))
+            room: room(of: link, hasKept: keeper.map { !isQueueFull($0, link) } ?? true, isBulk: isBulk))
     }
 
-    private func room(of link: Link, hasKept: Bool) -> Server.Room {
-        Server.Room(
-            link: link.id, hasOctets: controller.hasRoom(for: link.handle),
+    private func room(of link: Link, hasKept: Bool, isBulk: Bool = false) -> Server.Room {
+        let hasOctets = controller.hasRoom(for: link.handle) && (!isBulk || controller.hasRoomForBulk(link.handle))
+        return Server.Room(
+            link: link.id, hasOctets: hasOctets,
             hasIndications: !link.endpoint.isIndicationQueueFull, hasKept: hasKept)
     }
 

@@ -87,10 +87,12 @@ extension CBPeripheralManager {
         core.submit { host, _ in host.disconnect(link) }
     }
 
-    /// Updates whoever is subscribed on this link, and nobody whose link is gone: says whether there was room.
-    package func updateValue(_ value: [UInt8], for characteristic: CBMutableCharacteristic, onLink link: LinkID) -> Bool
-    {
-        core.updateValue(value, for: characteristic, onLinks: [link])
+    /// Updates whoever is subscribed on this link, and nobody whose link is gone: says whether there was room. `isBulk`: it is much, and
+    /// in no hurry, so that it leaves the controller's buffers to others.
+    package func updateValue(
+        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLink link: LinkID, isBulk: Bool = false
+    ) -> Bool {
+        core.updateValue(value, for: characteristic, onLinks: [link], isBulk: isBulk)
     }
 
     /// Answers what a pairing asked of the user.

@@ -142,12 +142,12 @@ extension PeripheralCore {
     }
 
     func updateValue(
-        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLinks links: [LinkID]?
+        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLinks links: [LinkID]?, isBulk: Bool = false
     ) -> Bool {
         guard let handle = characteristic.handles?.value else { return false }
         let update = ValueUpdate(
             handle: handle, value: value, links: links,
-            keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals })
+            keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals }, isBulk: isBulk)
         if let host = self.handle.executor.join(), waiting.isEmpty {
             if let id, send(update, host, id) { return true }
             shared.withLock { $0.updates.refuse() }
@@ -163,7 +163,9 @@ extension PeripheralCore {
     }
 
     private func send(_ update: ValueUpdate, _ host: Host, _ id: ManagerID) -> Bool {
-        host.updateValue(id, update.handle, update.value, to: update.links, keepForAbsent: update.keepForAbsent)
+        host.updateValue(
+            id, update.handle, update.value, to: update.links, keepForAbsent: update.keepForAbsent,
+            isBulk: update.isBulk)
     }
 
     /// The host has room: what waits goes first.

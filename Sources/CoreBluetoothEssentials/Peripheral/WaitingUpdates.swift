@@ -8,6 +8,8 @@ struct ValueUpdate: Sendable {
     /// For whom; nil is for every subscriber.
     var links: [LinkID]?
     var keepForAbsent: Bool
+    /// Much, and in no hurry.
+    var isBulk = false
 }
 
 /// Updates that were taken and that the host had no room for. Each central gets its own in their order; one that has no
