@@ -250,10 +250,12 @@ let package = Package(
             path: "Tests/WorldSupport", swiftSettings: swift),
         // What a lock's drills without a radio look at.
         .target(
-            name: "LockJudge", dependencies: ["BluetoothCore", "LockPeripheral", "LockProtocol", "Simulation"],
+            name: "LockJudge",
+            dependencies: ["BluetoothCore", "BluetoothCrypto", "LockPeripheral", "LockProtocol", "Simulation"],
             path: "Tests/LockJudge", swiftSettings: swift),
         .target(
-            name: "MemoryStores", dependencies: ["BluetoothHost", "LockCentral", "LockPeripheral", "LockProtocol"],
+            name: "MemoryStores",
+            dependencies: ["BluetoothCrypto", "BluetoothHost", "LockCentral", "LockPeripheral", "LockProtocol"],
             path: "Tests/MemoryStores", swiftSettings: swift),
 
         tests("BluetoothCore"),
@@ -273,8 +275,8 @@ let package = Package(
             "CoreBluetoothEssentials",
             [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation", "TestSupport",
-                "VirtualRadio", "WorldSupport",
+                "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation",
+                "TestSupport", "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetooth",

@@ -54,6 +54,12 @@ import LockProtocol
     requireRoundTrip(ValuePart.self, octets)
     requireRoundTrip(EnrolmentState.self, octets)
     requireRoundTrip(Capabilities.self, octets)
+    requireRoundTrip(RecordAccessResponse.self, octets)
+    requireRoundTrip(AuditRecordPart.self, octets)
+    if let procedure = try? RecordAccessProcedure(octets) {
+        let again = try? RecordAccessProcedure(procedure.encoded)
+        require(again == procedure, "a request for records does not survive its encoding")
+    }
 }
 
 @Sendable func fuzzBoltJournal(_ octets: [UInt8]) {

@@ -91,7 +91,10 @@ private struct LockWorld {
             }
             feed(.command(link, event & 1 == 0 ? .encrypted : .signed(counter: UInt32(input.uint16())), command))
         case 8: feed(.command(link, input.bool() ? .encrypted : .signed(counter: 1), input.chunk()))
-        case 9: manage(link, input.chunk(), &input)
+        case 9:
+            let octets = input.chunk()
+            manage(link, octets, &input)
+            feed(.recordAccess(link, octets))
         case 14: manage(link, request(&input), &input)
         case 10: report(&input)
         case 11, 12:
@@ -218,9 +221,11 @@ private struct LockWorld {
         settle()
     }
 
+    private var moment: LockMoment { LockMoment(now: now, wallClockSeconds: 1_000) }
+
     private mutating func feed(_ event: LockInput) {
         random &+= 0x9E37_79B9_7F4A_7C15
-        machine.handle(event, at: LockMoment(now: now, wallClockSeconds: 1_000), random: random, into: &outputs)
+        machine.handle(event, at: moment, random: random, into: &outputs)
         settle()
     }
 
@@ -286,6 +291,10 @@ private struct LockWorld {
             window = ControlPointContext.Window(
                 name: opening.name, role: opening.role, opener: manager.credential)
         case .closeWindow: window = nil
+        case .recordAccess(let link, let verdict):
+            if case .granted = verdict {
+                require(machine.mayReadAudit(link, at: moment), "somebody reads the audit who may not")
+            }
         case .credentialRemoved, .stateChanged, .disconnect, .persist: break
         }
     }

@@ -37,10 +37,7 @@ package struct AuditFile {
 
     /// The signed end, and the key that it names; nil where nothing is signed.
     package func checkpoint() throws(StoreError) -> (AuditCheckpoint, Ed25519PublicKey)? {
-        guard let end = try LockReader(database: file).auditCheckpoint(), let checkpoint = end.checkpoint,
-            let key = end.publicKey
-        else { return nil }
-        return (checkpoint, key)
+        try LockReader(database: file).auditEnd().map { ($0.checkpoint, $0.publicKey) }
     }
 
     /// The names of the credentials that there are now. A damaged one has none.

@@ -202,6 +202,30 @@ struct LockReader {
         }
     }
 
+    /// nil where there is no checkpoint, or a damaged one.
+    func auditEnd() throws(StoreError) -> SignedAuditEnd? {
+        guard let end = try auditCheckpoint(), let checkpoint = end.checkpoint, let key = end.publicKey else {
+            return nil
+        }
+        return SignedAuditEnd(checkpoint: checkpoint, publicKey: key)
+    }
+
+    /// Of the first `limit` records with a sequence in this range.
+    func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws(StoreError) -> AuditCount {
+        let greatest = UInt64(Int64.max)
+        return try database.statement(
+            """
+            SELECT count(*), max(sequence) FROM (
+                SELECT sequence FROM lock_audit WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?)
+            """
+        ).firstRow([
+            SQLValue(min(sequences.lowerBound, greatest)), SQLValue(min(sequences.upperBound, greatest)),
+            SQLValue(max(0, limit)),
+        ]) { (row) throws(StoreError) in
+            AuditCount(records: try row.integer(0), last: try row.optionalInteger(1))
+        } ?? AuditCount(records: 0, last: nil)
+    }
+
     /// nil before the first.
     static func lastCommand(_ row: Row) throws(StoreError) -> LastCommand? {
         if row.isNull(1) { return nil }

@@ -72,6 +72,12 @@ package final class SQLiteLockStore: LockStore {
         try LockReader(database: database).auditCuts(after: sequence, limit: limit)
     }
 
+    package func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws -> AuditCount {
+        try LockReader(database: database).auditCount(in: sequences, limit: limit)
+    }
+
+    package func auditEnd() throws -> SignedAuditEnd? { try LockReader(database: database).auditEnd() }
+
     /// After a read that failed, too: the commit that this calls for throws why.
     package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 

@@ -25,6 +25,10 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
     package static let getEnrolment = Self(rawValue: 0x0B)
     /// Opens every indication.
     package static let response = Self(rawValue: 0x20)
+
+    /// A procedure of the Record Access Control Point, in capabilities and in the audit, where both control points have one numbering.
+    /// Nobody asks for it by this number.
+    package init(_ opcode: RecordAccessOpcode) { self.init(rawValue: Self.response.rawValue | opcode.rawValue) }
 }
 
 /// What a procedure says first.

@@ -14,6 +14,9 @@ package enum LockUUID {
     package static let lockCommand = assigned(0x0002)
     package static let challenge = assigned(0x0003)
     package static let lockControlPoint = assigned(0x0004)
+    package static let auditRecord = assigned(0x0005)
     package static let capabilities = assigned(0x0006)
     package static let commandReceipt = assigned(0x0007)
+    /// The SIG's number: Record Access Control Point.
+    package static let recordAccessControlPoint = BluetoothUUID(0x2A52)
 }

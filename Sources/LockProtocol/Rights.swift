@@ -118,6 +118,20 @@ extension ControlPointOpcode {
     package var requiredRights: Rights? { Self.rights.first { $0.key == self }?.value }
 }
 
+extension RecordAccessOpcode {
+    /// The procedures of this version, in their order, and what the sender of each must have.
+    private static let rights: KeyValuePairs<Self, Rights> = [
+        .reportStoredRecords: .readAudit,
+        .abortOperation: .readAudit,
+        .reportNumberOfStoredRecords: .readAudit,
+    ]
+
+    package static let known = rights.map(\.key)
+
+    /// What the sender of a request must have; nil for procedures that this version does not know.
+    package var requiredRights: Rights? { Self.rights.first { $0.key == self }?.value }
+}
+
 extension Role {
     /// Whose credentials one of this role changes over the air, besides those that it may never change: its own. `isLimited`: it has a
     /// validity or a schedule.

@@ -13,7 +13,9 @@ struct LockServiceTreeTests {
         let tree = LockServiceTree()
         let command = try #require(tree.command.access)
         #expect(command.signedWrite && command.signatureNeedsAuthentication)
-        for other in [tree.lockState, tree.challenge, tree.controlPoint, tree.receipt] {
+        for other in [
+            tree.lockState, tree.challenge, tree.controlPoint, tree.receipt, tree.auditRecord, tree.recordAccess,
+        ] {
             #expect(other.access?.signedWrite == false)
         }
     }
@@ -34,7 +36,7 @@ struct LockServiceDocumentTests {
         var rows: [String: Set<String>] = [:]
         for line in page.split(separator: "\n") {
             let cells = line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-            guard cells.count == 4, cells[0].wholeMatch(of: /[0-9]{4}/) != nil, cells[0] != "0000" else { continue }
+            guard cells.count == 4, cells[0].wholeMatch(of: /[0-9A-F]{4}/) != nil, cells[0] != "0000" else { continue }
             rows[cells[0]] = Set(cells[2].components(separatedBy: ", "))
         }
         return rows
@@ -44,7 +46,8 @@ struct LockServiceDocumentTests {
     func attributes() throws {
         var published: [String: Set<String>] = [:]
         for characteristic in LockServiceTree().service.characteristics ?? [] {
-            let number = String(UInt16(truncatingIfNeeded: characteristic.uuid.bluetoothUUID.bits >> 96), radix: 16)
+            let bits = characteristic.uuid.bluetoothUUID.bits >> 96
+            let number = String(UInt16(truncatingIfNeeded: bits), radix: 16, uppercase: true)
             let names = Self.properties.filter { characteristic.properties.contains($0.1) }.map(\.0)
             published[String(repeating: "0", count: 4 - number.count) + number] = Set(names)
         }

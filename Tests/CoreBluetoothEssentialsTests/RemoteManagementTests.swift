@@ -25,7 +25,9 @@ struct RemoteManagementTests {
         household.pocket.configuration.mtu = mtu
         let address = try #require(household.door.host?.identity.address.address)
         var manager: RemoteManager?
-        household.pocket.launchApp { manager = RemoteManager($0, address, subscribes: subscribes) }
+        household.pocket.launchApp {
+            manager = RemoteManager($0, address, subscribes: subscribes ? [LockUUID.lockControlPoint] : [])
+        }
         let launched = try #require(manager)
         try #require(household.world.run(forMilliseconds: 30_000) { launched.isReady && launched.capabilities != nil })
         return (household, launched)

@@ -92,8 +92,8 @@ final class LockWorld {
             challenges[link.rawValue] = try Challenge(exactly: octets).id
         case .notifyReceipt(_, let octets): receipts.append(try Receipt(exactly: octets))
         case .disconnect(let link): try turn(.disconnected(link))
-        case .persist, .notifyLockState, .indicateControlPoint, .credentialRemoved, .openWindow, .closeWindow,
-            .stateChanged:
+        case .persist, .notifyLockState, .indicateControlPoint, .recordAccess, .credentialRemoved, .openWindow,
+            .closeWindow, .stateChanged:
             break
         }
     }

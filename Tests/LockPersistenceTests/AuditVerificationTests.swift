@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothCrypto
+import LockJudge
 import LockPeripheral
 import LockProtocol
 import StatePersistence
@@ -62,6 +63,32 @@ struct AuditVerificationTests {
                 .otherKey, .unsigned(cutThrough: 2), .unsigned(cutThrough: 5),
                 .damagedSignature,
             ])
+    }
+
+    @Test("A report out of the lock's file is a chain for its reader, with the cuts and the end that are signed")
+    func report() throws {
+        let (_, store) = try open()
+        let key = AuditSigner(try fill().keys).publicKey
+        let end = try #require(try store.auditEnd())
+        #expect(end.publicKey == key && end.checkpoint.head.sequence == 12)
+        var report = AuditReport(0...UInt64.max, through: 12, end: end, valueOctets: 20)
+        var reading = AuditReading()
+        reading: while true {
+            switch report.next {
+            case .ended(let result):
+                #expect(result == .success)
+                break reading
+            case .page(let after):
+                report.take(
+                    try store.auditRecords(after: after, limit: AuditReport.pageRecordsMaximum),
+                    try store.auditCuts(after: after, limit: AuditReport.pageRecordsMaximum + 1))
+            case .value(let value):
+                reading.take(value)
+                report.advance()
+            }
+        }
+        #expect(reading.faults.isEmpty && reading.signedEnd == 12, "\(reading.faults)")
+        #expect(reading.sequences == [3] + Array(6...12) && reading.cuts == [1...2, 4...5])
     }
 
     @Test("The key is the machine key's: the same at every launch, and no row of the file holds it")

@@ -173,8 +173,8 @@ final class LockOnDisk {
                 moment.receipts[bond, default: []].append(try Receipt(exactly: octets))
             }
         case .disconnect(let link): try turn(.disconnected(link))
-        case .persist, .notifyLockState, .indicateControlPoint, .credentialRemoved, .openWindow, .closeWindow,
-            .stateChanged:
+        case .persist, .notifyLockState, .indicateControlPoint, .recordAccess, .credentialRemoved, .openWindow,
+            .closeWindow, .stateChanged:
             break
         }
     }

@@ -41,6 +41,27 @@ struct LockStoreContractTests {
         #expect(try store.auditRecords(after: .max, limit: 2) == [])
     }
 
+    @Test("counts the audit's records in a range, so many at once, as memory does")
+    func auditCount() throws {
+        let database = try scratch.open()
+        let store = SQLiteLockStore(database, auditRecordsMaximum: 30)
+        let memory = MemoryLockStore(auditRecordsMaximum: 30)
+        var head = AuditHead.empty
+        for number in 1...50 as ClosedRange<UInt64> {
+            let record = head.append(
+                .launched, boot: BootID(bits: 1), at: Instant(nanoseconds: number), wallClockSeconds: nil,
+                holder: AuditHolder(credential: nil, isProtected: number.isMultiple(of: 3)))
+            for store in [store, memory] as [any LockStore] { store.append(.audit(record)) }
+            try database.commit([memory, store])
+        }
+        for range in [0...UInt64.max, 1...50, 1...1, 20...40, 50...50, 51...UInt64.max, UInt64.max...UInt64.max] {
+            for limit in [0, 1, 7, 30, 100] {
+                #expect(try store.auditCount(in: range, limit: limit) == memory.auditCount(in: range, limit: limit))
+            }
+        }
+        #expect(try store.auditCount(in: 0...UInt64.max, limit: 100) == AuditCount(records: 30, last: 50))
+    }
+
     @Test("is a new lock's when nothing was kept")
     func empty() throws {
         let store = SQLiteLockStore(try scratch.open())

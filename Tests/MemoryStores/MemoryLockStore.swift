@@ -1,3 +1,4 @@
+import BluetoothCrypto
 import BluetoothHost
 import LockPeripheral
 import LockProtocol
@@ -11,10 +12,20 @@ package final class MemoryLockStore: LockStore {
     private var cuts: [AuditCut] = []
     private var shares: AuditShares
     private var pending: [LockMutation] = []
+    /// nil: nothing signs.
+    private let signer: Ed25519SigningKey?
+    /// Nothing can be read behind this record.
+    package var refusesAuditBehind: UInt64?
+    /// Since it was made.
+    package private(set) var auditRecordsRead = 0
+
+    private struct Unreadable: Error {}
 
     package init(
-        _ snapshot: LockSnapshot = LockSnapshot(), auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
+        _ snapshot: LockSnapshot = LockSnapshot(), auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum,
+        signer: Ed25519SigningKey? = nil
     ) {
+        self.signer = signer
         committed = snapshot
         current = snapshot
         shares = AuditShares(maximum: auditRecordsMaximum)
@@ -38,11 +49,28 @@ package final class MemoryLockStore: LockStore {
     package var rows: (any LockRows)? { self }
 
     package func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord] {
-        Array(audit.lazy.filter { $0.sequence > sequence }.prefix(limit))
+        if let last = refusesAuditBehind, sequence >= last { throw Unreadable() }
+        let page = Array(audit.lazy.filter { $0.sequence > sequence }.prefix(limit))
+        auditRecordsRead += page.count
+        return page
     }
 
     package func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut] {
         Array(cuts.lazy.filter { $0.last > sequence }.prefix(limit))
+    }
+
+    package func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws -> AuditCount {
+        let records = audit.lazy.filter { sequences.contains($0.sequence) }.prefix(limit)
+        return AuditCount(records: records.count, last: Array(records).last?.sequence)
+    }
+
+    package func auditEnd() throws -> SignedAuditEnd? {
+        signer.map { key in
+            let head = committed.auditHead
+            return SignedAuditEnd(
+                checkpoint: AuditCheckpoint(head: head, signature: key.sign(AuditCheckpoint.message(head))),
+                publicKey: key.publicKey)
+        }
     }
 
     package var hasPending: Bool { !pending.isEmpty }
@@ -70,10 +98,11 @@ package final class MemoryLockStore: LockStore {
             cuts.first { $0.last + 1 == record.sequence }, cuts.first { $0.first == record.sequence + 1 }
         )
         cuts.removeAll { $0 == before || $0 == behind }
+        let (first, last) = (before?.first ?? record.sequence, behind?.last ?? record.sequence)
+        let hash = behind?.hash ?? record.hash
         cuts.append(
             AuditCut(
-                first: before?.first ?? record.sequence, last: behind?.last ?? record.sequence,
-                hash: behind?.hash ?? record.hash))
+                first: first, last: last, hash: hash, signature: signer?.sign(AuditCut.message(first, last, hash))))
         cuts.sort { $0.last < $1.last }
     }
 

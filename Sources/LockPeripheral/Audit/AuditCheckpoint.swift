@@ -24,6 +24,18 @@ package struct AuditCheckpoint: Hashable, Sendable {
     package func isSigned(by key: Ed25519PublicKey) -> Bool { key.isSigned(Self.message(head), signature) }
 }
 
+/// The signed end as a reader needs it: with the key that it is to be of. The key is believed for the link that it came on, or because it
+/// is known from elsewhere.
+package struct SignedAuditEnd: Hashable, Sendable {
+    package let checkpoint: AuditCheckpoint
+    package let publicKey: Ed25519PublicKey
+
+    package init(checkpoint: AuditCheckpoint, publicKey: Ed25519PublicKey) {
+        self.checkpoint = checkpoint
+        self.publicKey = publicKey
+    }
+}
+
 /// What a launch finds that the audit's signature does not answer for. Kept by its number.
 package enum AuditDoubt: UInt8, Sendable, CaseIterable {
     /// No signature is there: an earlier version wrote the records, or somebody took it away.

@@ -76,7 +76,7 @@ package enum AuditEvent: Hashable, Sendable {
     case auditDoubted(AuditDoubt)
     /// Somebody who may did over the air what ``administered(_:name:_:)`` says of an operator.
     case managed(by: AuditedManager, CredentialID, name: String, CredentialAct)
-    /// A procedure of the control point was refused to somebody who has no right to it, or not over that credential.
+    /// A procedure of one of the control points was refused to somebody who has no right to it, or not over that credential.
     case procedureRefused(bond: UInt64, credential: CredentialID?, ControlPointOpcode)
     /// Somebody who may had the enrolment window opened or closed over the air. The window's own record follows.
     case windowManaged(by: AuditedManager, name: String, WindowAct)

@@ -28,15 +28,15 @@ extension LockDaemon {
         }
         peripheral.respond(to: request, withResult: .success)
         let context = ControlPointContext(
-            of: octets, responseOctets: link.mtu - Self.indicationHeaderOctets, window: openWindow,
+            of: octets, responseOctets: link.mtu - Self.valueHeaderOctets, window: openWindow,
             after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
     }
 
     /// Opcode and handle.
     ///
-    /// Core 5.4, Vol 3, Part F, 3.4.7.2 (Handle Value Indication)
-    private static let indicationHeaderOctets = 3
+    /// Core 5.4, Vol 3, Part F, 3.4.7.1 (Handle Value Notification), 3.4.7.2 (Handle Value Indication)
+    static let valueHeaderOctets = 3
 
     private var openWindow: ControlPointContext.Window? {
         guard let name = enrolment.credential, let offer = enrolment.offer else { return nil }

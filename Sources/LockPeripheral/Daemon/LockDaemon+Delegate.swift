@@ -56,7 +56,10 @@ extension LockDaemon: CBPeripheralManagerLinkDelegate {
         tell(error.map { .advertisingFailed(String(describing: $0)) } ?? .advertising)
     }
 
-    package func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) { sendWaiting() }
+    package func peripheralManagerIsReady(toUpdateSubscribers peripheral: CBPeripheralManager) {
+        sendWaiting()
+        goOnWithRecordAccesses()
+    }
 }
 
 // MARK: Links
@@ -86,6 +89,7 @@ extension LockDaemon {
         let lockLink = LockLink(link)
         feedEnrolment(.disconnected(lockLink))
         dropWaiting(for: lockLink)
+        recordAccesses[lockLink] = nil
         tell(.disconnected(link.link, link.peer))
         feed(.disconnected(lockLink))
     }
@@ -160,6 +164,8 @@ extension LockDaemon {
             command(peripheral, first, link, Array(value))
         } else if first.characteristic === tree.controlPoint {
             controlPoint(peripheral, first, link, Array(value))
+        } else if first.characteristic === tree.recordAccess {
+            recordAccess(peripheral, first, link, Array(value))
         } else {
             peripheral.respond(to: first, withResult: .writeNotPermitted)
         }

@@ -62,7 +62,7 @@ package final class LockDaemon {
     let configuration: Configuration
     let surroundings: Surroundings
     let host: Host
-    private let store: any LockStore
+    let store: any LockStore
     /// What the launch left in the store.
     let rows: (any LockRows)?
     /// How far ``deleteOrphanedBonds()`` has come.
@@ -89,6 +89,11 @@ package final class LockDaemon {
     var unproven: UnprovenBonds
     let unprovenTimer: TimerToken
     var challengeRead: CBATTRequest?
+    /// The write to the Record Access Control Point that is being answered.
+    var recordRequest: CBATTRequest?
+    /// What links have asked of the audit: one thing each.
+    var recordAccesses: [LockLink: RecordAccess] = [:]
+    let recordTimer: TimerToken
     private var waitingUpdates = UpdateQueue<(CBMutableCharacteristic, [UInt8])>()
 
     /// Reads what is kept, and the bolt. The machine begins, and settles what was owed, as soon as the service has its
@@ -110,6 +115,7 @@ package final class LockDaemon {
         actuatorTimer = host.makeTimer()
         enrolmentTimer = host.makeTimer()
         unprovenTimer = host.makeTimer()
+        recordTimer = host.makeTimer()
         host.join(store)
         manager = CBPeripheralManager(
             callbacks: self, delivery: .inline,
@@ -202,17 +208,20 @@ extension LockDaemon {
     private func carryOut(_ outputs: [LockOutput]) {
         guard let tree else { return }
         var endsWindow = false
+        var changesRights = false
         for output in outputs {
             switch output {
             case .persist(let mutation):
                 store.append(mutation)
                 if case .audit(let record) = mutation { tell(.audit(record)) }
                 endsWindow = endsWindow || endsRemoteWindow(mutation)
+                changesRights = changesRights || mutation.changesRights
             case .actuate(let order): host.afterCommit { [weak self] in self?.perform(order) }
             case .notifyChallenge(let link, let value): update(tree.challenge, value, link)
             case .notifyReceipt(let link, let value): update(tree.receipt, value, link)
             case .notifyLockState(let link, let value): update(tree.lockState, value, link)
             case .indicateControlPoint(let link, let value): update(tree.controlPoint, value, link)
+            case .recordAccess(let link, let verdict): begin(verdict, link)
             case .challengeValue(_, let value): answerChallengeRead(value)
             case .credentialRemoved(let name, let bonds): endCredential(name, bonds: bonds)
             case .openWindow(let link, let opening, let manager): openWindow(opening, by: manager, link)
@@ -221,6 +230,7 @@ extension LockDaemon {
             case .disconnect(let link): manager?.disconnect(link.id)
             }
         }
+        if changesRights { reviewRecordAccesses() }
         // Its record continues the chain behind those of this turn.
         if endsWindow { cancelEnrolment() }
     }
@@ -261,7 +271,7 @@ extension LockDaemon {
 
     /// Whether an answer to this link waits for room in the controller.
     func isAnswerWaiting(_ link: LockLink) -> Bool {
-        waitingUpdates.contains(for: link) { $0.0 === tree?.controlPoint }
+        waitingUpdates.contains(for: link) { $0.0 === tree?.controlPoint || $0.0 === tree?.recordAccess }
     }
 
     func sendWaiting() { waitingUpdates.drain(send: sender) }

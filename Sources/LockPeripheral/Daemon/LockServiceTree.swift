@@ -12,6 +12,8 @@ struct LockServiceTree {
     let challenge: CBMutableCharacteristic
     let controlPoint: CBMutableCharacteristic
     let receipt: CBMutableCharacteristic
+    let auditRecord: CBMutableCharacteristic
+    let recordAccess: CBMutableCharacteristic
 
     /// LE security mode 1 level 4.
     ///
@@ -21,12 +23,13 @@ struct LockServiceTree {
 
     private static let profileVersion: UInt8 = 1
 
-    /// Version of the profile, operations as a bit mask, procedures of the control point as another.
+    /// Version of the profile, operations as a bit mask, procedures of both control points as another.
     private static let capabilities = Capabilities(
-        version: profileVersion, operations: LockOperation.known, procedures: ControlPointOpcode.known
+        version: profileVersion, operations: LockOperation.known,
+        procedures: ControlPointOpcode.known + RecordAccessOpcode.known.map { ControlPointOpcode($0) }
     ).encoded
 
-    /// A fresh tree, in the order of the profile's numbers.
+    /// A fresh tree. What came later stands behind the others, whose handles stay as they were.
     init() {
         lockState = Self.characteristic(
             LockUUID.lockState, [.read, .notify, .notifyEncryptionRequired],
@@ -47,8 +50,16 @@ struct LockServiceTree {
             LockUUID.capabilities, [.read],
             AttributeAccess(read: Self.proven, minimumKeySize: Self.keyOctets), value: Data(Self.capabilities))
         receipt = Self.characteristic(LockUUID.commandReceipt, [.notify], AttributeAccess(subscribe: .open))
+        auditRecord = Self.characteristic(
+            LockUUID.auditRecord, [.notify, .notifyEncryptionRequired],
+            AttributeAccess(subscribe: Self.proven, minimumKeySize: Self.keyOctets))
+        recordAccess = Self.characteristic(
+            LockUUID.recordAccessControlPoint, [.write, .indicate, .indicateEncryptionRequired],
+            AttributeAccess(writeRequest: Self.proven, subscribe: Self.proven, minimumKeySize: Self.keyOctets))
         service = CBMutableService(type: CBUUID(LockUUID.lockService), primary: true)
-        service.characteristics = [lockState, command, challenge, controlPoint, capabilities, receipt]
+        service.characteristics = [
+            lockState, command, challenge, controlPoint, capabilities, receipt, auditRecord, recordAccess,
+        ]
     }
 
     /// The tree that an earlier process published, if it is the one that this one would publish.
@@ -58,7 +69,7 @@ struct LockServiceTree {
         let wanted = (fresh.service.characteristics ?? []).compactMap { $0 as? CBMutableCharacteristic }
         guard service.uuid == fresh.service.uuid, found.count == wanted.count,
             zip(found, wanted).allSatisfy({ $0.uuid == $1.uuid && $0.access == $1.access && $0.value == $1.value }),
-            found.count == 6
+            found.count == 8
         else { return nil }
         // Not kept with the tree: every process says it anew.
         for characteristic in found { characteristic.keepsUpdatesForAbsentCentrals = false }
@@ -68,6 +79,8 @@ struct LockServiceTree {
         challenge = found[2]
         controlPoint = found[3]
         receipt = found[5]
+        auditRecord = found[6]
+        recordAccess = found[7]
     }
 
     private static func characteristic(

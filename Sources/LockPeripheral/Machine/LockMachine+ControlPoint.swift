@@ -98,9 +98,7 @@ extension LockMachine {
             ControlPointResponse(request: request.opcode, result: result, parameters: parameters)
         }
         guard let required = request.opcode.requiredRights else { return result(.opcodeNotSupported) }
-        guard let sender = credential(of: bond), sender.isEnabled,
-            schedule(of: sender, timeOfDay(turn.moment)) == .within, sender.role.rights.permit(required)
-        else { return result(.notPermitted) }
+        guard let sender = holder(of: bond, with: required, at: turn.moment) else { return result(.notPermitted) }
         guard let procedure = try? ControlPointProcedure(exactly: octets) else { return result(.invalidOperand) }
         func read(_ value: ReadableValue, at place: ReadingPlace) -> ControlPointResponse {
             let most = min(context.responseOctets, Self.controlPointOctetsMaximum)
@@ -134,6 +132,14 @@ extension LockMachine {
         case .getEnrolment(let place):
             return read(ReadableValue(EnrolmentState(context.window, for: sender)), at: place)
         }
+    }
+
+    /// Who may come now and has these rights; nil for everybody else.
+    func holder(of bond: UInt64, with rights: Rights, at moment: LockMoment) -> Credential? {
+        guard let credential = credential(of: bond), credential.isEnabled,
+            schedule(of: credential, timeOfDay(moment)) == .within, credential.role.rights.permit(rights)
+        else { return nil }
+        return credential
     }
 
     /// nil: it opens, and the shell says so.
@@ -196,7 +202,7 @@ extension LockMachine {
     }
 
     /// Counts with refused commands. False: that were too many, and the link ends.
-    private mutating func auditRefusal(
+    mutating func auditRefusal(
         of procedure: ControlPointOpcode, bond: UInt64, on link: LockLink, _ turn: inout LockTurn
     ) -> Bool {
         let holder = credential(of: bond)?.id

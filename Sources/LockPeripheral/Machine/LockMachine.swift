@@ -79,6 +79,7 @@ package struct LockMachine {
         case .challengeRead(let link): readChallenge(link, &turn)
         case .command(let link, let path, let octets): command(link, path, octets, &turn)
         case .controlPoint(let link, let octets, let context): controlPoint(link, octets, context, &turn)
+        case .recordAccess(let link, let octets): recordAccess(link, octets, &turn)
         case .actuator(let report): settle(bolt.handle(report), &turn)
         case .timerFired: timerFired(&turn)
         case .administration(let change): administer(change, &turn)

@@ -56,6 +56,8 @@ package enum LockInput: Sendable {
     case command(LockLink, CommandPath, [UInt8])
     /// Answered by ``LockOutput/indicateControlPoint(_:_:)``. With what the store has of what it is about.
     case controlPoint(LockLink, [UInt8], ControlPointContext = ControlPointContext())
+    /// Answered by ``LockOutput/recordAccess(_:_:)``.
+    case recordAccess(LockLink, [UInt8])
     case actuator(ActuatorReport)
     case timerFired
     case administration(LockAdministration)
@@ -98,6 +100,16 @@ package enum CredentialScope: Hashable, Sendable {
         case .ofUser(let user): credential.userName == user
         }
     }
+}
+
+/// What a request to the Record Access Control Point comes to.
+package enum RecordAccessVerdict: Hashable, Sendable {
+    /// Its sender has no right to it.
+    case refused
+    /// It cannot be read.
+    case malformed(RecordAccessOpcode, RecordAccessResult)
+    /// The shell does it, for as long as ``LockMachine/mayReadAudit(_:at:)`` says so.
+    case granted(RecordAccessProcedure)
 }
 
 /// Why a bond without a credential goes.
@@ -144,6 +156,8 @@ package enum LockOutput: Hashable, Sendable {
     case notifyReceipt(LockLink, [UInt8])
     case notifyLockState(LockLink, [UInt8])
     case indicateControlPoint(LockLink, [UInt8])
+    /// The request is answered with it; what is reported comes behind that.
+    case recordAccess(LockLink, RecordAccessVerdict)
     /// A manager has removed everything of this name. What else there is of it goes in the same commit: these bonds, those that have yet
     /// to prove themselves, and its window.
     case credentialRemoved(String, bonds: [UInt64])

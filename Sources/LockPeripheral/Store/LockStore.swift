@@ -19,6 +19,10 @@ package protocol LockStore: CommitParticipant {
     func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord]
     /// What was forgotten between the records and before them, of cuts that end behind `sequence`, in order, at most `limit`.
     func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut]
+    /// How many committed records with a sequence in `sequences` there are, of the first `limit`, and the last one's sequence.
+    func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws -> AuditCount
+    /// The last commit's end of the chain; nil where nothing signs, or the signature cannot be read.
+    func auditEnd() throws -> SignedAuditEnd?
 }
 
 extension LockStore {
@@ -114,6 +118,17 @@ package struct BondHolder: Hashable, Sendable {
     }
 }
 
+/// Part of a count: so many records, up to the one that has this sequence. nil: there was none.
+package struct AuditCount: Hashable, Sendable {
+    package var records: Int
+    package var last: UInt64?
+
+    package init(records: Int, last: UInt64?) {
+        self.records = records
+        self.last = last
+    }
+}
+
 /// How much of the audit is kept. Whoever may move the bolt can make records without end; the disk has one.
 package enum AuditRetention {
     /// One more and one is forgotten: the oldest of the holder with the most (``AuditShares``). A household makes so many in more
@@ -144,6 +159,16 @@ package enum LockMutation: Hashable, Sendable {
     case audit(AuditRecord)
     /// The record with this sequence is of a launch and the last one, and so many more launches have followed it.
     case relaunched(behind: UInt64, times: UInt64)
+}
+
+extension LockMutation {
+    /// Whether somebody may do less, or more, from then on.
+    var changesRights: Bool {
+        switch self {
+        case .credential, .credentialRemoved, .settings, .bondForgotten: true
+        case .intent, .bolt, .relock, .lastCommand, .receiptCounters, .unproven, .audit, .relaunched: false
+        }
+    }
 }
 
 /// What is kept for the lock, as read at launch.

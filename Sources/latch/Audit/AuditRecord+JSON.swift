@@ -134,6 +134,9 @@ extension ControlPointOpcode {
         case .openEnrolment: "open_enrolment"
         case .closeEnrolment: "close_enrolment"
         case .getEnrolment: "get_enrolment"
+        case Self(.reportStoredRecords): "report_records"
+        case Self(.abortOperation): "abort_report"
+        case Self(.reportNumberOfStoredRecords): "count_records"
         default: "procedure_\(rawValue)"
         }
     }

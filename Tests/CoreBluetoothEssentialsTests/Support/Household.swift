@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
 import GATT
@@ -54,13 +55,14 @@ final class Household {
 
     init(
         auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, seed: UInt64 = 1, bolt: (any Actuator)? = nil,
-        settings: LockSettings = LockSettings(), keyBuffers: UInt8 = 20, unlocksWhenNear: Bool = false
+        settings: LockSettings = LockSettings(), keyBuffers: UInt8 = 20, unlocksWhenNear: Bool = false,
+        auditSigner: Ed25519SigningKey? = nil
     ) throws {
         world = World(seed: seed)
         self.bolt = bolt ?? stillBolt
         self.settings = settings
         self.unlocksWhenNear = unlocksWhenNear
-        lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum)
+        lockStore = MemoryLockStore(auditRecordsMaximum: auditRecordsMaximum, signer: auditSigner)
         door = world.add("door", seed: Self.doorSeed)
         pocket = world.add("pocket", seed: 52, hardware: ControllerConfiguration(aclDataPacketCount: keyBuffers))
         launchLock()

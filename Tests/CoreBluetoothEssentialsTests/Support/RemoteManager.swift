@@ -5,27 +5,44 @@ import FoundationEssentials
 import LockProtocol
 import SecurityManager
 
-/// An app on a key's host: encrypts with the key's bond and asks the lock's control point.
+/// An app on a key's host: encrypts with the key's bond and asks the lock's control points. It makes each link that it loses anew.
 final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unchecked Sendable {
+    private static let told = [LockUUID.lockControlPoint, LockUUID.recordAccessControlPoint, LockUUID.auditRecord]
+
     private let address: DeviceAddress
-    private let subscribes: Bool
+    private let subscriptions: Set<BluetoothUUID>
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
-    private var controlPoint: CBCharacteristic?
+    private var found: [BluetoothUUID: CBCharacteristic] = [:]
+    /// It has looked at the lock, and hears all that it wants to hear.
     private(set) var isReady = false
     private(set) var capabilities: Capabilities?
     private(set) var answers: [ControlPointResponse] = []
+    private(set) var recordAnswers: [RecordAccessResponse] = []
+    /// Values of Audit Record.
+    private(set) var parts: [[UInt8]] = []
+    private(set) var linksLost = 0
     /// What each request was answered by ATT: nil for a Write Response.
     private(set) var writes: [Int?] = []
 
-    init(_ bluetooth: CBHost, _ address: DeviceAddress, subscribes: Bool = true) {
+    init(_ bluetooth: CBHost, _ address: DeviceAddress, subscribes: Set<BluetoothUUID> = [LockUUID.lockControlPoint]) {
         self.address = address
-        self.subscribes = subscribes
+        subscriptions = subscribes
         manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth)
     }
 
-    func ask(_ procedure: ControlPointProcedure) {
-        if let controlPoint { lock?.writeValue(Data(procedure.encoded), for: controlPoint, type: .withResponse) }
+    func ask(_ procedure: ControlPointProcedure) { write(procedure.encoded, to: LockUUID.lockControlPoint) }
+
+    func ask(_ procedure: RecordAccessProcedure) { write(procedure.encoded, to: LockUUID.recordAccessControlPoint) }
+
+    func write(_ octets: [UInt8], to uuid: BluetoothUUID) {
+        guard let characteristic = found[uuid] else { return }
+        lock?.writeValue(Data(octets), for: characteristic, type: .withResponse)
+    }
+
+    /// Hears of a characteristic no more, or again.
+    func listen(_ isOn: Bool, to uuid: BluetoothUUID) {
+        if let characteristic = found[uuid] { lock?.setNotifyValue(isOn, for: characteristic) }
     }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
@@ -36,6 +53,15 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     }
 
     func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) { peripheral.encrypt() }
+
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, error: (any Error)?
+    ) {
+        isReady = false
+        found = [:]
+        linksLost += 1
+        central.connect(peripheral)
+    }
 
     func peripheral(_ peripheral: CBPeripheral, didChangeSecurity link: LinkInfo, error: HostError?) {
         if error == nil, link.isProven { peripheral.discoverServices([CBUUID(LockUUID.lockService)]) }
@@ -51,20 +77,18 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         _ peripheral: CBPeripheral, didDiscoverCharacteristicsFor service: CBService, error: (any Error)?
     ) {
         for characteristic in service.characteristics ?? [] {
-            if characteristic.uuid == CBUUID(LockUUID.lockControlPoint) {
-                controlPoint = characteristic
-                peripheral.setNotifyValue(subscribes, for: characteristic)
-            } else if characteristic.uuid == CBUUID(LockUUID.capabilities) {
-                peripheral.readValue(for: characteristic)
-            }
+            found[characteristic.uuid.bluetoothUUID] = characteristic
+            if characteristic.uuid == CBUUID(LockUUID.capabilities) { peripheral.readValue(for: characteristic) }
         }
+        // What the key's bond has asked for before counts for this app, too.
+        for uuid in Self.told { listen(subscriptions.contains(uuid), to: uuid) }
     }
 
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
         error: (any Error)?
     ) {
-        isReady = error == nil && characteristic.isNotifying == subscribes
+        isReady = error == nil && Self.told.allSatisfy { found[$0]?.isNotifying == subscriptions.contains($0) }
     }
 
     func peripheral(
@@ -77,10 +101,14 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         guard error == nil, let value = characteristic.value.map({ Array($0) }) else { return }
-        if characteristic === controlPoint {
+        switch characteristic.uuid.bluetoothUUID {
+        case LockUUID.lockControlPoint:
             if let answer = try? ControlPointResponse(exactly: value) { answers.append(answer) }
-        } else if characteristic.uuid == CBUUID(LockUUID.capabilities) {
-            capabilities = try? Capabilities(exactly: value)
+        case LockUUID.recordAccessControlPoint:
+            if let answer = try? RecordAccessResponse(exactly: value) { recordAnswers.append(answer) }
+        case LockUUID.auditRecord: parts.append(value)
+        case LockUUID.capabilities: capabilities = try? Capabilities(exactly: value)
+        default: break
         }
     }
 }

@@ -39,7 +39,8 @@ def lock_uuid(number):
 
 LOCK_SERVICE = lock_uuid(0)
 LOCK_STATE, LOCK_COMMAND, CHALLENGE, CONTROL_POINT = (lock_uuid(number) for number in range(1, 5))
-CAPABILITIES, RECEIPT = lock_uuid(6), lock_uuid(7)
+AUDIT_RECORD, CAPABILITIES, RECEIPT = (lock_uuid(number) for number in range(5, 8))
+RECORD_ACCESS = UUID(0x2A52)
 
 OPERATION_LOCK, OPERATION_UNLOCK = 1, 2
 BOLT_LOCKED, BOLT_UNLOCKED = 1, 3

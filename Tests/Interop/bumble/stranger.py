@@ -29,6 +29,8 @@ LOCK_TREE = {
     peer.CONTROL_POINT: Properties.WRITE | Properties.INDICATE,
     peer.CAPABILITIES: Properties.READ,
     peer.RECEIPT: Properties.NOTIFY,
+    peer.AUDIT_RECORD: Properties.NOTIFY,
+    peer.RECORD_ACCESS: Properties.WRITE | Properties.INDICATE,
 }
 SERVICES = [gatt.GATT_GENERIC_ACCESS_SERVICE, gatt.GATT_GENERIC_ATTRIBUTE_SERVICE, peer.LOCK_SERVICE]
 
@@ -81,12 +83,12 @@ async def be_refused(suite, phone, lock, address, handles):
         with suite.step("read and write what is protected: Insufficient Authentication"):
             for uuid in (peer.LOCK_STATE, peer.CAPABILITIES):
                 await expect_refusal(link.read(uuid), f"reading {uuid}")
-            for uuid in (peer.LOCK_COMMAND, peer.CONTROL_POINT):
+            for uuid in (peer.LOCK_COMMAND, peer.CONTROL_POINT, peer.RECORD_ACCESS):
                 await expect_refusal(link.write(uuid, bytes(8)), f"writing {uuid}")
-            await expect_refusal(link.subscribe(peer.LOCK_STATE), "subscribing to the Lock State")
-            await expect_refusal(
-                link.subscribe(peer.CONTROL_POINT, indications=True), "subscribing to the Control Point"
-            )
+            for uuid in (peer.LOCK_STATE, peer.AUDIT_RECORD):
+                await expect_refusal(link.subscribe(uuid), f"subscribing to {uuid}")
+            for uuid in (peer.CONTROL_POINT, peer.RECORD_ACCESS):
+                await expect_refusal(link.subscribe(uuid, indications=True), f"subscribing to {uuid}")
 
     async with phone.connected(address, handles) as link:
         with suite.step("command unasked, by write and by signature: nothing moves, nothing is written down"):

@@ -1,0 +1,27 @@
+import BluetoothCore
+import LockProtocol
+
+/// The procedures of the Record Access Control Point: the sender's right, then the operands. What the store has of the records is
+/// the shell's. docs/PROTOCOL.md, "The audit over the air"
+extension LockMachine {
+    mutating func recordAccess(_ link: LockLink, _ octets: [UInt8], _ turn: inout LockTurn) {
+        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond else { return }
+        let opcode = RecordAccessOpcode(rawValue: octets.first ?? 0)
+        // Op-codes are no secret: an unknown one is that for everybody.
+        if let required = opcode.requiredRights, holder(of: bond, with: required, at: turn.moment) == nil {
+            _ = auditRefusal(of: ControlPointOpcode(opcode), bond: bond, on: link, &turn)
+            return turn.act(.recordAccess(link, .refused))
+        }
+        do throws(RecordAccessResult) {
+            turn.act(.recordAccess(link, .granted(try RecordAccessProcedure(octets))))
+        } catch {
+            turn.act(.recordAccess(link, .malformed(opcode, error)))
+        }
+    }
+
+    /// Whether what this link was granted still is: looked up for each record anew.
+    package func mayReadAudit(_ link: LockLink, at moment: LockMoment) -> Bool {
+        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond else { return false }
+        return holder(of: bond, with: .readAudit, at: moment) != nil
+    }
+}
