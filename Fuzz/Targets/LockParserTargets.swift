@@ -60,6 +60,7 @@ import LockProtocol
         let again = try? RecordAccessProcedure(procedure.encoded)
         require(again == procedure, "a request for records does not survive its encoding")
     }
+    requireRoundTrip(AlarmValue.self, octets)
 }
 
 @Sendable func fuzzBoltJournal(_ octets: [UInt8]) {

@@ -77,7 +77,9 @@ private struct LockWorld {
         case 1: feed(.disconnected(link))
         case 2: feed(.encrypted(link, Self.claim(UInt64(input.octet() & 3) + 1)))
         case 3: feed(.pairing(link, isUnderWay: input.bool()))
-        case 4: feed(.subscription(link, LockSubscription.allCases[Int(input.octet() % 3)], isOn: input.bool()))
+        case 4:
+            let all = LockSubscription.allCases
+            feed(.subscription(link, all[Int(input.octet()) % all.count], isOn: input.bool()))
         case 5: feed(.challengeRead(link))
         // A command that answers the last challenge, which chance would never hit.
         case 6, 7:
@@ -295,6 +297,12 @@ private struct LockWorld {
             if case .granted = verdict {
                 require(machine.mayReadAudit(link, at: moment), "somebody reads the audit who may not")
             }
+        case .alarm(let report):
+            require(
+                report.record.map { number in records.contains { $0.sequence == number } } ?? true,
+                "an alarm stands on no record")
+        case .notifyAlarm(_, let octets):
+            require(octets.count == AlarmValue.octets, "an alarm has another length")
         case .credentialRemoved, .stateChanged, .disconnect, .persist: break
         }
     }

@@ -50,6 +50,7 @@ package enum Plant: String, CaseIterable, Sendable {
     case rightManageSchedules = "right-schedules"
     case rightChangeSettings = "right-settings"
     case rightOpenEnrolment = "right-enrolment"
+    case rightReadAudit = "right-audit"
     /// A manager changes whomever it wants.
     case rank
     /// An opening uses nothing up.

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <pty.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,40 @@ static inline pid_t latch_spawn(
     if (dup2(input, 0) < 0 || dup2(output, 1) < 0 || dup2(error, 2) < 0) _exit(127);
     execve(arguments[0], arguments, environment ? environment : __environ);
     _exit(127);
+}
+
+// Starts a program that somebody else has written, in a process group of its own and in the root directory, with `input` for its
+// standard input, a standard output that nobody reads and this process's standard error. It has this environment, no other
+// descriptor, no signal blocked or ignored, and no capability that this process was given to pass on. 0, or an error number.
+static inline int latch_spawn_alone(pid_t *child, const char *path, char *const environment[], int input) {
+    char *const arguments[] = {(char *)path, 0};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    sigemptyset(&none);
+    sigfillset(&all);
+    int failure = posix_spawn_file_actions_init(&actions);
+    if (failure != 0) return failure;
+    if ((failure = posix_spawnattr_init(&attributes)) != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return failure;
+    }
+    if ((failure = posix_spawn_file_actions_adddup2(&actions, input, 0)) == 0 &&
+        (failure = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)) == 0 &&
+        (failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3)) == 0 &&
+        (failure = posix_spawn_file_actions_addchdir_np(&actions, "/")) == 0 &&
+        (failure = posix_spawnattr_setflags(
+             &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP)) == 0 &&
+        (failure = posix_spawnattr_setsigmask(&attributes, &none)) == 0 &&
+        (failure = posix_spawnattr_setsigdefault(&attributes, &all)) == 0 &&
+        (failure = posix_spawnattr_setpgroup(&attributes, 0)) == 0) {
+        // Of this thread: it keeps what it has itself. A kernel without ambient capabilities has nothing to pass on.
+        (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        failure = posix_spawn(child, path, &actions, &attributes, arguments, environment);
+    }
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return failure;
 }
 
 // Readable once the process has ended; -1 without one.

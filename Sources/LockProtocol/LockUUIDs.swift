@@ -19,4 +19,5 @@ package enum LockUUID {
     package static let commandReceipt = assigned(0x0007)
     /// The SIG's number: Record Access Control Point.
     package static let recordAccessControlPoint = BluetoothUUID(0x2A52)
+    package static let alarm = assigned(0x0008)
 }

@@ -46,6 +46,7 @@ extension Plant {
         case .rightManageSchedules: .manageSchedules
         case .rightChangeSettings: .changeSettings
         case .rightOpenEnrolment: .openEnrolment
+        case .rightReadAudit: .readAudit
         default: nil
         }
     }

@@ -32,7 +32,7 @@ struct LockBench {
     var machine: LockMachine
     let store: MemoryLockStore
     var now = Instant(nanoseconds: 1_000_000_000)
-    var wallClockSeconds: Int64? = 1_800_000_000
+    var wallClockSeconds: Int64?
     var nextRandom: UInt64 = 0x0000_1111_1111_0001
     /// What the last input made the lock do.
     var outputs: [LockOutput] = []
@@ -42,8 +42,9 @@ struct LockBench {
     init(
         _ snapshot: LockSnapshot = .furnished,
         reading: BoltReading = BoltReading(position: .locked, door: .closed), boot: BootID = boot,
-        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum
+        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, wallClockSeconds: Int64? = 1_800_000_000
     ) {
+        self.wallClockSeconds = wallClockSeconds
         store = MemoryLockStore(snapshot, auditRecordsMaximum: auditRecordsMaximum)
         var outputs: [LockOutput] = []
         machine = LockMachine(

@@ -93,7 +93,7 @@ final class LockWorld {
         case .notifyReceipt(_, let octets): receipts.append(try Receipt(exactly: octets))
         case .disconnect(let link): try turn(.disconnected(link))
         case .persist, .notifyLockState, .indicateControlPoint, .recordAccess, .credentialRemoved, .openWindow,
-            .closeWindow, .stateChanged:
+            .closeWindow, .stateChanged, .alarm, .notifyAlarm:
             break
         }
     }

@@ -51,6 +51,7 @@ struct LockoutTests {
             try fail(&bench, times: Lockout.failuresMaximum - 1)
             #expect(try ask(&bench, bob) == .notPermitted)
             #expect(events(bench).last == .lockedOut(bond: bob, .of(2), seconds: seconds))
+            #expect(bench.machine.alarms.value.contains(.lockout) && bench.machine.alarms.value.credential == 2)
             bench.pass(milliseconds: seconds * 1_000 - 1)
             #expect(try ask(&bench, bob, .lock) == .lockedOut)
             #expect(try ask(&bench, bob) == .lockedOut)

@@ -123,4 +123,34 @@ struct UnattendedBoltTests {
         #expect(store.audit.count { $0.event == .launched } == 1)
         #expect(store.audit.count { if case .outcome(_, .done) = $0.event { true } else { false } } == 1)
     }
+    @Test("What is raised before a daemon is there is told behind its commit, and counts with what the daemon raises")
+    func alarms() throws {
+        open()
+        var doubted = snapshot(BootDeadline(boot: BootID(bits: 99), at: clock.now))
+        doubted.auditDoubt = .shortened
+        doubted.auditTail.wallClockSeconds = 1_800_000_000
+        let store = MemoryLockStore(doubted)
+        var happenings: [String] = []
+        let book = try UnattendedBolt.begin(
+            store: store, actuator: SimulatedBolt(journal: metal), boot: boot,
+            surroundings: UnattendedBolt.Surroundings(
+                moment: { [clock] in LockMoment(now: clock.now) },
+                commit: { _ in
+                    store.didCommit()
+                    happenings.append("commit")
+                }, wait: { _ in Issue.record("it waits") },
+                observe: { event in
+                    if case .alarm(let report, nil) = event { happenings.append("\(report.alarm.kind.rawValue)") }
+                }))
+        // Tamper, and a clock that is not there any more.
+        #expect(happenings == ["commit", "3", "5"] && book.count == 2)
+        var outputs: [LockOutput] = []
+        let reading = BoltReading(position: .locked, door: .closed)
+        var machine = LockMachine(
+            restoring: try store.launch(), reading: reading, boot: boot, receiptHandle: receiptHandle, alarms: book,
+            at: LockMoment(now: clock.now), into: &outputs)
+        #expect(outputs.alarms.isEmpty && machine.alarms.value.contains(.clock))
+        machine.handle(.alarm(.tamper(.row)), at: LockMoment(now: clock.now), random: 0, into: &outputs)
+        #expect(machine.alarms.counts == [.tamper: 2, .clock: 1])
+    }
 }

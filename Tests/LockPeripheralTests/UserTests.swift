@@ -143,8 +143,18 @@ struct UserTests {
         #expect(try ask(&forced, 1) == .accepted)
         #expect(try ask(&free, 1) == .accepted)
         #expect(forced.events.filter { $0 == .duress(.of(1), name: "anna") }.count == 1)
+        #expect(
+            forced.outputs.contains { output in
+                guard case .alarm(let report) = output else { return false }
+                return report.alarm == .duress(of: .of(1)) && report.record != nil
+            })
         func air(_ bench: LockBench) -> [LockOutput] {
-            bench.outputs.filter { if case .persist = $0 { false } else { true } }
+            bench.outputs.filter { output in
+                switch output {
+                case .persist, .alarm: false
+                default: true
+                }
+            }
         }
         #expect(air(forced).count == air(free).count && air(forced).count > 1)
         for (a, b) in zip(air(forced), air(free)) {
@@ -154,6 +164,23 @@ struct UserTests {
         }
         #expect(try ask(&forced, 1, .lock) == .busy)
         #expect(!forced.events.contains { if case .duress = $0 { true } else { false } })
+    }
+
+    @Test("Duress: who may hear of alarms hears of it, but for the devices of the user who opened")
+    func duressTold() throws {
+        var bench = LockBench([
+            Credential(id: .of(1), name: "anna", role: .owner, bond: 1, user: "a"),
+            Credential(id: .of(2), name: "anna-2", role: .owner, bond: 2, user: "a", kind: .duress),
+            Credential(3, "bo", .owner), Credential(4, "guest", .guest),
+        ])
+        for link in 1...4 as ClosedRange<UInt64> {
+            bench.put(.subscription(LockLink(rawValue: link), .alarm, isOn: true))
+        }
+        #expect(try ask(&bench, 2) == .accepted)
+        let told = bench.outputs.compactMap { output -> UInt64? in
+            if case .notifyAlarm(let link, _) = output { link.rawValue } else { nil }
+        }
+        #expect(told == [3])
     }
 
     // MARK: Users as a whole

@@ -174,7 +174,7 @@ final class LockOnDisk {
             }
         case .disconnect(let link): try turn(.disconnected(link))
         case .persist, .notifyLockState, .indicateControlPoint, .recordAccess, .credentialRemoved, .openWindow,
-            .closeWindow, .stateChanged:
+            .closeWindow, .stateChanged, .alarm, .notifyAlarm:
             break
         }
     }

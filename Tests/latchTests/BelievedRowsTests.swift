@@ -71,6 +71,7 @@ struct BelievedRowsTests {
         try home.launch()
         #expect(try !home.unlocks)
         #expect(try home.status().contains("damaged_rows: 1"))
+        #expect(try home.status().contains("alarms:\n  count: 1\n  tamper: 1\n"))
         home.stop()
         #expect(home.lock?.complaint.contains("row_damaged") == true)
     }
@@ -141,6 +142,7 @@ struct BelievedRowsTests {
         for _ in 0..<2 {
             try home.launch()
             #expect(try home.status().contains("doubt: older"))
+            #expect(try home.status().contains("alarms:\n  count: 1\n  rollback: 1\n"))
             #expect(try !home.unlocks)
             // Who was enrolled then is shown, so that an owner can judge.
             #expect(try home.status().contains("name: anna"))

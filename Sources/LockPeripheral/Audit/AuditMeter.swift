@@ -2,7 +2,7 @@ import BluetoothCore
 
 /// How much of what one bond does at no cost is written down: a key gone wrong, or stolen, fills no disk, and pushes nobody else's
 /// records out of the audit.
-struct AuditMeter {
+struct AuditMeter: Hashable {
     static let auditedPerWindowMaximum = 5
     static let windowMilliseconds: UInt64 = 60_000
 

@@ -18,6 +18,12 @@ package struct WallClockMark: Hashable, Sendable {
         return clock >= seconds - Self.backwardsMaximumSeconds ? seconds : nil
     }
 
+    /// Why the clock is not trusted that was trusted once; nil while it is, and where there never was one.
+    func fault(_ clock: Int64?) -> ClockFault? {
+        guard seconds != nil, trusted(clock) == nil else { return nil }
+        return clock == nil ? .unset : .behind
+    }
+
     /// A record's time: no earlier than that of the record before.
     package mutating func stamp(_ clock: Int64?) -> Int64? {
         if let clock { seconds = max(seconds ?? clock, clock) }

@@ -38,6 +38,8 @@ package enum ActuatorReport: Hashable, Sendable {
     /// The bolt was moved by hand or key.
     case bolt(BoltPosition)
     case door(DoorCode)
+
+    var isDeclined: Bool { if case .declined = self { true } else { false } }
 }
 
 /// What an actuator finds when the program begins.

@@ -149,6 +149,12 @@ extension LockDaemon {
             let state = LockState(bolt: machine.state.bolt, door: machine.state.door, result: .done, answered: 0)
             request.value = Data(state.encoded)
             peripheral.respond(to: request, withResult: .success)
+        } else if request.characteristic === tree.alarm {
+            guard machine.mayReadAlarms(LockLink(link)) else {
+                return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+            }
+            request.value = Data(machine.alarms.value.encoded)
+            peripheral.respond(to: request, withResult: .success)
         } else {
             peripheral.respond(to: request, withResult: .readNotPermitted)
         }

@@ -14,12 +14,18 @@ package final class LockDaemon {
         package var name: String
         package var settings: LockSettings
         package var boot: BootID
+        /// Raised by this program already, before its daemon was there (``UnattendedBolt``).
+        package var alarms: AlarmBook
 
-        package init(restoreIdentifier: String, name: String, settings: LockSettings, boot: BootID) {
+        package init(
+            restoreIdentifier: String, name: String, settings: LockSettings, boot: BootID,
+            alarms: AlarmBook = AlarmBook()
+        ) {
             self.restoreIdentifier = restoreIdentifier
             self.name = name
             self.settings = settings
             self.boot = boot
+            self.alarms = alarms
         }
     }
 
@@ -79,6 +85,8 @@ package final class LockDaemon {
     private var beginning: (LockSnapshot, BoltReading)?
     /// nil until the service has its handles. Links that stand are its sessions; the shell keeps none beside them.
     private(set) var machine: LockMachine?
+    /// Found before the machine was there.
+    private var earlyAlarms: Set<Alarm> = []
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
@@ -133,8 +141,8 @@ package final class LockDaemon {
         beginning = nil
         var outputs: [LockOutput] = []
         var machine = LockMachine(
-            restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt, at: moment,
-            into: &outputs)
+            restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
+            alarms: configuration.alarms, at: moment, into: &outputs)
         if snapshot.settings != configuration.settings {
             machine.handle(
                 .administration(.settings(configuration.settings)), at: moment, random: surroundings.random(),
@@ -147,7 +155,23 @@ package final class LockDaemon {
         reviewUnprovenBonds()
         armTimers()
         tell(.bolt(machine.state.bolt, machine.state.door))
+        for alarm in earlyAlarms.sorted(by: { ($0.kind.rawValue, $0.cause) < ($1.kind.rawValue, $1.cause) }) {
+            feed(.alarm(alarm))
+        }
+        earlyAlarms = []
     }
+
+    /// Whoever keeps the rows has found something wrong with them: in the middle of an answer to the machine, as a rule, which hears of
+    /// it behind the next commit. Before the machine is there, each alarm counts once.
+    package func raise(_ alarm: Alarm) {
+        host.afterCommit { [weak self] in
+            guard let self else { return }
+            if machine == nil { earlyAlarms.insert(alarm) } else { feed(.alarm(alarm)) }
+        }
+    }
+
+    /// Of a credential, as far as the machine has it.
+    func credentialName(_ id: CredentialID?) -> String? { id.flatMap { machine?.credentials[$0]?.name } }
 
     /// From the first record that is kept to the last one. Some between them may be forgotten.
     var keptAudit: ClosedRange<UInt64>? {
@@ -227,6 +251,8 @@ extension LockDaemon {
             case .openWindow(let link, let opening, let manager): openWindow(opening, by: manager, link)
             case .closeWindow: cancelEnrolment()
             case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
+            case .alarm(let report): tell(.alarm(report, credential: credentialName(report.alarm.credential)))
+            case .notifyAlarm(let link, let value): update(tree.alarm, value, link)
             case .disconnect(let link): manager?.disconnect(link.id)
             }
         }

@@ -21,6 +21,8 @@ package enum LockEvent: Sendable {
     case actuator(ActuatorOrder)
     /// The door was secured, and nothing of it could be written. The next launch that can write tells the audit.
     case securedUnrecorded
+    /// `credential`: whom it is about, by name.
+    case alarm(AlarmReport, credential: String?)
     /// A bond has proved itself for the first time.
     case enrolled(credential: String, BondID)
 }

@@ -14,6 +14,7 @@ struct LockServiceTree {
     let receipt: CBMutableCharacteristic
     let auditRecord: CBMutableCharacteristic
     let recordAccess: CBMutableCharacteristic
+    let alarm: CBMutableCharacteristic
 
     /// LE security mode 1 level 4.
     ///
@@ -56,9 +57,12 @@ struct LockServiceTree {
         recordAccess = Self.characteristic(
             LockUUID.recordAccessControlPoint, [.write, .indicate, .indicateEncryptionRequired],
             AttributeAccess(writeRequest: Self.proven, subscribe: Self.proven, minimumKeySize: Self.keyOctets))
+        alarm = Self.characteristic(
+            LockUUID.alarm, [.read, .notify, .notifyEncryptionRequired],
+            AttributeAccess(read: Self.proven, subscribe: Self.proven, minimumKeySize: Self.keyOctets))
         service = CBMutableService(type: CBUUID(LockUUID.lockService), primary: true)
         service.characteristics = [
-            lockState, command, challenge, controlPoint, capabilities, receipt, auditRecord, recordAccess,
+            lockState, command, challenge, controlPoint, capabilities, receipt, auditRecord, recordAccess, alarm,
         ]
     }
 
@@ -69,7 +73,7 @@ struct LockServiceTree {
         let wanted = (fresh.service.characteristics ?? []).compactMap { $0 as? CBMutableCharacteristic }
         guard service.uuid == fresh.service.uuid, found.count == wanted.count,
             zip(found, wanted).allSatisfy({ $0.uuid == $1.uuid && $0.access == $1.access && $0.value == $1.value }),
-            found.count == 8
+            found.count == 9
         else { return nil }
         // Not kept with the tree: every process says it anew.
         for characteristic in found { characteristic.keepsUpdatesForAbsentCentrals = false }
@@ -81,6 +85,7 @@ struct LockServiceTree {
         receipt = found[5]
         auditRecord = found[6]
         recordAccess = found[7]
+        alarm = found[8]
     }
 
     private static func characteristic(
@@ -89,7 +94,7 @@ struct LockServiceTree {
         let characteristic = CBMutableCharacteristic(
             type: CBUUID(uuid), properties: properties, value: value, permissions: [])
         characteristic.access = access
-        // A challenge, a receipt, a state are worth nothing later.
+        // A challenge, a receipt, a state are worth nothing later, and who comes back reads the last alarm.
         characteristic.keepsUpdatesForAbsentCentrals = false
         return characteristic
     }
@@ -97,6 +102,7 @@ struct LockServiceTree {
     func subscription(_ characteristic: CBCharacteristic) -> LockSubscription? {
         if characteristic === challenge { return .challenge }
         if characteristic === receipt { return .receipt }
+        if characteristic === alarm { return .alarm }
         return characteristic === lockState ? .lockState : nil
     }
 
@@ -105,6 +111,7 @@ struct LockServiceTree {
         case .challenge: challenge
         case .receipt: receipt
         case .lockState: lockState
+        case .alarm: alarm
         }
     }
 }

@@ -76,6 +76,10 @@ package struct LockStatus: Sendable {
     package var audit: ClosedRange<UInt64>?
     /// Whom the enrolment window is open for.
     package var enrolling: String?
+    /// Since the program began.
+    package var alarms: AlarmBook
+    /// Whom the last alarm is about.
+    package var alarmedCredential: String?
 }
 
 extension LockDaemon {
@@ -85,7 +89,9 @@ extension LockDaemon {
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
             links: (machine?.sortedLinks { _ in true } ?? []).compactMap { host.link($0.id) }, credentials: [],
-            unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential)
+            unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential,
+            alarms: machine?.alarms ?? configuration.alarms,
+            alarmedCredential: credentialName(machine?.alarms.last?.alarm.credential))
         list(page, in: &status)
         return status
     }

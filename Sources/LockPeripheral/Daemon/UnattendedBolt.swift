@@ -30,38 +30,42 @@ package struct UnattendedBolt {
     private var machine: LockMachine
     private var outputs: [LockOutput]
 
-    /// Settles it, by the rules of every launch, and returns once the bolt rests. Does nothing, and writes nothing, when
-    /// nothing is owed now: what falls due later is settled by a later launch.
-    package static func settle(
-        store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
-    ) throws {
-        try settle(store, actuator, boot, surroundings, isBegun: false)
+    /// Settles it, by the rules of every launch, and returns once the bolt rests, with the alarms that this raised. Does nothing, and
+    /// writes nothing, when nothing is owed now: what falls due later is settled by a later launch. `alarms`: those of this program before.
+    @discardableResult package static func settle(
+        store: any LockStore, actuator: any Actuator, boot: BootID, alarms: AlarmBook = AlarmBook(),
+        surroundings: Surroundings
+    ) throws -> AlarmBook {
+        try settle(store, actuator, boot, alarms, surroundings, isBegun: false)
     }
 
     /// The same, as far as the order to the bolt: the lock that begins next finds the movement under way, and waits for its end.
-    package static func begin(
-        store: any LockStore, actuator: any Actuator, boot: BootID, surroundings: Surroundings
-    ) throws {
-        try settle(store, actuator, boot, surroundings, isBegun: true)
+    @discardableResult package static func begin(
+        store: any LockStore, actuator: any Actuator, boot: BootID, alarms: AlarmBook = AlarmBook(),
+        surroundings: Surroundings
+    ) throws -> AlarmBook {
+        try settle(store, actuator, boot, alarms, surroundings, isBegun: true)
     }
 
     private static func settle(
-        _ store: any LockStore, _ actuator: any Actuator, _ boot: BootID, _ surroundings: Surroundings, isBegun: Bool
-    ) throws {
+        _ store: any LockStore, _ actuator: any Actuator, _ boot: BootID, _ alarms: AlarmBook,
+        _ surroundings: Surroundings, isBegun: Bool
+    ) throws -> AlarmBook {
         let snapshot = try store.launch()
         let now = surroundings.moment().now
         let isRelockDue = snapshot.relock.map { now >= $0.due(in: boot) } ?? false
-        guard snapshot.intent != nil || isRelockDue else { return }
+        guard snapshot.intent != nil || isRelockDue else { return alarms }
         let reading = try actuator.reading(asking: snapshot.intent, now: now)
         var bolt = Self(
             restoring: snapshot, reading: reading, store: store, actuator: actuator, boot: boot,
-            tellsLaunch: !isBegun, surroundings: surroundings)
+            tellsLaunch: !isBegun, alarms: alarms, surroundings: surroundings)
         if isBegun { try bolt.commitAndAct() } else { try bolt.run() }
+        return bolt.machine.alarms
     }
 
     private init(
         restoring snapshot: LockSnapshot, reading: BoltReading, store: any LockStore, actuator: any Actuator,
-        boot: BootID, tellsLaunch: Bool, surroundings: Surroundings
+        boot: BootID, tellsLaunch: Bool, alarms: AlarmBook, surroundings: Surroundings
     ) {
         self.store = store
         self.actuator = actuator
@@ -70,7 +74,7 @@ package struct UnattendedBolt {
         // No link, no receipt: the handle is never used.
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
-            tellsLaunch: tellsLaunch, at: surroundings.moment(), into: &outputs)
+            tellsLaunch: tellsLaunch, alarms: alarms, at: surroundings.moment(), into: &outputs)
         self.outputs = outputs
     }
 
@@ -88,6 +92,7 @@ package struct UnattendedBolt {
             for case .persist(let fact) in turn { store.append(fact) }
             try surroundings.commit(store)
             for case .persist(.audit(let record)) in turn { surroundings.observe(.audit(record)) }
+            for case .alarm(let report) in turn { surroundings.observe(.alarm(report, credential: nil)) }
             for case .actuate(let order) in turn {
                 surroundings.observe(.actuator(order))
                 if let report = try actuator.perform(order, now: surroundings.moment().now) { feed(.actuator(report)) }

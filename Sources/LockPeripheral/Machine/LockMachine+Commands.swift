@@ -84,10 +84,16 @@ extension LockMachine {
             if result != .challengeDead { remember(audited, result, .refused, &turn) }
             answer(link, result, audited.command.challenge, &turn)
         case .summarise:
-            audit(.refusalsSuppressed(bond: audited.bond), of: audited.credential, &turn)
+            suppressRefusals(of: audited.bond, audited.credential, &turn)
             leave(link, &turn)
         case .omit: leave(link, &turn)
         }
+    }
+
+    /// More refusals of this bond are not told one by one, and that is told.
+    mutating func suppressRefusals(of bond: UInt64, _ credential: CredentialID?, _ turn: inout LockTurn) {
+        let record = audit(.refusalsSuppressed(bond: bond), of: credential, &turn)
+        raise(.refusals(of: credential), on: record, &turn)
     }
 
     private mutating func remember(

@@ -210,7 +210,7 @@ extension LockMachine {
         case .audit:
             audit(.procedureRefused(bond: bond, credential: holder, procedure), of: holder, &turn)
             return true
-        case .summarise: audit(.refusalsSuppressed(bond: bond), of: holder, &turn)
+        case .summarise: suppressRefusals(of: bond, holder, &turn)
         case .omit: break
         }
         leave(link, &turn)

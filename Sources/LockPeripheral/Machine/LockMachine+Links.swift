@@ -61,7 +61,7 @@ extension LockMachine {
     ) {
         if isOn {
             // What an unencrypted link may not read, it may not hear either.
-            guard let state = links[link], subscription != .lockState || state.isEncrypted else { return }
+            guard let state = links[link], !subscription.needsEncryption || state.isEncrypted else { return }
             links[link]?.subscriptions.insert(subscription)
             if subscription == .challenge { renewChallenge(link, &turn) }
         } else {

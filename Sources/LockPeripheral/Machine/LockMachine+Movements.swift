@@ -8,9 +8,7 @@ extension LockMachine {
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
-            if snapshot.intent == nil && found.position != snapshot.bolt.position && !reading.isUnrecorded {
-                audit(.bolt(found.position), &turn)
-            }
+            if snapshot.intent == nil, !reading.isUnrecorded { audit(found, behind: snapshot.bolt, &turn) }
         }
         // News, if the last commit knew neither of a locked bolt nor of the end of what had been made before.
         if reading.isUnrecorded, snapshot.bolt.position != .locked || reading.performed == true {
@@ -22,10 +20,25 @@ extension LockMachine {
             case .driven:
                 bolt.begin(intent, now: turn.now)
                 turn.act(.actuate(ActuatorOrder(intent)))
-            case .ended(let outcome): end(intent, outcome, at: reading.position, &turn)
+            case .ended(let outcome):
+                let isJam = outcome != .done && reading.position == .jammed
+                end(intent, outcome, at: reading.position, isJam: isJam, &turn)
             }
         }
         secureIfDue(&turn)
+    }
+
+    /// Nothing was owed: what is not where it was has moved without the lock.
+    private mutating func audit(_ found: BoltRecord, behind kept: BoltRecord, _ turn: inout LockTurn) {
+        if found.position != kept.position {
+            let record = audit(.bolt(found.position), &turn)
+            alarmBolt(found.position, before: kept.position, on: record, &turn)
+        }
+        let isForced = found.position == .locked && found.door.standsOpen && !kept.door.standsOpen
+        if isForced || found.door.isTampered && !kept.door.isTampered {
+            let record = audit(.door(found.door), &turn)
+            alarmDoor(found.door, before: kept.door, on: record, &turn)
+        }
     }
 
     /// Launches with nothing between them are one record and a number. The chain tells the number before what happens next.
@@ -51,45 +64,60 @@ extension LockMachine {
         turn.act(.actuate(ActuatorOrder(intent)))
     }
 
-    mutating func settle(_ change: BoltMachine.Change, _ turn: inout LockTurn) {
+    mutating func actuator(_ report: ActuatorReport, _ turn: inout LockTurn) {
+        let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)
+        settle(bolt.handle(report), before: before, isDeclined: report.isDeclined, &turn)
+    }
+
+    /// `before`: where bolt and door were. `isDeclined`: the movement did not begin.
+    mutating func settle(
+        _ change: BoltMachine.Change, before: BoltRecord = BoltRecord(), isDeclined: Bool = false,
+        _ turn: inout LockTurn
+    ) {
         switch change {
         case .nothing: return
         case .began(let intent): turn.persist(.intent(intent))
         case .ended(let intent, let outcome, let position):
             turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
-            end(intent, outcome, at: position, &turn)
+            // An opening may have come too late, which is no fault of the bolt.
+            let isJam = outcome != .done && (!isDeclined || intent.movement.isSecuring)
+            end(intent, outcome, at: position, isJam: isJam, &turn)
             secureIfDue(&turn)
         case .found(let position):
-            audit(.bolt(position), &turn)
+            let record = audit(.bolt(position), &turn)
             turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
             tellState(except: nil, &turn)
+            alarmBolt(position, before: before.position, on: record, &turn)
         case .door(let door):
-            audit(.door(door), &turn)
+            let record = audit(.door(door), &turn)
             turn.persist(.bolt(BoltRecord(position: bolt.position ?? .unknown, door: door)))
             tellState(except: nil, &turn)
             secureIfDue(&turn)
+            alarmDoor(door, before: before.door, on: record, &turn)
         }
     }
 
     /// The one place where a movement gets its outcome.
     private mutating func end(
-        _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
+        _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, isJam: Bool, _ turn: inout LockTurn
     ) {
         turn.persist(.intent(nil))
+        var record: UInt64?
         #if LATCH_PLANTS
         // Settled at a launch, before anybody could be told.
         let isForgotten = Plant.active == .lost && intent.origin.command != nil && requester == nil
         if !isForgotten {
-            audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
+            record = audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
         }
         #else
-        audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
+        record = audit(.outcome(of: intent.id.rawValue, outcome), of: intent.origin.command?.credential, &turn)
         #endif
         let told = requester
         requester = nil
         if let origin = intent.origin.command { conclude(origin, outcome, at: position, told: told, &turn) }
         tellState(except: told?.link, &turn)
         recover(intent, outcome, at: position, &turn)
+        if isJam { raise(.jam(position), on: record, &turn) }
     }
 
     private mutating func conclude(

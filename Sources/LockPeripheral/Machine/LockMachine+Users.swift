@@ -9,7 +9,9 @@ extension LockMachine {
         #endif
         switch credential.kind {
         case .ordinary: break
-        case .duress: audit(.duress(credential.id, name: credential.name), of: credential.id, &turn)
+        case .duress:
+            let record = audit(.duress(credential.id, name: credential.name), of: credential.id, &turn)
+            raise(.duress(of: credential.id), on: record, &turn)
         case .disposable: spend(credential, &turn) { $0.isEnabled = false }
         case .expiring(let minutes):
             // Without a clock it is not granted.

@@ -29,6 +29,7 @@ package struct LockMachine {
     var untoldLaunches: UInt64 = 0
     private var wallClockMark: WallClockMark
     var links: [LockLink: LinkState] = [:]
+    package internal(set) var alarms: AlarmBook
     /// Who is told of the end of the movement under way.
     var requester: Requester?
 
@@ -39,11 +40,13 @@ package struct LockMachine {
 
     /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
     /// what was owed, and come before anything that the next input brings. `tellsLaunch`: false for one that only settles, and
-    /// behind which the lock begins.
+    /// behind which the lock begins. `alarms`: those of this program before.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
-        tellsLaunch: Bool = true, at moment: LockMoment, into outputs: inout [LockOutput]
+        tellsLaunch: Bool = true, alarms: AlarmBook = AlarmBook(), at moment: LockMoment,
+        into outputs: inout [LockOutput]
     ) {
+        self.alarms = alarms
         self.boot = boot
         self.receiptHandle = receiptHandle
         credentials = snapshot.credentials
@@ -55,13 +58,14 @@ package struct LockMachine {
         auditHead = snapshot.auditHead
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         var turn = LockTurn(moment, random: 0)
-        if let doubt = snapshot.auditDoubt { audit(.auditDoubted(doubt), &turn) }
+        if let doubt = snapshot.auditDoubt { raise(.tamper(.audit), on: audit(.auditDoubted(doubt), &turn), &turn) }
         if tellsLaunch {
             auditLaunch(snapshot.auditTail, &turn)
         } else {
             untoldLaunches = snapshot.auditTail.relaunches
         }
         launch(snapshot, reading: reading, &turn)
+        watchClock(&turn)
         turn.flush(into: &outputs)
     }
 
@@ -80,10 +84,12 @@ package struct LockMachine {
         case .command(let link, let path, let octets): command(link, path, octets, &turn)
         case .controlPoint(let link, let octets, let context): controlPoint(link, octets, context, &turn)
         case .recordAccess(let link, let octets): recordAccess(link, octets, &turn)
-        case .actuator(let report): settle(bolt.handle(report), &turn)
+        case .actuator(let report): actuator(report, &turn)
         case .timerFired: timerFired(&turn)
         case .administration(let change): administer(change, &turn)
+        case .alarm(let alarm): raise(alarm, &turn)
         }
+        watchClock(&turn)
         turn.flush(into: &outputs)
     }
 
@@ -148,6 +154,8 @@ package struct LockMachine {
 
     /// The time of day for rules; nil while the clock cannot be trusted.
     func timeOfDay(_ moment: LockMoment) -> Int64? { wallClockMark.trusted(moment.wallClockSeconds) }
+
+    func clockFault(_ moment: LockMoment) -> ClockFault? { wallClockMark.fault(moment.wallClockSeconds) }
 
     private mutating func administer(_ change: LockAdministration, _ turn: inout LockTurn) {
         switch change {

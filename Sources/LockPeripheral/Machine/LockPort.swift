@@ -33,7 +33,11 @@ package struct LinkClaim: Sendable {
 }
 
 /// A characteristic that a link may have subscribed to.
-package enum LockSubscription: Hashable, Sendable, CaseIterable { case challenge, receipt, lockState }
+package enum LockSubscription: Hashable, Sendable, CaseIterable {
+    case challenge, receipt, lockState, alarm
+
+    var needsEncryption: Bool { self == .lockState || self == .alarm }
+}
 
 /// How a command came. The stack has verified the MAC of a signed one, and that its counter is fresh.
 package enum CommandPath: Hashable, Sendable {
@@ -61,6 +65,8 @@ package enum LockInput: Sendable {
     case actuator(ActuatorReport)
     case timerFired
     case administration(LockAdministration)
+    /// The shell, or its store, has found this.
+    case alarm(Alarm)
 }
 
 /// What the operator, or a procedure that has checked its right, changes.
@@ -167,6 +173,8 @@ package enum LockOutput: Hashable, Sendable {
     /// The answer to a read.
     case challengeValue(LockLink, [UInt8])
     case stateChanged(BoltCode, DoorCode)
+    case alarm(AlarmReport)
+    case notifyAlarm(LockLink, [UInt8])
     case disconnect(LockLink)
 }
 

@@ -62,6 +62,8 @@ extension LockMachine {
         guard result.isSendersFailure, let credential = audited.credential, isEnabled(audited.bond),
             let milliseconds = lockouts[audited.bond, default: Lockout()].fail(now: turn.now)
         else { return }
-        audit(.lockedOut(bond: audited.bond, credential, seconds: milliseconds / 1_000), of: credential, &turn)
+        let record = audit(
+            .lockedOut(bond: audited.bond, credential, seconds: milliseconds / 1_000), of: credential, &turn)
+        raise(.lockout(of: credential), on: record, &turn)
     }
 }

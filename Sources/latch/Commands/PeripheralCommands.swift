@@ -17,6 +17,9 @@ enum PeripheralCommands {
     ) { arguments in
         var settings = try PeripheralSettings.load(arguments["config"])
         Commands.override(&settings.daemon, with: arguments)
+        if let hook = settings.alarmHook, let file = arguments["config"] {
+            try AlarmHook.requireUsable(hook, configuration: file)
+        }
         return try PeripheralDaemon.run(settings)
     }
 
@@ -111,7 +114,8 @@ enum PeripheralCommands {
         path: ["peripheral", "status"], summary: "Say what a running lock is doing.",
         details: [
             "Says who has enrolled, in pages of which it asks for all. With --limit or --after it asks for one, in the order "
-                + "of the lock's own numbers; `next` says where another begins, and is missing from the last."
+                + "of the lock's own numbers; `next` says where another begins, and is missing from the last.",
+            "`alarms` says how many there were of each kind since the lock's program began, and the last one.",
         ],
         options: ControlPlace.options + [
             .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),

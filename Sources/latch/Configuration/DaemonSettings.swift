@@ -63,6 +63,8 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var latency: String?
     /// A controller may have fewer.
     var linksMaximum = HostConfiguration.usualLinksMaximum
+    /// What is run for each alarm; nil for nothing.
+    var alarmHook: String?
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
@@ -80,6 +82,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("lock", "holidays", .optionalText(\.holidays))
                 .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) },
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
+            ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(AlarmHook.fault),
         ]
     }
 

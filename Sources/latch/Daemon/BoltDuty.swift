@@ -16,11 +16,20 @@ final class BoltDuty {
     private let journalPath: String
     private let travelMilliseconds: UInt64
     private var opened: SimulatedBolt?
+    /// nil where the configuration names none.
+    let hook: AlarmHook?
+    private let lockName: String
+    /// What was raised before there was a daemon.
+    private(set) var alarms = AlarmBook()
 
     init(_ holdings: DaemonHoldings, _ settings: PeripheralSettings) {
         self.holdings = holdings
         journalPath = settings.boltJournal ?? holdings.plan.directory.boltJournal
         travelMilliseconds = UInt64(settings.boltTravelMilliseconds)
+        lockName = settings.name
+        hook = settings.alarmHook.map { path in
+            AlarmHook(path: path) { (try? holdings.journal())?.record($0, path: path) }
+        }
     }
 
     private var plan: DaemonPlan { holdings.plan }
@@ -40,22 +49,33 @@ final class BoltDuty {
 
     /// A movement that a kill cut off, a relock that is due: written down like everything else.
     func settle(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
-        try UnattendedBolt.settle(
-            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot,
+        alarms = try UnattendedBolt.settle(
+            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot, alarms: alarms,
             surroundings: surroundings(state, journal))
     }
 
     /// The bolt is told before anything else is loaded: whatever that meets, or waits for, the door is being secured.
     func begin(_ state: StateStore, _ boot: BootID, _ journal: EventJournal) throws {
-        try UnattendedBolt.begin(
-            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot,
+        alarms = try UnattendedBolt.begin(
+            store: SQLiteLockStore(state, seal: nil), actuator: try bolt(), boot: boot, alarms: alarms,
             surroundings: surroundings(state, journal))
     }
 
     private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
         UnattendedBolt.Surroundings(
             moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
-            commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { journal.record($0) })
+            commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { [self] in record($0, in: journal) }
+        )
+    }
+
+    /// In the log and the journal, and an alarm by the hook too.
+    func record(_ event: LockEvent, in journal: EventJournal) {
+        journal.record(event)
+        guard case .alarm(let report, let credential) = event, let hook else { return }
+        var line = report.json(credential: credential)
+        line["lock"] = .string(lockName)
+        line["seconds"] = WallClock.seconds().map { .number($0) }
+        hook.put(line)
     }
 
     /// The daemon ends with `error`. If it left the door to be secured, that is done now, and written down where that is

@@ -20,6 +20,12 @@ final class DaemonRuntime {
     private let holdings: DaemonHoldings
     private let runtime: HostRuntime
     private var control: ControlServer?
+    private let damage = DamageListener()
+    /// Hears of each row that is found damaged from now on, beside the journal.
+    var onDamagedRow: () -> Void {
+        get { damage.hear }
+        set { damage.hear = newValue }
+    }
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
@@ -47,7 +53,10 @@ final class DaemonRuntime {
         // Two roles in one file are two identities: each has its own adapter.
         try holdings.takeClaim()
         state = try plan.openState(check: .brief)
-        state.database.onDamagedRow = { [journal] in journal.record($0) }
+        state.database.onDamagedRow = { [journal, damage] row in
+            journal.record(row)
+            damage.hear()
+        }
         state.database.onLogHeld = { [journal, path = plan.database] in
             journal.record("log_held", ["path": .string(path + "-wal")], level: .error)
         }
@@ -93,7 +102,7 @@ final class DaemonRuntime {
 
     var host: Host { runtime.host }
     var bluetooth: CBHost { runtime.bluetooth }
-    private var loop: EventLoop { runtime.loop }
+    var loop: EventLoop { runtime.loop }
     private var driver: HostDriver { runtime.driver }
 
     private static func openCapture(_ path: String) throws(Failure) -> BTSnoopWriter {
@@ -135,6 +144,11 @@ final class DaemonRuntime {
         fault = fault ?? error
         driver.stop()
     }
+}
+
+/// Who comes when rows have been read already.
+private final class DamageListener {
+    var hear: () -> Void = {}
 }
 
 /// When it is, for schedules and validity.

@@ -75,6 +75,17 @@ final class EventJournal {
         record("controller_failed", fields, level: .warning)
     }
 
+    /// What the program that alarms are told to makes of them.
+    func record(_ notice: AlarmHook.Notice, path: String) {
+        var fields: JSONObject = ["hook": .string(path)]
+        switch notice {
+        case .failed(let reason):
+            fields["reason"] = .string(reason)
+            record("alarm_hook_failed", fields, level: .warning)
+        case .full: record("alarm_hook_full", fields, level: .warning)
+        }
+    }
+
     private func write(_ name: String, _ fields: JSONObject) {
         guard file != nil else { return }
         var line: JSONObject = [

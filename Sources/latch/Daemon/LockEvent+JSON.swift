@@ -32,6 +32,7 @@ extension EventJournal {
             fields["command"] = order.command.map { .string("\($0)") }
             record("actuator", fields)
         case .securedUnrecorded: record("secured_unrecorded", level: .warning)
+        case .alarm(let report, let credential): record("alarm", report.json(credential: credential), level: .warning)
         case .enrolled(let credential, let bond):
             record("enrolled", ["credential": .string(credential), "bond": .string("\(bond)")])
         }
@@ -47,6 +48,7 @@ extension LockStatus {
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["audit"] = audit.map { ["first": JSONValue($0.lowerBound), "last": JSONValue($0.upperBound)] }
         fields["enrolling"] = enrolling.map { .string($0) }
+        fields["alarms"] = .object(alarms.json(lastCredential: alarmedCredential))
         fields["links"] = .array(links.map { .object($0.json) })
         fields["credentials"] = .array(
             credentials.map { credential in

@@ -16,6 +16,7 @@ final class PeripheralDaemon {
     private let runtime: DaemonRuntime
     let lock: LockDaemon
     private let seal: LockSeal
+    private let duty: BoltDuty
     /// What the audit's signatures are checked with.
     private let auditKey: Ed25519PublicKey
     /// What schedules go by.
@@ -40,7 +41,12 @@ final class PeripheralDaemon {
             linksMaximum: settings.linksMaximum,
             first: duty.begin, withoutRadio: duty.settle)
         let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
-        seal.onDoubt = { [journal = runtime.journal] in journal.record($0, anchor: plan.anchor) }
+        // Nothing is raised before there is somebody to raise it.
+        weak var raising: LockDaemon?
+        seal.onDoubt = { [journal = runtime.journal] doubt in
+            journal.record(doubt, anchor: plan.anchor)
+            raising?.raise(Alarm(doubt))
+        }
         seal.onAnchorStuck = { [journal = runtime.journal] error in
             journal.record("anchor_stuck", ["reason": .string(error.description)], level: .error)
         }
@@ -53,16 +59,22 @@ final class PeripheralDaemon {
         lock = try LockDaemon(
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
-                boot: runtime.boot),
+                boot: runtime.boot, alarms: duty.alarms),
             host: runtime.host, bluetooth: runtime.bluetooth,
             store: SQLiteLockStore(runtime.state, seal: seal), actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
-                observe: { [journal = runtime.journal] in journal.record($0) },
+                observe: { [journal = runtime.journal] in duty.record($0, in: journal) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
         self.runtime = runtime
         self.seal = seal
+        self.duty = duty
         auditKey = AuditSigner(runtime.state.keys).publicKey
+        raising = lock
+        if let doubt = seal.doubt { lock.raise(Alarm(doubt)) }
+        if runtime.state.database.damagedRowCount > 0 { lock.raise(.tamper(.row)) }
+        runtime.onDamagedRow = { [weak lock] in lock?.raise(.tamper(.row)) }
+        try duty.hook?.serve(on: runtime.loop)
         runtime.idleWork = { [unowned lock] in
             if seal.checkSlice() { return .more }
             let isMade = seal.makeGenerationOfLaunch()

@@ -128,8 +128,8 @@ final class Household {
         return try body()
     }
 
-    func openWindow(_ credential: String) throws {
-        let request = EnrolmentRequest(credential: credential, role: .owner, method: .outOfBand, seconds: 120)
+    func openWindow(_ credential: String, _ role: Role = .owner) throws {
+        let request = EnrolmentRequest(credential: credential, role: role, method: .outOfBand, seconds: 120)
         try call(door) {
             try lock?.openEnrolment(request) { [unowned self] in if case .opened(let code) = $0 { self.code = code } }
         }
@@ -159,8 +159,8 @@ final class Household {
     // MARK: Who may open
 
     /// A key that the lock knows, under a window for `credential`.
-    func enrollToTheEnd(_ credential: String) throws {
-        try openWindow(credential)
+    func enrollToTheEnd(_ credential: String, _ role: Role = .owner) throws {
+        try openWindow(credential, role)
         try enroll()
         try #require(world.run(forMilliseconds: 30_000) { isEnrolled })
         world.run(forMilliseconds: 2_000)

@@ -11,6 +11,7 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
 
     private let address: DeviceAddress
     private let subscriptions: Set<BluetoothUUID>
+    private let hearsAlarms: Bool
     private var manager: CBCentralManager?
     private var lock: CBPeripheral?
     private var found: [BluetoothUUID: CBCharacteristic] = [:]
@@ -24,10 +25,20 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     private(set) var linksLost = 0
     /// What each request was answered by ATT: nil for a Write Response.
     private(set) var writes: [Int?] = []
+    /// Whether it has subscribed to alarms.
+    private(set) var isListening = false
+    /// As they were notified, and read.
+    private(set) var alarms: [AlarmValue] = []
+    /// Why reading the last one failed.
+    private(set) var alarmErrors: [Int] = []
 
-    init(_ bluetooth: CBHost, _ address: DeviceAddress, subscribes: Set<BluetoothUUID> = [LockUUID.lockControlPoint]) {
+    init(
+        _ bluetooth: CBHost, _ address: DeviceAddress, subscribes: Set<BluetoothUUID> = [LockUUID.lockControlPoint],
+        hearsAlarms: Bool = false
+    ) {
         self.address = address
         subscriptions = subscribes
+        self.hearsAlarms = hearsAlarms
         manager = CBCentralManager(callbacks: self, delivery: .inline, host: bluetooth)
     }
 
@@ -44,6 +55,8 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     func listen(_ isOn: Bool, to uuid: BluetoothUUID) {
         if let characteristic = found[uuid] { lock?.setNotifyValue(isOn, for: characteristic) }
     }
+
+    func readAlarm() { if let alarm = found[LockUUID.alarm] { lock?.readValue(for: alarm) } }
 
     func centralManagerDidUpdateState(_ central: CBCentralManager) {
         guard central.state == .poweredOn, let peripheral = central.peripheral(at: address) else { return }
@@ -82,13 +95,18 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         }
         // What the key's bond has asked for before counts for this app, too.
         for uuid in Self.told { listen(subscriptions.contains(uuid), to: uuid) }
+        if hearsAlarms { listen(true, to: LockUUID.alarm) }
     }
 
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateNotificationStateFor characteristic: CBCharacteristic,
         error: (any Error)?
     ) {
-        isReady = error == nil && Self.told.allSatisfy { found[$0]?.isNotifying == subscriptions.contains($0) }
+        if characteristic.uuid == CBUUID(LockUUID.alarm) {
+            isListening = error == nil && characteristic.isNotifying
+        } else {
+            isReady = error == nil && Self.told.allSatisfy { found[$0]?.isNotifying == subscriptions.contains($0) }
+        }
     }
 
     func peripheral(
@@ -100,6 +118,7 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
+        if characteristic.uuid == CBUUID(LockUUID.alarm), let error { return alarmErrors.append(error._code) }
         guard error == nil, let value = characteristic.value.map({ Array($0) }) else { return }
         switch characteristic.uuid.bluetoothUUID {
         case LockUUID.lockControlPoint:
@@ -108,6 +127,7 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
             if let answer = try? RecordAccessResponse(exactly: value) { recordAnswers.append(answer) }
         case LockUUID.auditRecord: parts.append(value)
         case LockUUID.capabilities: capabilities = try? Capabilities(exactly: value)
+        case LockUUID.alarm: if let value = try? AlarmValue(exactly: value) { alarms.append(value) }
         default: break
         }
     }

@@ -1,0 +1,106 @@
+import LockProtocol
+
+/// Something at the lock that its owner wants to hear of at once.
+package enum Alarm: Hashable, Sendable {
+    case forced(ForcedPart)
+    /// Where the bolt rests in place of where it was sent.
+    case jam(BoltPosition)
+    case tamper(TamperCause)
+    case rollback
+    case clock(ClockFault)
+    /// nil: of a bond without a credential.
+    case refusals(of: CredentialID?)
+    case duress(of: CredentialID)
+    case lockout(of: CredentialID?)
+
+    /// What speaks against the state that rights rest on.
+    package init(_ doubt: StateDoubt) { self = doubt == .older ? .rollback : .tamper(.state(doubt)) }
+
+    package var kind: AlarmKind {
+        switch self {
+        case .forced: .forced
+        case .jam: .jam
+        case .tamper: .tamper
+        case .rollback: .rollback
+        case .clock: .clock
+        case .refusals: .refusals
+        case .duress: .duress
+        case .lockout: .lockout
+        }
+    }
+
+    /// On the air.
+    package var cause: UInt8 {
+        switch self {
+        case .forced(let part): part.rawValue
+        case .jam(let position): position.rawValue
+        case .tamper(let cause): cause.number
+        case .clock(let fault): fault.rawValue
+        case .rollback, .refusals, .duress, .lockout: 0
+        }
+    }
+
+    /// Whom it is about.
+    package var credential: CredentialID? {
+        switch self {
+        case .refusals(let credential), .lockout(let credential): credential
+        case .duress(let credential): credential
+        case .forced, .jam, .tamper, .rollback, .clock: nil
+        }
+    }
+}
+
+/// What moved without a command. Told by its number.
+package enum ForcedPart: UInt8, Sendable, CaseIterable {
+    /// It left its place, by a hand on the inside or by force.
+    case bolt = 1
+    case door = 2
+}
+
+/// What cannot be believed.
+package enum TamperCause: Hashable, Sendable {
+    /// One row of the database.
+    case row
+    /// The end of the audit, found at a launch.
+    case audit
+    /// The door's contact says that somebody is at it.
+    case door
+    /// The rows that rights rest on.
+    case state(StateDoubt)
+
+    /// The first number of a doubt, to which the doubt's own is added.
+    private static let stateNumber: UInt8 = 16
+
+    /// On the air.
+    package var number: UInt8 {
+        switch self {
+        case .row: 1
+        case .audit: 2
+        case .door: 3
+        case .state(let doubt): Self.stateNumber + doubt.rawValue
+        }
+    }
+}
+
+/// Why the clock on the wall, which the audit has believed once, is not believed now. Told by its number.
+package enum ClockFault: UInt8, Sendable, CaseIterable {
+    /// It says no time that it can be.
+    case unset = 1
+    /// It is behind the audit's last time (``WallClockMark/backwardsMaximumSeconds``).
+    case behind = 2
+}
+
+/// An alarm as it is told.
+package struct AlarmReport: Hashable, Sendable {
+    package var alarm: Alarm
+    /// The sequence of the audit's record that it stands on.
+    package var record: UInt64?
+    /// The last of its kind for a while: more are counted, and not told.
+    package var hasMore: Bool
+
+    package init(_ alarm: Alarm, on record: UInt64? = nil, hasMore: Bool = false) {
+        self.alarm = alarm
+        self.record = record
+        self.hasMore = hasMore
+    }
+}

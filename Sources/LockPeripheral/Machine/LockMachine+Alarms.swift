@@ -1,0 +1,56 @@
+import BluetoothCore
+import LockProtocol
+
+/// What the owner hears of at once (docs/PROTOCOL.md, "Alarm").
+extension LockMachine {
+    /// Counts an alarm, and tells it unless there were too many of its kind: the shell, and who may read the audit and has subscribed.
+    /// `record`: the audit's that it stands on, of this turn, so that the alarm leaves behind its commit.
+    mutating func raise(_ alarm: Alarm, on record: UInt64? = nil, _ turn: inout LockTurn) {
+        guard let report = alarms.take(alarm, on: record, now: turn.now) else { return }
+        turn.act(.alarm(report))
+        let octets = alarms.value.encoded
+        for link in sortedLinks(where: {
+            mayReadAlarms($0) && $0.subscriptions.contains(.alarm) && !isInSight($0, of: alarm)
+        }) {
+            turn.act(.notifyAlarm(link, octets))
+        }
+    }
+
+    /// Whether a link may be told of alarms: it is proven, its bond's credential is enabled, and its role may read the audit.
+    package func mayReadAlarms(_ link: LockLink) -> Bool { links[link].map(mayReadAlarms) ?? false }
+
+    /// Whoever forces somebody to open looks at what that user carries: none of these devices says that it was under a threat.
+    private func isInSight(_ state: LinkState, of alarm: Alarm) -> Bool {
+        guard case .duress(let id) = alarm, let bond = state.claim?.bond else { return false }
+        return credential(of: bond)?.userName == credentials[id]?.userName
+    }
+
+    private func mayReadAlarms(_ state: LinkState) -> Bool {
+        guard state.isEncrypted, let credential = state.claim.flatMap({ credential(of: $0.bond) }) else { return false }
+        return credential.isEnabled && credential.role.rights.permit(.readAudit)
+    }
+
+    /// Raised once, until the clock can be trusted again.
+    mutating func watchClock(_ turn: inout LockTurn) {
+        let fault = clockFault(turn.moment)
+        if alarms.doubtClock(fault), let fault { raise(.clock(fault), &turn) }
+    }
+
+    /// The bolt was found somewhere without having been sent, by a hand or by force.
+    mutating func alarmBolt(_ position: BoltPosition, before: BoltPosition, on record: UInt64, _ turn: inout LockTurn) {
+        if before == .locked {
+            raise(.forced(.bolt), on: record, &turn)
+        } else if position == .jammed {
+            raise(.jam(position), on: record, &turn)
+        }
+    }
+
+    mutating func alarmDoor(_ door: DoorCode, before: DoorCode, on record: UInt64, _ turn: inout LockTurn) {
+        if door.standsOpen, !before.standsOpen, bolt.position == .locked {
+            raise(.forced(.door), on: record, &turn)
+        } else if door.state == .forced, before.state != .forced {
+            raise(.forced(.door), on: record, &turn)
+        }
+        if door.isTampered, !before.isTampered { raise(.tamper(.door), on: record, &turn) }
+    }
+}
