@@ -39,7 +39,7 @@ def lock_uuid(number):
 
 LOCK_SERVICE = lock_uuid(0)
 LOCK_STATE, LOCK_COMMAND, CHALLENGE, CONTROL_POINT = (lock_uuid(number) for number in range(1, 5))
-AUDIT_RECORD, CAPABILITIES, RECEIPT = (lock_uuid(number) for number in range(5, 8))
+AUDIT_RECORD, CAPABILITIES, RECEIPT, ALARM = (lock_uuid(number) for number in range(5, 9))
 RECORD_ACCESS = UUID(0x2A52)
 
 OPERATION_LOCK, OPERATION_UNLOCK = 1, 2

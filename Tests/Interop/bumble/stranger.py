@@ -31,6 +31,7 @@ LOCK_TREE = {
     peer.RECEIPT: Properties.NOTIFY,
     peer.AUDIT_RECORD: Properties.NOTIFY,
     peer.RECORD_ACCESS: Properties.WRITE | Properties.INDICATE,
+    peer.ALARM: Properties.READ | Properties.NOTIFY,
 }
 SERVICES = [gatt.GATT_GENERIC_ACCESS_SERVICE, gatt.GATT_GENERIC_ATTRIBUTE_SERVICE, peer.LOCK_SERVICE]
 
@@ -85,7 +86,7 @@ async def be_refused(suite, phone, lock, address, handles):
                 await expect_refusal(link.read(uuid), f"reading {uuid}")
             for uuid in (peer.LOCK_COMMAND, peer.CONTROL_POINT, peer.RECORD_ACCESS):
                 await expect_refusal(link.write(uuid, bytes(8)), f"writing {uuid}")
-            for uuid in (peer.LOCK_STATE, peer.AUDIT_RECORD):
+            for uuid in (peer.LOCK_STATE, peer.AUDIT_RECORD, peer.ALARM):
                 await expect_refusal(link.subscribe(uuid), f"subscribing to {uuid}")
             for uuid in (peer.CONTROL_POINT, peer.RECORD_ACCESS):
                 await expect_refusal(link.subscribe(uuid, indications=True), f"subscribing to {uuid}")
