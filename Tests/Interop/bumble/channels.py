@@ -7,7 +7,6 @@ import asyncio
 import logging
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -15,8 +14,8 @@ import host
 from bumble import l2cap
 from support.interop_peer import InteropPeer
 from support.ours import Remote
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 # Bumble says of a refusal that it is an error, and tells its stack.
 logging.getLogger("bumble.l2cap").setLevel(logging.CRITICAL)
@@ -269,15 +268,5 @@ async def run(suite, peer_program, radio, directory):
         ours.stop()
 
 
-def main(peer_program, lab, cache, kind):
-    suite = Suite(f"L2CAP channels with Bumble over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, peer_program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("L2CAP channels with Bumble", run)

@@ -6,7 +6,6 @@ client.py INTEROP_PEER LATCH CACHE rootcanal|virtual
 import asyncio
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -35,8 +34,8 @@ from pdus import (
     write,
 )
 from support.interop_peer import InteropPeer
-from support.radios import RootCanal, VirtualRadio
-from support.steps import Suite, check_equal
+from support.steps import check_equal
+from support.suites import play
 from trees import GUARDED, INNER, LONG, LONG_UUID, MAIN, SERVICE
 
 Properties = gatt.Characteristic.Properties
@@ -357,15 +356,5 @@ async def run(suite, peer_program, radio, directory):
         ours.stop()
 
 
-def main(peer_program, lab, cache, kind):
-    suite = Suite(f"Bumble as a client over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, peer_program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble as a client", run)

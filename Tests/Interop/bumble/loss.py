@@ -3,11 +3,9 @@
 loss.py INTEROP_PEER LATCH CACHE rootcanal|virtual
 """
 
-import asyncio
 import contextlib
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -17,8 +15,8 @@ from bumble.pairing import PairingDelegate
 from host import le
 from support.interop_peer import InteropPeer
 from support.ours import Remote
-from support.radios import RootCanal, VirtualRadio
-from support.steps import Suite, check_equal
+from support.steps import check_equal
+from support.suites import play
 
 SERVICE = "FFF0"
 UUID = host.UUID.from_16_bits(0xFFF0)
@@ -212,16 +210,12 @@ async def run(suite, rig, part):
         rig.ours.__exit__(*sys.exc_info())
 
 
-def main(peer_program, lab, cache, kind):
-    suite = Suite(f"Bumble and links that are lost over {kind}")
-    for part in (central, peripheral):
-        with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-            with radio:
-                asyncio.run(run(suite, Rig(peer_program, radio, directory), part))
-                radio.stop()
-    suite.end()
+def on_a_rig(part):
+    async def play_part(suite, program, radio, directory):
+        await run(suite, Rig(program, radio, directory), part)
+
+    return play_part
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble and links that are lost", on_a_rig(central), on_a_rig(peripheral))

@@ -10,7 +10,6 @@ import asyncio
 import hashlib
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -20,8 +19,8 @@ from bumble.hci import HCI_Error
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from phone import Typist, come_back, pair, passkey_of
 from support.daemons import Latch
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 # docs/PROTOCOL.md, Control point.
 LIST, GET, DISABLE, ENABLE, REMOVE, SET_SCHEDULE = range(2, 8)
@@ -280,15 +279,5 @@ async def run(suite, program, radio, directory):
             lock.stop()
 
 
-def main(program, lab, cache, kind):
-    suite = Suite(f"Bumble as a manager over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble as a manager", run)

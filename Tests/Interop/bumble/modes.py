@@ -6,7 +6,6 @@ modes.py INTEROP_PEER LATCH CACHE rootcanal|virtual
 import asyncio
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -15,8 +14,8 @@ from bumble import hci
 from bumble.core import UUID, AdvertisingData, Appearance
 from bumble.device import AdvertisingType
 from support.interop_peer import Failed, InteropPeer
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 FLAGS = {"nonDiscoverable": 0x04, "limited": 0x05, "general": 0x06}
 # Core 5.4, Vol 4, Part E, 7.7.65.13: the type of the event, and of the scan response to it.
@@ -238,15 +237,5 @@ async def run(suite, peer_program, radio, directory):
         ours.stop()
 
 
-def main(peer_program, lab, cache, kind):
-    suite = Suite(f"Modes and advertising data with Bumble over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, peer_program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Modes and advertising data with Bumble", run)

@@ -2,9 +2,8 @@
 
 import asyncio
 import contextlib
+import functools
 import os
-import sys
-import tempfile
 
 import host
 from bumble.core import ProtocolError
@@ -12,8 +11,8 @@ from bumble.gatt import Characteristic, Service
 from bumble.pairing import PairingDelegate
 from support.interop_peer import InteropPeer
 from support.ours import Remote
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 SERVICE = "FFF0"
 UUID = host.UUID.from_16_bits(0xFFF0)
@@ -220,9 +219,9 @@ async def forget_bonds(bumble):
         await bumble.device.keystore.delete(name)
 
 
-async def _run(suite, peer_program, radio, directory, name, part, rules):
+async def _run(part, rules, suite, peer_program, radio, directory):
     options = ("--pairing", rules, "--io", "keyboardDisplay")
-    with InteropPeer(peer_program, radio.transport, os.path.join(directory, name), *options) as ours:
+    with InteropPeer(peer_program, radio.transport, os.path.join(directory, part.__name__), *options) as ours:
         ours.power_on()
         await part(suite, ours, radio)
         ours.stop()
@@ -230,12 +229,4 @@ async def _run(suite, peer_program, radio, directory, name, part, rules):
 
 def run_parts(title, parts):
     """Each part with a radio and a side of ours of its own, under its rules for pairing."""
-    peer_program, lab, cache, kind = sys.argv[1:]
-    suite = Suite(f"{title} over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        for part, rules in parts:
-            radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-            with radio:
-                asyncio.run(_run(suite, peer_program, radio, directory, part.__name__, part, rules))
-                radio.stop()
-    suite.end()
+    play(title, *(functools.partial(_run, part, rules) for part, rules in parts))

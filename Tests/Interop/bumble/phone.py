@@ -8,7 +8,6 @@ The signature of a command and the seal of its receipt are computed here with th
 import asyncio
 import os
 import sys
-import tempfile
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
@@ -21,8 +20,8 @@ from bumble.smp import OobContext, OobSharedData
 from cryptography.exceptions import InvalidTag
 from support.daemons import EXIT_OK, Latch
 from support.processes import DEADLINE_SECONDS
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 # docs/PROTOCOL.md, Control Point.
 KEY_STATUS = b"\x01"
@@ -306,15 +305,5 @@ async def run(suite, program, radio, directory):
             lock.stop()
 
 
-def main(program, lab, cache, kind):
-    suite = Suite(f"Bumble as a key over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble as a key", run)

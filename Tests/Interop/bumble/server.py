@@ -6,7 +6,6 @@ server.py INTEROP_PEER LATCH CACHE rootcanal|virtual
 import asyncio
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -17,8 +16,8 @@ from server_caching import come_back_bonded, see_the_tree_change
 from server_rig import LONG, LONG_UUID, SERVICE, Server, link_down, link_up, open_tree
 from support.interop_peer import Failed, InteropPeer
 from support.ours import refusal
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 
 async def discover(suite, server, remote, _):
@@ -230,15 +229,5 @@ async def run(suite, peer_program, radio, directory):
         ours.stop()
 
 
-def main(peer_program, lab, cache, kind):
-    suite = Suite(f"Bumble as a server over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, peer_program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble as a server", run)

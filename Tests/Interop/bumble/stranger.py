@@ -3,10 +3,8 @@
 stranger.py LATCH CACHE rootcanal|virtual
 """
 
-import asyncio
 import os
 import sys
-import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
@@ -16,8 +14,8 @@ from bumble.att import ATT_Error
 from bumble.core import ProtocolError
 from bumble.pairing import PairingDelegate
 from support.daemons import Latch
-from support.radios import RootCanal, VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
 
 Properties = gatt.Characteristic.Properties
 
@@ -141,15 +139,5 @@ async def run(suite, program, radio, directory):
         lock.stop()
 
 
-def main(program, lab, cache, kind):
-    suite = Suite(f"Bumble as a stranger over {kind}")
-    with tempfile.TemporaryDirectory(prefix="latch-interop-") as directory:
-        radio = RootCanal(cache, directory) if kind == "rootcanal" else VirtualRadio(lab, directory)
-        with radio:
-            asyncio.run(run(suite, program, radio, directory))
-            radio.stop()
-    suite.end()
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play("Bumble as a stranger", run)
