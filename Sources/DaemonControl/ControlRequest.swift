@@ -95,13 +95,7 @@ package struct RequestFields: Sendable {
     package mutating func choice<Choice: RawRepresentable & CaseIterable>(_ name: String, default fallback: Choice?)
         throws(ControlFailure) -> Choice where Choice.RawValue == String
     {
-        guard let value = take(name) else {
-            guard let fallback else { throw missing(name) }
-            return fallback
-        }
-        guard let text = value.string, let choice = Choice(rawValue: text) else {
-            throw wrong(name, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
-        }
+        guard let choice: Choice = try optionalChoice(name) ?? fallback else { throw missing(name) }
         return choice
     }
 
@@ -111,11 +105,11 @@ package struct RequestFields: Sendable {
     package mutating func optionalChoice<Choice: RawRepresentable & CaseIterable>(_ name: String)
         throws(ControlFailure) -> Choice? where Choice.RawValue == String
     {
-        guard let value = object[name], value != .null else {
-            _ = take(name)
-            return nil
+        guard let value = take(name) else { return nil }
+        guard let text = value.string, let choice = Choice(rawValue: text) else {
+            throw wrong(name, "one of " + Choice.allCases.map(\.rawValue).joined(separator: ", "))
         }
-        return try choice(name, default: nil)
+        return choice
     }
 
     fileprivate func finish() throws(ControlFailure) {

@@ -60,12 +60,6 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         /// Every device of a user.
         case user(String)
 
-        package var name: String {
-            switch self {
-            case .credential(let name), .user(let name): name
-            }
-        }
-
         /// As requests and answers have it.
         package var field: JSONObject {
             switch self {
@@ -95,11 +89,11 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         package var method: Method
         package var role: Role
         package var seconds: Int64
-        /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+        /// Whose device it becomes. nil: a credential that stands keeps its user, and a new one is its own user's.
         package var user: String?
         /// nil: as the user's other devices are.
         package var kind: Kind?
-        /// Of the kind `expiring`, from the first opening on; 0 for the others.
+        /// How long a user of the kind `expiring` may come, from the first opening on. 0 for other kinds.
         package var minutes: Int64 = 0
 
         package init(credential: String, method: Method, role: Role, seconds: Int64) {
@@ -153,14 +147,14 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     package init(name: String, fields: inout RequestFields) throws(ControlFailure) {
         switch name {
         case "status":
-            let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
-            self = .statusPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
+            let (limit, after) = try fields.page(StatusPage.maximumRows)
+            self = .statusPage(StatusPage(limit: limit, after: after))
         case "bonds":
-            let limit = try fields.number("limit", in: 1...StatusPage.maximumRows, default: StatusPage.maximumRows)
-            self = .bondsPage(StatusPage(limit: limit, after: try fields.optionalText("after")))
+            let (limit, after) = try fields.page(StatusPage.maximumRows)
+            self = .bondsPage(StatusPage(limit: limit, after: after))
         case "users":
-            let limit = try fields.number("limit", in: 1...UsersPage.maximumUsers, default: UsersPage.maximumUsers)
-            self = .usersPage(UsersPage(limit: limit, after: try fields.optionalText("after")))
+            let (limit, after) = try fields.page(UsersPage.maximumUsers)
+            self = .usersPage(UsersPage(limit: limit, after: after))
         case "unbond": self = .deleteBond(try fields.text("bond"))
         case "events": self = .events
         case "stop": self = .stop
@@ -212,6 +206,11 @@ package enum PeripheralRequest: ControlRequest, Equatable {
 }
 
 extension RequestFields {
+    /// So many of a list, and behind what; all that fit a page unless it is said.
+    fileprivate mutating func page(_ most: Int64) throws(ControlFailure) -> (limit: Int64, after: String?) {
+        (try number("limit", in: 1...most, default: most), try optionalText("after"))
+    }
+
     /// One of both.
     fileprivate mutating func whom() throws(ControlFailure) -> PeripheralRequest.Whom {
         guard let user = try optionalText("user") else { return .credential(try text("credential")) }

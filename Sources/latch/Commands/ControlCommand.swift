@@ -45,22 +45,16 @@ enum ControlCommand {
         }
     }
 
-    /// One page of the lock's users, or all of them, each page as it comes.
-    static func users(
-        _ first: PeripheralRequest.UsersPage, isAll: Bool, arguments: ParsedArguments
-    ) throws -> ExitCode {
-        let table = UserTable()
-        func show(_ page: JSONObject) { for line in table.lines(of: page["users"]?.array ?? []) { Output.line(line) } }
+    /// One page of the lock's users, or all of them as one. However many there are, each page is waited for as long as an answer is.
+    static func users(_ page: PeripheralRequest.UsersPage?, arguments: ParsedArguments) throws -> ExitCode {
+        func show(_ page: JSONObject) {
+            for line in UserTable.lines(of: page["users"]?.array ?? []) { Output.line(line) }
+        }
         return try run(.peripheral, arguments, answerMilliseconds, show) { (client, _) in
-            var all: [JSONValue] = []
-            var page = first
-            while true {
-                let answer = try client.ask(PeripheralRequest.usersPage(page), deadline: deadline(answerMilliseconds))
-                guard isAll else { return answer }
-                all += answer["users"]?.array ?? []
-                guard let next = answer["next"]?.string else { return ["users": .array(all)] }
-                page.after = next
+            func ask(_ page: PeripheralRequest.UsersPage) throws -> JSONObject {
+                try client.ask(PeripheralRequest.usersPage(page), deadline: deadline(answerMilliseconds))
             }
+            return try page.map(ask) ?? StatusPages.users(ask)
         }
     }
 

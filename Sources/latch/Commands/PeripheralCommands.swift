@@ -117,10 +117,7 @@ enum PeripheralCommands {
                 + "of the lock's own numbers; `next` says where another begins, and is missing from the last.",
             "`alarms` says how many there were of each kind since the lock's program began, and the last one.",
         ],
-        options: ControlPlace.options + [
-            .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
-            .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
-        ],
+        options: ControlPlace.options + page + [Commands.json],
         examples: [
             "latch peripheral status --state /var/lib/latch --json",
             "latch peripheral status --state /var/lib/latch --limit 20",
@@ -135,10 +132,7 @@ enum PeripheralCommands {
                 + "that in each later boot.",
             "Without --limit and --after it asks for all pages, as `status` does.",
         ],
-        options: ControlPlace.options + [
-            .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
-            .value("after", "CURSOR", "The page that begins where another one's `next` says."), Commands.json,
-        ],
+        options: ControlPlace.options + page + [Commands.json],
         examples: ["latch peripheral bonds --state /var/lib/latch --json"]
     ) { arguments in try ControlCommand.bonds(try page(arguments), arguments: arguments) }
 
@@ -160,10 +154,8 @@ enum PeripheralCommands {
         ]
     ) { arguments in
         let most = PeripheralRequest.UsersPage.maximumUsers
-        let limit: Int64? = try arguments.integer("limit", in: 1...most)
-        let after = arguments["after"]
-        let page = PeripheralRequest.UsersPage(limit: limit ?? most, after: after)
-        return try ControlCommand.users(page, isAll: limit == nil && after == nil, arguments: arguments)
+        let page = try onePage(arguments, most: most).map { PeripheralRequest.UsersPage(limit: $0, after: $1) }
+        return try ControlCommand.users(page, arguments: arguments)
     }
 
     static let deleteBond = CommandSpec(
@@ -183,13 +175,23 @@ enum PeripheralCommands {
         ) { result in Output.line("\(result["bond"]?.string ?? ""): deleted") }
     }
 
-    /// The one page that is asked for; nil where all are.
+    /// Of the status, or of the bonds.
+    private static let page: [OptionSpec] = [
+        .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),
+        .value("after", "CURSOR", "The page that begins where another one's `next` says."),
+    ]
+
     private static func page(_ arguments: ParsedArguments) throws -> PeripheralRequest.StatusPage? {
-        let most = PeripheralRequest.StatusPage.maximumRows
+        try onePage(arguments, most: PeripheralRequest.StatusPage.maximumRows).map {
+            PeripheralRequest.StatusPage(limit: $0, after: $1)
+        }
+    }
+
+    /// The one page that is asked for; nil where all are.
+    private static func onePage(_ arguments: ParsedArguments, most: Int64) throws -> (limit: Int64, after: String?)? {
         let limit: Int64? = try arguments.integer("limit", in: 1...most)
         let after = arguments["after"]
-        guard limit != nil || after != nil else { return nil }
-        return PeripheralRequest.StatusPage(limit: limit ?? most, after: after)
+        return limit == nil && after == nil ? nil : (limit ?? most, after)
     }
 
     static let stop = CommandSpec(

@@ -2,13 +2,13 @@ import CommandInterface
 import DaemonControl
 
 /// Users as a person reads them: a line for each device, with the user's name at the first.
-struct UserTable {
+enum UserTable {
     private static let heading = ["USER", "KIND", "DEVICE", "ROLE", "STATE"]
 
     /// Each column is as wide as its widest cell.
-    func lines(of users: [JSONValue]) -> [String] {
-        let rows = [Self.heading] + users.compactMap(\.object).flatMap(Self.rows)
-        let widths = Self.heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    static func lines(of users: [JSONValue]) -> [String] {
+        let rows = [heading] + users.compactMap(\.object).flatMap(rows)
+        let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             let last = row.count - 1
             return zip(row, widths).enumerated().map { index, cell in
