@@ -49,16 +49,7 @@ struct AirborneAlarmTests {
 
         /// Her app, in her key's place.
         func app(hearsAlarms: Bool = true) throws -> RemoteManager {
-            household.killKey()
-            let address = try #require(household.door.host?.identity.address.address)
-            var manager: RemoteManager?
-            household.pocket.launchApp {
-                manager = RemoteManager($0, address, hearsAlarms: hearsAlarms)
-            }
-            let app = try #require(manager)
-            try #require(
-                household.world.run(forMilliseconds: 30_000) { app.isReady && app.isListening == hearsAlarms })
-            return app
+            try household.launchManager(hearsAlarms: hearsAlarms)
         }
 
         func feel(_ report: ActuatorReport) {

@@ -26,14 +26,8 @@ struct RemoteAuditTests {
         try household.enrollToTheEnd("alice")
         try prepare(household)
         fill(household, records)
-        household.killKey()
         household.pocket.configuration.mtu = mtu
-        let address = try #require(household.door.host?.identity.address.address)
-        var manager: RemoteManager?
-        household.pocket.launchApp { manager = RemoteManager($0, address, subscribes: subscribes) }
-        let launched = try #require(manager)
-        try #require(household.world.run(forMilliseconds: 60_000) { launched.isReady && launched.capabilities != nil })
-        return (household, launched)
+        return (household, try household.launchManager(subscribes: subscribes))
     }
 
     /// The lock is relaunched with a longer audit: its machine reads the end of the chain at a launch.

@@ -21,16 +21,8 @@ struct RemoteManagementTests {
         try household.enrollToTheEnd("alice")
         household.lockStore.append(.credential(Credential(id: bob, name: "bob", role: .guest, bond: 77)))
         household.lockStore.didCommit()
-        household.killKey()
         household.pocket.configuration.mtu = mtu
-        let address = try #require(household.door.host?.identity.address.address)
-        var manager: RemoteManager?
-        household.pocket.launchApp {
-            manager = RemoteManager($0, address, subscribes: subscribes ? [LockUUID.lockControlPoint] : [])
-        }
-        let launched = try #require(manager)
-        try #require(household.world.run(forMilliseconds: 30_000) { launched.isReady && launched.capabilities != nil })
-        return (household, launched)
+        return (household, try household.launchManager(subscribes: subscribes ? [LockUUID.lockControlPoint] : []))
     }
 
     private static func ask(

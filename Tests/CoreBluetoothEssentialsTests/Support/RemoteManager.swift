@@ -4,6 +4,8 @@ import CoreBluetoothEssentials
 import FoundationEssentials
 import LockProtocol
 import SecurityManager
+import Simulation
+import Testing
 
 /// An app on a key's host: encrypts with the key's bond and asks the lock's control points. It makes each link that it loses anew.
 final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unchecked Sendable {
@@ -130,5 +132,25 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         case LockUUID.alarm: if let value = try? AlarmValue(exactly: value) { alarms.append(value) }
         default: break
         }
+    }
+}
+
+extension Household {
+    /// An app in the place of the key's daemon, once it has looked at the lock and hears what it wants to hear.
+    func launchManager(
+        subscribes: Set<BluetoothUUID> = [LockUUID.lockControlPoint], hearsAlarms: Bool = false
+    ) throws -> RemoteManager {
+        killKey()
+        let address = try #require(door.host?.identity.address.address)
+        var manager: RemoteManager?
+        pocket.launchApp {
+            manager = RemoteManager($0, address, subscribes: subscribes, hearsAlarms: hearsAlarms)
+        }
+        let launched = try #require(manager)
+        try #require(
+            world.run(forMilliseconds: 30_000) {
+                launched.isReady && launched.capabilities != nil && launched.isListening == hearsAlarms
+            })
+        return launched
     }
 }
