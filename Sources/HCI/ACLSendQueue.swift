@@ -76,11 +76,11 @@ package struct ACLSendQueue: Sendable {
         index(of: handle).map { links[$0].queuedOctets }
     }
 
-    /// Of the controller's buffers, one in so many is for the bulk of one link.
+    /// The bulk of one link has the controller's buffers, divided by this.
     package static let bulkShare = 4
 
-    /// Whether bulk may go out on a link: its packets, those that wait among them, are less than its share of the buffers. What is not in a
-    /// hurry keeps nobody else waiting that way, on its own link either.
+    /// Whether a link has room for a packet of bulk: it has fewer packets, sent or waiting, than its share of the buffers. So bulk keeps
+    /// nobody waiting, on its own link either.
     package func hasRoomForBulk(on handle: ConnectionHandle) -> Bool {
         guard let index = index(of: handle) else { return true }
         let waiting = (links[index].queuedOctets + buffers.packetOctets - 1) / buffers.packetOctets

@@ -36,9 +36,7 @@ package struct AuditFile {
     }
 
     /// The signed end, and the key that it names; nil where nothing is signed.
-    package func checkpoint() throws(StoreError) -> (AuditCheckpoint, Ed25519PublicKey)? {
-        try LockReader(database: file).auditEnd().map { ($0.checkpoint, $0.publicKey) }
-    }
+    package func end() throws(StoreError) -> SignedAuditEnd? { try LockReader(database: file).auditEnd() }
 
     /// The names of the credentials that there are now. A damaged one has none.
     package func names() throws(StoreError) -> [CredentialID: String] {

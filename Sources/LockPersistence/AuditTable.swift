@@ -47,12 +47,17 @@ struct AuditTable {
     func sign() throws(StoreError) {
         guard let signer, let unsigned else { return }
         let checkpoint = signer.checkpoint(unsigned)
+        try writeEnd(
+            SQLValue(checkpoint.head.sequence), .blob(checkpoint.head.hash), .blob(checkpoint.signature),
+            .blob(signer.publicKey.octets))
+    }
+
+    private func writeEnd(
+        _ sequence: SQLValue, _ hash: SQLValue, _ signature: SQLValue, _ publicKey: SQLValue
+    ) throws(StoreError) {
         try database.statement(
             "UPDATE lock_state SET audit_sequence = ?, audit_hash = ?, audit_signature = ?, audit_key = ?"
-        ).run([
-            SQLValue(checkpoint.head.sequence), .blob(checkpoint.head.hash), .blob(checkpoint.signature),
-            .blob(signer.publicKey.octets),
-        ])
+        ).run([sequence, hash, signature, publicKey])
     }
 
     /// What is wrong with the audit's end; nil where nothing is, or nothing signs here.
@@ -73,10 +78,7 @@ struct AuditTable {
 
     /// A damaged end keeps no fact of the bolt from being written.
     func mendEnd() throws(StoreError) {
-        guard isEndDamaged else { return }
-        try database.statement(
-            "UPDATE lock_state SET audit_sequence = NULL, audit_hash = NULL, audit_signature = NULL, audit_key = NULL"
-        ).run()
+        if isEndDamaged { try writeEnd(.null, .null, .null, .null) }
     }
 
     mutating func settle() {

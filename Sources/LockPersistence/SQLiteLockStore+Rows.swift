@@ -9,9 +9,7 @@ extension SQLiteLockStore: LockRows {
         var holder = database.reading(BondHolder(bond: bond)) { () throws(StoreError) in try keptHolder(of: bond) }
         for mutation in pending { holder.apply(mutation) }
         holder.credentials.sort { $0.id.row < $1.id.row }
-        for credential in holder.credentials where credential.kind != .ordinary {
-            holder.otherDevices += credentials(ofUser: credential.userName).filter { $0.bond != bond }
-        }
+        holder.otherDevices = otherDevices(of: holder)
         return holder
     }
 
@@ -109,7 +107,6 @@ extension SQLiteLockStore: LockRows {
         guard isTrusted else { return [] }
         var found: Set<String> = database.reading([]) { () throws(StoreError) in
             var names: Set<String> = []
-            // Behind nothing means from the first: no name is empty.
             try database.statement(
                 """
                 SELECT DISTINCT coalesce(user, name) FROM lock_credential WHERE coalesce(user, name) > ?
@@ -120,15 +117,9 @@ extension SQLiteLockStore: LockRows {
             }
             return names
         }
-        for case .credential(let credential) in pending {
-            let name = credential.userName
-            if isOrdered(last ?? "", name) { found.insert(name) }
-        }
-        return Array(found.sorted(by: isOrdered).prefix(limit))
+        for case .credential(let credential) in pending { found.insert(credential.userName) }
+        return found.page(after: last, limit: limit)
     }
-
-    /// As SQLite orders text.
-    private func isOrdered(_ a: String, _ b: String) -> Bool { a.utf8.lexicographicallyPrecedes(b.utf8) }
 
     package func unreadableCredentials(ofUser user: String) -> [UnreadableCredential] {
         unreadable { (seen) throws(StoreError) in try keptCredentials(ofUser: user, seen: seen) }

@@ -116,9 +116,7 @@ extension MemoryLockStore: LockRows {
     package func holder(of bond: UInt64) -> BondHolder {
         var holder = BondHolder(bond: bond)
         holder.credentials = sorted { $0.bond == bond }
-        for credential in holder.credentials where credential.kind != .ordinary {
-            holder.otherDevices += credentials(ofUser: credential.userName).filter { $0.bond != bond }
-        }
+        holder.otherDevices = otherDevices(of: holder)
         holder.lastCommand = current.lastCommands[bond]
         holder.receiptCounter = current.receiptCounters[bond]
         return holder
@@ -128,10 +126,7 @@ extension MemoryLockStore: LockRows {
     package func credentials(named name: String) -> [Credential] { sorted { $0.name == name } }
     package func credentials(ofUser user: String) -> [Credential] { sorted { $0.userName == user } }
     package func users(after last: String?, limit: Int) -> [String] {
-        let names = Set(current.credentials.values.map(\.userName)).sorted {
-            $0.utf8.lexicographicallyPrecedes($1.utf8)
-        }
-        return Array(names.filter { (last ?? "").utf8.lexicographicallyPrecedes($0.utf8) }.prefix(limit))
+        Set(current.credentials.values.map(\.userName)).page(after: last, limit: limit)
     }
 
     package func credentialNames() -> [String] { Set(current.credentials.values.map(\.name)).sorted() }

@@ -39,8 +39,8 @@ package enum AuditReportItem: Hashable, Sendable {
 /// Records that somebody has asked for, on their way to one link.
 ///
 /// In: pages of what the store has, in its order, each when it is asked for. Out: the values of notifications, one by one, and how
-/// it ends. The end of the chain is that of the request, so that it ends however much is written meanwhile. What is forgotten meanwhile comes as a
-/// cut in its place. No page is read before the one before it has left, so that a slow reader holds one page and no more.
+/// it ends. The report stops where the chain ended when it was asked for, however much the lock writes meanwhile. A record that the lock forgets
+/// meanwhile is told as a cut. No page is read before the one before it has left, so that a slow reader holds one page and no more.
 package struct AuditReport {
     /// Records that are read from the store at once.
     package static let pageRecordsMaximum = 16
@@ -59,12 +59,12 @@ package struct AuditReport {
     private let valueOctets: Int
     /// nil: the report does not reach the end, or nothing signs it.
     private var end: SignedAuditEnd?
-    /// What is told is told up to here.
+    /// The last sequence that has been told, or is among the items.
     private var position: UInt64
     private var hasAll = false
     private var hasRecord = false
     private var items: [AuditReportItem] = []
-    /// Of the first item: its octets, and how many of them have left.
+    /// The first item's octets, and how many of them have left.
     private var octets: [UInt8] = []
     private var sent = 0
 
@@ -135,7 +135,7 @@ package struct AuditTally {
     package static let sliceRecordsMaximum = 1_024
 
     private var records = 0
-    /// What is counted is counted up to here.
+    /// The last sequence that has been counted.
     private var position: UInt64
     private let through: UInt64
 

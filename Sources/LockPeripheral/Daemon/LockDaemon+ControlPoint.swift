@@ -18,11 +18,7 @@ extension LockDaemon {
         guard link.isProven, let bond = link.bond, let handle = tree?.controlPoint.valueHandle else {
             return peripheral.respond(to: request, withResult: .insufficientAuthorization)
         }
-        switch host.indications(of: handle, on: link.link) {
-        case .notConfigured: return peripheral.respond(to: request, withResult: .cccdImproperlyConfigured)
-        case .ready where !isAnswerWaiting(lockLink): break
-        case .ready, .underWay: return peripheral.respond(to: request, withResult: .procedureAlreadyInProgress)
-        }
+        if let fault = answerFault(of: handle, link) { return peripheral.respond(to: request, withResult: fault) }
         guard isAdmitted(bond, on: lockLink, octets) else {
             return peripheral.respond(to: request, withResult: .insufficientAuthorization)
         }
@@ -31,6 +27,16 @@ extension LockDaemon {
             of: octets, responseOctets: link.mtu - Self.valueHeaderOctets, window: openWindow,
             after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
+    }
+
+    /// Why no answer of this control point could leave: its client has not asked for the indications, or has yet to confirm an answer,
+    /// of whichever control point.
+    func answerFault(of handle: AttributeHandle, _ link: LinkInfo) -> CBATTError.Code? {
+        switch host.indications(of: handle, on: link.link) {
+        case .notConfigured: .cccdImproperlyConfigured
+        case .ready where !isAnswerWaiting(LockLink(link)): nil
+        case .ready, .underWay: .procedureAlreadyInProgress
+        }
     }
 
     /// Opcode and handle.

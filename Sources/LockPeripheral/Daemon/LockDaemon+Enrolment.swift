@@ -58,9 +58,7 @@ extension LockDaemon {
     /// The same with the other devices of the user whose device it is going to be.
     private func register(for opening: LockEnrolment.Opening) -> LockEnrolment.Register {
         let about = register(about: opening.credential)
-        let users = Set(
-            about.credentials.filter { $0.name == opening.credential }.map(\.userName)
-                + [opening.user ?? opening.credential])
+        let users = about.credentials.users(concernedBy: opening.credential, of: opening.user)
         let devices = Set(about.credentials + users.flatMap { credentials(in: .ofUser($0)) })
         return LockEnrolment.Register(credentials: devices, bonds: about.bonds)
     }

@@ -29,11 +29,7 @@ extension LockDaemon {
         guard link.isProven, link.bond.flatMap({ host.bond($0) })?.state == .confirmed, rows?.isInDoubt != true,
             let tree, let point = tree.recordAccess.valueHandle, let record = tree.auditRecord.valueHandle
         else { return peripheral.respond(to: request, withResult: .insufficientAuthorization) }
-        switch host.indications(of: point, on: link.link) {
-        case .notConfigured: return peripheral.respond(to: request, withResult: .cccdImproperlyConfigured)
-        case .ready where !isAnswerWaiting(lockLink): break
-        case .ready, .underWay: return peripheral.respond(to: request, withResult: .procedureAlreadyInProgress)
-        }
+        if let fault = answerFault(of: point, link) { return peripheral.respond(to: request, withResult: fault) }
         let opcode = octets.first.map { RecordAccessOpcode(rawValue: $0) }
         if opcode == .reportStoredRecords, !host.isNotified(of: record, on: link.link) {
             return peripheral.respond(to: request, withResult: .cccdImproperlyConfigured)

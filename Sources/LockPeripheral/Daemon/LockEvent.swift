@@ -35,7 +35,7 @@ package struct EnrolmentRequest: Sendable {
     package var role: Role
     package var method: Method
     package var seconds: UInt64
-    /// nil: as it was, or of a user who is called as the credential is.
+    /// Whose device it becomes. nil: a credential that stands keeps its user, and a new one is its own user's.
     package var user: String?
     /// nil: as the user's other devices are.
     package var kind: UserKind?

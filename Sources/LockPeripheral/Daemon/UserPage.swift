@@ -47,10 +47,7 @@ extension LockDaemon {
     private func userNames(after last: String?, limit: Int) -> [String] {
         guard let machine else { return [] }
         if let rows { return rows.users(after: last, limit: limit) }
-        let names = Set(machine.credentials.values.map(\.userName)).sorted {
-            $0.utf8.lexicographicallyPrecedes($1.utf8)
-        }
-        return Array(names.filter { (last ?? "").utf8.lexicographicallyPrecedes($0.utf8) }.prefix(limit))
+        return Set(machine.credentials.values.map(\.userName)).page(after: last, limit: limit)
     }
 }
 

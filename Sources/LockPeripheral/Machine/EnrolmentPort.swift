@@ -91,7 +91,7 @@ extension LockEnrolment {
         package var offer: Offer
         /// Never used before: the credential's, unless one of this name waits for a bond already.
         package var fresh: CredentialID
-        /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+        /// Whose device it becomes. nil: a credential that stands keeps its user, and a new one is its own user's.
         package var user: String?
         /// nil: as the user's other devices are.
         package var kind: UserKind?

@@ -26,6 +26,9 @@ struct LinkState {
 
     var isEncrypted: Bool { if case .encrypted = posture { true } else { false } }
 
+    /// The bond whose key the peer has proved.
+    var provenBond: UInt64? { isEncrypted ? claim?.bond : nil }
+
     /// Whether a command that took this path may be looked at on this link.
     func admits(_ path: CommandPath) -> Bool {
         #if LATCH_PLANTS

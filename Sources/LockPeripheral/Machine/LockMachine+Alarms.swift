@@ -26,7 +26,7 @@ extension LockMachine {
     }
 
     private func mayReadAlarms(_ state: LinkState) -> Bool {
-        guard state.isEncrypted, let credential = state.claim.flatMap({ credential(of: $0.bond) }) else { return false }
+        guard let credential = state.provenBond.flatMap({ credential(of: $0) }) else { return false }
         return credential.isEnabled && credential.role.rights.permit(.readAudit)
     }
 

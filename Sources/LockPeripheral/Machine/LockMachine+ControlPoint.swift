@@ -59,7 +59,7 @@ package struct ControlPointContext: Equatable, Sendable {
             if let target = from(id, 1).first, target.id == id { credentials = all(.named(target.name)) }
         case .openEnrolment(let opening):
             credentials = all(.named(opening.name))
-            for user in Set(credentials.map(\.userName) + [opening.user ?? opening.name]) {
+            for user in credentials.users(concernedBy: opening.name, of: opening.user) {
                 credentials += all(.ofUser(user)).filter { !credentials.contains($0) }
             }
         case .closeEnrolment: credentials = window.map { all(.named($0.name)) } ?? []
@@ -77,9 +77,9 @@ extension LockMachine {
     mutating func controlPoint(
         _ link: LockLink, _ octets: [UInt8], _ context: ControlPointContext, _ turn: inout LockTurn
     ) {
-        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond,
-            let request = try? ControlPointRequest(exactly: octets)
-        else { return }
+        guard let bond = links[link]?.provenBond, let request = try? ControlPointRequest(exactly: octets) else {
+            return
+        }
         // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
         voidChallenges(of: bond, besides: link)
         guard let response = answer(request, octets, bond: bond, on: link, context, &turn) else { return }
@@ -172,9 +172,7 @@ extension LockMachine {
 
     /// A further device goes by its user's name: nobody puts one among the devices of somebody whom it may not manage, but among its own.
     private func mayJoin(_ opening: EnrolmentOpening, _ sender: Credential) -> Bool {
-        let users = Set(
-            credentials.values.lazy.filter { $0.name == opening.name }.map(\.userName)
-                + [opening.user ?? opening.name])
+        let users = credentials.values.users(concernedBy: opening.name, of: opening.user)
         return credentials.values.lazy.filter { users.contains($0.userName) }.allSatisfy {
             $0.userName == sender.userName || sender.role.mayManage($0.role, isLimited: sender.isLimited)
         }

@@ -18,7 +18,7 @@ extension LockMachine {
     mutating func prove(_ link: LockLink, _ claim: LinkClaim, _ turn: inout LockTurn) {
         guard let posture = links[link]?.posture, posture != .leaving else { return }
         // One bond, one link: whoever has a bond does not fill the lock with it.
-        for other in sortedLinks(where: { $0.isEncrypted && $0.claim?.bond == claim.bond }) where other != link {
+        for other in sortedLinks(where: { $0.provenBond == claim.bond }) where other != link {
             leave(other, &turn)
         }
         links[link]?.posture = .encrypted(dropAt: nil)
@@ -121,7 +121,7 @@ extension LockMachine {
     package func isEntitled(_ link: LockLink) -> Bool { links[link].map(isEntitled) ?? false }
 
     func isEntitled(_ state: LinkState) -> Bool {
-        state.isEncrypted && state.claim.map { isEnabled($0.bond) } ?? false
+        state.provenBond.map { isEnabled($0) } ?? false
     }
 
     func schedule(of credential: Credential, _ wallClockSeconds: Int64?) -> ScheduleVerdict {

@@ -5,7 +5,7 @@ import LockProtocol
 /// the shell's. docs/PROTOCOL.md, "The audit over the air"
 extension LockMachine {
     mutating func recordAccess(_ link: LockLink, _ octets: [UInt8], _ turn: inout LockTurn) {
-        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond else { return }
+        guard let bond = links[link]?.provenBond else { return }
         let opcode = RecordAccessOpcode(rawValue: octets.first ?? 0)
         // Op-codes are no secret: an unknown one is that for everybody.
         if let required = opcode.requiredRights, holder(of: bond, with: required, at: turn.moment) == nil {
@@ -21,7 +21,7 @@ extension LockMachine {
 
     /// Whether what this link was granted still is: looked up for each record anew.
     package func mayReadAudit(_ link: LockLink, at moment: LockMoment) -> Bool {
-        guard let state = links[link], state.isEncrypted, let bond = state.claim?.bond else { return false }
+        guard let bond = links[link]?.provenBond else { return false }
         return holder(of: bond, with: .readAudit, at: moment) != nil
     }
 }

@@ -12,12 +12,12 @@ extension LockMachine {
         case .duress:
             let record = audit(.duress(credential.id, name: credential.name), of: credential.id, &turn)
             raise(.duress(of: credential.id), on: record, &turn)
-        case .disposable: spend(credential, &turn) { $0.isEnabled = false }
+        case .disposable: spend(credential, .disabled, &turn) { $0.isEnabled = false }
         case .expiring(let minutes):
             // Without a clock it is not granted.
             guard let now = timeOfDay(turn.moment) else { return }
             let end = now + Int64(minutes) * 60
-            spend(credential, &turn) { device in
+            spend(credential, .scheduled, &turn) { device in
                 device.validity.notAfterSeconds = min(device.validity.notAfterSeconds ?? end, end)
             }
         }
@@ -25,21 +25,16 @@ extension LockMachine {
 
     /// With all devices of the user.
     private mutating func spend(
-        _ credential: Credential, _ turn: inout LockTurn, _ change: (inout Credential) -> Void
+        _ credential: Credential, _ act: CredentialAct, _ turn: inout LockTurn, _ change: (inout Credential) -> Void
     ) {
-        let devices = credentials.values.filter {
-            $0.userName == credential.userName && $0.kind == credential.kind
-        }
-        for device in devices.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
-            var changed = device
-            change(&changed)
-            guard changed != device else { continue }
-            credentials[device.id] = changed
-            turn.persist(.credential(changed))
-            audit(
-                .spent(device.id, name: device.name, changed.isEnabled ? .scheduled : .disabled), of: credential.id,
-                &turn)
-        }
+        revise(
+            { $0.userName == credential.userName && $0.kind == credential.kind },
+            { device in
+                var changed = device
+                change(&changed)
+                return changed
+            }, of: credential.id, &turn
+        ) { .spent($0.id, name: $0.name, act) }
         watchCredentials(&turn)
     }
 }

@@ -201,9 +201,24 @@ package struct LockMachine {
         _ scope: CredentialScope, _ change: CredentialChange, by manager: AuditedManager? = nil,
         _ turn: inout LockTurn
     ) {
-        let concerned = credentials.values.filter { scope.covers($0) }
-        for credential in concerned.sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
-            let changed = change.applied(to: credential)
+        revise({ scope.covers($0) }, { change.applied(to: $0) }, of: manager?.credential, &turn) { credential in
+            if let manager {
+                .managed(by: manager, credential.id, name: credential.name, change.act)
+            } else {
+                .administered(credential.id, name: credential.name, change.act)
+            }
+        }
+        watchCredentials(&turn)
+    }
+
+    /// Makes this of all credentials that are concerned, in the order of their numbers, each with its record on the holder's account. What
+    /// is so already is neither written nor told. nil: it goes, with what is kept for its bond.
+    mutating func revise(
+        _ isConcerned: (Credential) -> Bool, _ change: (Credential) -> Credential?, of holder: CredentialID?,
+        _ turn: inout LockTurn, event: (Credential) -> AuditEvent
+    ) {
+        for credential in credentials.values.filter(isConcerned).sorted(by: { $0.id.rawValue < $1.id.rawValue }) {
+            let changed = change(credential)
             guard changed != credential else { continue }
             credentials[credential.id] = changed
             if let changed {
@@ -212,15 +227,8 @@ package struct LockMachine {
                 turn.persist(.credentialRemoved(credential.id))
                 if let bond = credential.bond { forgetBond(bond, &turn) }
             }
-            if let manager {
-                audit(
-                    .managed(by: manager, credential.id, name: credential.name, change.act), of: manager.credential,
-                    &turn)
-            } else {
-                audit(.administered(credential.id, name: credential.name, change.act), &turn)
-            }
+            audit(event(credential), of: holder, &turn)
         }
-        watchCredentials(&turn)
     }
 
     private mutating func forgetBond(_ bond: UInt64, _ turn: inout LockTurn) {

@@ -50,3 +50,11 @@ extension Credential {
             kind: kind, user: user)
     }
 }
+
+extension Sequence where Element == Credential {
+    /// The users whose devices a window is about that opens for this name: of whom there is one of the name, and whose the new one is
+    /// going to be. `user`: nil for who is called as the credential is.
+    func users(concernedBy name: String, of user: String?) -> Set<String> {
+        Set(lazy.filter { $0.name == name }.map(\.userName)).union([user ?? name])
+    }
+}

@@ -69,11 +69,25 @@ extension LockRows {
         }
     }
 
+    /// What a bond's holder has beside the credentials that it names.
+    package func otherDevices(of holder: BondHolder) -> [Credential] {
+        holder.credentials.filter { $0.kind != .ordinary }.flatMap { credentials(ofUser: $0.userName) }
+            .filter { $0.bond != holder.bond }
+    }
+
     func unreadableCredentials(in scope: CredentialScope) -> [UnreadableCredential] {
         switch scope {
         case .named(let name): unreadableCredentials(named: name)
         case .ofUser(let user): unreadableCredentials(ofUser: user)
         }
+    }
+}
+
+extension Set where Element == String {
+    /// A page of users' names: the next `limit` behind `last`, as SQLite orders text. No name is empty, so that nil is before all.
+    package func page(after last: String?, limit: Int) -> [String] {
+        let behind = filter { (last ?? "").utf8.lexicographicallyPrecedes($0.utf8) }
+        return Array(behind.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }.prefix(limit))
     }
 }
 

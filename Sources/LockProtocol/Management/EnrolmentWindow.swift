@@ -13,7 +13,7 @@ package struct EnrolmentOpening: WireCodable, Hashable {
     package let name: String
     /// nil: as the user's other devices are.
     package let kind: UserKind?
-    /// Whose device it is going to be; nil: as it was, or of a user who is called as it is.
+    /// Whose device it becomes. nil: a credential that stands keeps its user, and a new one is its own user's.
     package let user: String?
 
     /// nil without a name or a second, or with too much of either.

@@ -127,11 +127,12 @@ enum AuditCommands {
             ]
             try output.line(JSONValue.object(["cut": .object(fields)]).text)
         }
-        if let (checkpoint, key) = try audit.checkpoint() {
+        if let end = try audit.end() {
+            let head = end.checkpoint.head
             let fields: JSONObject = [
-                "record": JSONValue(checkpoint.head.sequence), "hash": .string(HexText.encode(checkpoint.head.hash)),
-                "signature": .string(HexText.encode(checkpoint.signature)),
-                "public_key": .string(HexText.encode(key.octets)),
+                "record": JSONValue(head.sequence), "hash": .string(HexText.encode(head.hash)),
+                "signature": .string(HexText.encode(end.checkpoint.signature)),
+                "public_key": .string(HexText.encode(end.publicKey.octets)),
             ]
             try output.line(JSONValue.object(["checkpoint": .object(fields)]).text)
         }
