@@ -248,6 +248,12 @@ private struct LockWorld {
 
     private mutating func keep(_ fact: LockMutation) {
         committed.apply(fact)
+        // What the lock's mode opens stands on the record of that mode.
+        if case .intent(let intent?) = fact, intent.phase == .decided, intent.origin == .rule,
+            !intent.movement.isSecuring
+        {
+            granted.insert(intent.id.rawValue)
+        }
         guard case .audit(let record) = fact else { return }
         records.append(record)
         switch record.event {
@@ -262,7 +268,7 @@ private struct LockWorld {
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
             .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged,
-            .spent, .lockedOut, .duress, .userSet:
+            .spent, .lockedOut, .duress, .userSet, .settingsManaged, .modeChanged, .timeSet, .reset:
             break
         }
     }

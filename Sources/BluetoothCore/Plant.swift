@@ -51,6 +51,10 @@ package enum Plant: String, CaseIterable, Sendable {
     case rightChangeSettings = "right-settings"
     case rightOpenEnrolment = "right-enrolment"
     case rightReadAudit = "right-audit"
+    case rightChangeMode = "right-mode"
+    case rightSetTime = "right-time"
+    /// What the door is for at present is not looked at.
+    case mode
     /// A manager changes whomever it wants.
     case rank
     /// An opening uses nothing up.

@@ -14,6 +14,10 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case deleteBond(String)
     /// Says or changes when a credential may do anything.
     case schedule(Schedule)
+    /// Puts the lock into a mode; nil: says which one it is in.
+    case mode(Mode?)
+    /// Removes everybody, and makes the settings those of a new lock.
+    case reset
     /// Believes the database as it is, though it may be an old copy.
     case confirmState
     /// Every state transition from now on, until the client goes.
@@ -68,6 +72,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             }
         }
     }
+
+    /// What the door is for at present; see LockMode.
+    package enum Mode: String, CaseIterable, Sendable { case normal, passage, privacy, lockdown }
 
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
@@ -159,6 +166,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case "events": self = .events
         case "stop": self = .stop
         case "confirm": self = .confirmState
+        case "reset": self = .reset
         case "enroll":
             let credential = try fields.text("credential")
             let method: Enrolment.Method = try fields.choice("method", default: .oob)
@@ -176,13 +184,17 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             }
             self = .enroll(enrolment)
         case "schedule": self = .schedule(try Schedule(&fields))
+        case "mode": self = .mode(try fields.optionalChoice("set"))
         default:
             let acts = Administration.Act.allCases
             guard let act = Administration.Act(rawValue: name) else {
                 throw .unknown(
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
-                        + ["users", "bonds", "unbond", "schedule", "confirm", "events", "stop"])
+                        + [
+                            "users", "bonds", "unbond", "schedule", "mode", "confirm", "reset", "events",
+                            "stop",
+                        ])
             }
             self = .administer(Administration(act, try fields.whom()))
         }
@@ -197,7 +209,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .events: ("events", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])
+        case .reset: ("reset", [:])
         case .schedule(let schedule): ("schedule", schedule.fields)
+        case .mode(let mode): ("mode", mode.map { ["set": .string($0.rawValue)] } ?? [:])
         case .administer(let administration):
             (administration.act.rawValue, administration.whom.field)
         case .enroll(let enrolment): ("enroll", enrolment.fields)

@@ -9,6 +9,8 @@ struct LockReader {
     let database: any StatementSource
     /// Is told of damaged rows, for which something safe stands then. Without it the first of them is an error.
     var teller: Database?
+    /// nil: what needs it is not believed.
+    var keys: KeyWrap?
 
     func snapshot() throws(StoreError) -> LockSnapshot {
         var snapshot = try launchSnapshot(try duties())
@@ -36,12 +38,14 @@ struct LockReader {
         var snapshot = duties
         try each(
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules,
+                mode
             FROM lock_settings WHERE only = 1
             """
         ) { (row) throws(StoreError) in snapshot.settings = try Self.settings(row) }
         try readAudit(into: &snapshot)
         snapshot.unproven = try unproven()
+        snapshot.toldTime = try toldTime()
         return snapshot
     }
 
@@ -76,10 +80,11 @@ struct LockReader {
     }
 
     static func settings(_ row: Row) throws(StoreError) -> LockSettings {
-        LockSettings(
+        guard let mode = LockMode(rawValue: try row.optionalInteger(6) ?? 0) else { throw row.misfit(6) }
+        return LockSettings(
             relockSeconds: try row.optionalInteger(1), lockAndGoSeconds: try row.integer(2),
             challengeLifeMilliseconds: try row.integer(3), acceptsSigned: try row.bool(4),
-            calendar: try kept(row, 5) ?? .utc)
+            calendar: try kept(row, 5) ?? .utc, mode: mode)
     }
 
     /// nil where there is none.
@@ -264,7 +269,7 @@ struct LockReader {
                         bond: try row.integer(3), credential: CredentialID(rawValue: try row.integer(4)),
                         challenge: ChallengeID(bits: try row.integer(5)),
                         operation: LockOperation(rawValue: try row.integer(6))))
-            case "relock": .relock
+            case "relock": .rule
             case "recovery": .recovery
             default: throw row.misfit(2)
             }

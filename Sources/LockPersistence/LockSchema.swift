@@ -202,5 +202,11 @@ extension SchemaComponent {
                 ALTER TABLE lock_credential ADD COLUMN kind INTEGER;
                 CREATE INDEX lock_credential_user ON lock_credential (coalesce(user, name));
                 """),
+            // NULL for the normal one, and in each row of before.
+            Migration(
+                "10 modes",
+                """
+                ALTER TABLE lock_settings ADD COLUMN mode INTEGER;
+                """),
         ])
 }

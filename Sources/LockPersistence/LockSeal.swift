@@ -136,8 +136,8 @@ package final class LockSeal {
     private static func requireOwnSchema(_ database: Database) throws(StoreError) {
         try database.statement(
             """
-            SELECT name, replace(replace(replace(sql, ', user TEXT, kind INTEGER', ''), ', schedules BLOB', ''),
-                ', mac BLOB', '')
+            SELECT name, replace(replace(replace(replace(sql, ', user TEXT, kind INTEGER', ''), ', mode INTEGER', ''),
+                ', schedules BLOB', ''), ', mac BLOB', '')
             FROM sqlite_schema
             WHERE type IN ('view', 'trigger') OR sql LIKE 'CREATE VIRTUAL%'
                 OR name COLLATE NOCASE IN ('lock_credential', 'lock_settings', 'lock_seal')

@@ -137,6 +137,17 @@ extension SQLiteLockStore: LockRows {
         }
     }
 
+    package func unreadableCredentials() -> [UnreadableCredential] {
+        unreadable { (seen) throws(StoreError) in
+            try credentials(
+                """
+                SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                    user, kind, mac
+                FROM lock_credential
+                """, seen: seen)
+        }
+    }
+
     /// Of the rows that `read` sees those that it does not return.
     private func unreadable(
         _ read: ((Int64, UInt128?) -> Void) throws(StoreError) -> [Credential]

@@ -11,6 +11,8 @@ package final class SQLiteLockStore: LockStore {
     let database: Database
     /// nil where nobody is let in by these rows: then none of them is authenticated.
     let seal: LockSeal?
+    /// nil where nothing is signed or wrapped.
+    private let keys: KeyWrap?
     private var audit: AuditTable
     private(set) var pending: [LockMutation] = []
     /// The bolt's row cannot be read, and what is written next needs one.
@@ -23,6 +25,7 @@ package final class SQLiteLockStore: LockStore {
     ) {
         self.database = database
         self.seal = seal
+        self.keys = keys
         audit = AuditTable(database, maximum: auditRecordsMaximum, signer: keys.map(AuditSigner.init))
     }
 
@@ -39,10 +42,10 @@ package final class SQLiteLockStore: LockStore {
         try LockReader(database: StateLook(path: path)).duties()
     }
 
-    package func load() throws -> LockSnapshot { try LockReader(database: database).snapshot() }
+    package func load() throws -> LockSnapshot { try LockReader(database: database, keys: keys).snapshot() }
 
     package func launch() throws -> LockSnapshot {
-        let reader = LockReader(database: database, teller: database)
+        let reader = LockReader(database: database, teller: database, keys: keys)
         let duties = try reader.knownDuties()
         isStateLost = duties == nil
         var snapshot = duties ?? LockReader.lostDuties
@@ -52,6 +55,7 @@ package final class SQLiteLockStore: LockStore {
         try reader.readAudit(into: &snapshot)
         snapshot.auditDoubt = try audit.doubt(about: snapshot.auditHead)
         snapshot.unproven = try reader.unproven()
+        snapshot.toldTime = try reader.toldTime()
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
             snapshot.lastCommands[bond] = holder.lastCommand
@@ -112,6 +116,7 @@ package final class SQLiteLockStore: LockStore {
             seal?.replace(try credentialMAC(id), by: nil, credential: id.row)
             try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
         case .settings(let settings): try write(settings)
+        case .toldTime(let told): if let keys { try write(told, keys) }
         case .intent(let intent): try write(intent)
         case .bolt(let bolt):
             try run(
@@ -176,6 +181,7 @@ package final class SQLiteLockStore: LockStore {
             .integer(1), SQLValue(optional: settings.relockSeconds), SQLValue(settings.lockAndGoSeconds),
             SQLValue(settings.challengeLifeMilliseconds), SQLValue(settings.acceptsSigned),
             SQLValue(settings.calendar == .utc ? nil : settings.calendar.encoded),
+            SQLValue(optional: settings.mode == .normal ? nil : settings.mode.rawValue),
         ]
         let mac = seal?.mac(.settings, values)
         let old = try database.statement("SELECT mac FROM lock_settings")
@@ -184,8 +190,8 @@ package final class SQLiteLockStore: LockStore {
         try database.statement(
             """
             INSERT OR REPLACE INTO lock_settings
-            (only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac)
-            VALUES (?, ?, ?, ?, ?, ?, ?)
+            (only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mode, mac)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)
             """
         ).run(values + [SQLValue(mac)])
     }
@@ -195,7 +201,8 @@ package final class SQLiteLockStore: LockStore {
         var found: LockSettings?
         try database.statement(
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules,
+                mode, mac
             FROM lock_settings
             """
         ).forEachRow { (row) throws(StoreError) in
@@ -212,7 +219,7 @@ package final class SQLiteLockStore: LockStore {
         let origin: SQLValue? =
             switch intent?.origin {
             case .command: .text("command")
-            case .relock: .text("relock")
+            case .rule: .text("relock")
             case .recovery: .text("recovery")
             case nil: nil
             }

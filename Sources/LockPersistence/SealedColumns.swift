@@ -16,7 +16,7 @@ struct SealedColumns {
     }
 
     static let credential = Self("lock_credential", first: 7, count: 10)
-    static let settings = Self("lock_settings", first: 5, count: 6)
+    static let settings = Self("lock_settings", first: 5, count: 7)
 
     /// Behind all columns.
     var mac: Int32 { count }

@@ -61,7 +61,8 @@ struct SealedRows {
     }
 
     private static let settings: StaticString = """
-        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules, mac
+        SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules,
+            mode, mac
         FROM lock_settings
         """
 
@@ -110,7 +111,8 @@ struct SealedRows {
         try adopt(
             .settings,
             """
-            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules
+            SELECT only, relock_seconds, lock_and_go_seconds, challenge_life_milliseconds, accepts_signed, schedules,
+                mode
             FROM lock_settings WHERE mac IS NULL AND only > ? LIMIT ?
             """, "UPDATE lock_settings SET mac = ? WHERE only = ?")
         try adopt(

@@ -54,9 +54,12 @@ package struct AccessSubject: Sendable, Equatable {
 package enum AccessPolicy {
     /// `accepted` is a grant, everything else a refusal. `subject` is nil when the bond has no credential.
     ///
+    /// `mode` is the lock's.
+    ///
     /// The order matters: a dead challenge comes first and tells nothing; who may not ask is not told how the bolt stands.
     package static func decide(
-        _ command: LockCommand, isChallengeLive: Bool, subject: AccessSubject?, bolt: BoltCode, door: DoorCode
+        _ command: LockCommand, isChallengeLive: Bool, subject: AccessSubject?, mode: LockMode = .normal,
+        bolt: BoltCode, door: DoorCode
     ) -> LockResult {
         guard isChallengeLive else { return .challengeDead }
         guard let subject, subject.isEnabled else { return .notPermitted }
@@ -80,6 +83,7 @@ package enum AccessPolicy {
         guard let required = command.requiredRights, subject.rights.permit(required) else {
             return .notPermitted
         }
+        guard mode.admits(command.operation, subject.rights) else { return .modeForbids }
         return allowed(command.operation, bolt: bolt, door: door)
     }
 

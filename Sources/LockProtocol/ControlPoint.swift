@@ -23,6 +23,13 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
     package static let closeEnrolment = Self(rawValue: 0x0A)
     /// The window, and its code for who opened it.
     package static let getEnrolment = Self(rawValue: 0x0B)
+    /// Settings in the place of those that there were.
+    package static let setSettings = Self(rawValue: 0x0C)
+    package static let setMode = Self(rawValue: 0x0D)
+    /// What time the lock has, and whose.
+    package static let getTime = Self(rawValue: 0x0E)
+    /// For a lock whose machine does not know the time.
+    package static let setTime = Self(rawValue: 0x0F)
     /// Opens every indication.
     package static let response = Self(rawValue: 0x20)
 
@@ -46,6 +53,12 @@ package struct ControlPointResult: RawRepresentable, Hashable, Sendable {
     package static let unknownCredential = Self(rawValue: 0x07)
     /// An enrolment window is open already.
     package static let windowIsOpen = Self(rawValue: 0x08)
+    /// The lock's operator has fixed what this would change, or its machine knows better.
+    package static let fixed = Self(rawValue: 0x09)
+    /// The bolt is on its way: ask again when it rests.
+    package static let busy = Self(rawValue: 0x0A)
+    /// The lock was told a later time before.
+    package static let behind = Self(rawValue: 0x0B)
 }
 
 /// What is written to the control point: op-code, operands.

@@ -59,6 +59,8 @@ package struct LockResult: RawRepresentable, Hashable, Sendable {
     package static let clockUntrusted = Self(rawValue: 9)
     package static let lockedOut = Self(rawValue: 10)
     package static let aborted = Self(rawValue: 11)
+    /// The lock is in a mode in which this is not done.
+    package static let modeForbids = Self(rawValue: 12)
 
     /// Whether the command was granted: exactly these get an intent and an audited outcome.
     package var isGranted: Bool { self == .done || self == .accepted }

@@ -47,6 +47,8 @@ extension Plant {
         case .rightChangeSettings: .changeSettings
         case .rightOpenEnrolment: .openEnrolment
         case .rightReadAudit: .readAudit
+        case .rightChangeMode: .changeMode
+        case .rightSetTime: .setTime
         default: nil
         }
     }
@@ -63,6 +65,8 @@ package enum Role: UInt8, Sendable, CaseIterable {
     case lockOnly = 5
 
     /// The one table. Everything that may or may not be done is looked up here.
+    ///
+    /// The time is for owners: a late one is believed for good, and ends what expires for everybody.
     package var rights: Rights {
         switch self {
         case .owner:
@@ -73,7 +77,7 @@ package enum Role: UInt8, Sendable, CaseIterable {
         case .administrator:
             [
                 .lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus, .readAudit, .manageCredentials,
-                .manageSchedules, .changeMode, .changeSettings, .setTime, .openEnrolment,
+                .manageSchedules, .changeMode, .changeSettings, .openEnrolment,
             ]
         case .resident: [.lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus]
         case .guest: [.lock, .unlock, .lockAndGo, .readKeyStatus]
@@ -111,6 +115,10 @@ extension ControlPointOpcode {
         .openEnrolment: .openEnrolment,
         .closeEnrolment: .openEnrolment,
         .getEnrolment: .openEnrolment,
+        .setSettings: .changeSettings,
+        .setMode: .changeMode,
+        .getTime: .setTime,
+        .setTime: .setTime,
     ]
 
     package static let known = rights.map(\.key)

@@ -13,7 +13,7 @@ func intent(
                 bond: alice, credential: CredentialID(rawValue: 1), challenge: ChallengeID(bits: 5), operation: $0))
     }
     return Intent(
-        id: IntentID(rawValue: 9), movement: movement, origin: origin ?? .relock, boot: boot,
+        id: IntentID(rawValue: 9), movement: movement, origin: origin ?? .rule, boot: boot,
         deadline: movement == .lock ? nil : Instant(nanoseconds: 2_000), phase: phase)
 }
 

@@ -38,6 +38,8 @@ struct LockBench {
     var outputs: [LockOutput] = []
     /// That a manager has opened.
     var window: ControlPointContext.Window?
+    /// Of the settings, by the configuration.
+    var fixed: LockSettings.Fields = []
 
     init(
         _ snapshot: LockSnapshot = .furnished,

@@ -14,6 +14,7 @@ struct ManagementAttackTests {
         (0x03, [.owner, .administrator]), (0x04, [.owner, .administrator]), (0x05, [.owner, .administrator]),
         (0x06, [.owner, .administrator]), (0x07, [.owner, .administrator]), (0x08, [.owner, .administrator]),
         (0x09, [.owner, .administrator]), (0x0A, [.owner, .administrator]), (0x0B, [.owner, .administrator]),
+        (0x0C, [.owner, .administrator]), (0x0D, [.owner, .administrator]), (0x0E, [.owner]), (0x0F, [.owner]),
     ]
     /// Who changes whom, besides itself.
     private static let ranks: [(sender: Role, others: Set<Role>)] = [
@@ -33,6 +34,11 @@ struct ManagementAttackTests {
         case 0x04, 0x05, 0x06: [opcode] + number + version
         case 0x07: [opcode] + number + version + [0, 1, 0, 0]
         case 0x08, 0x0B: [opcode, 0, 0, 0, 0, 0, 0]
+        case 0x0C:
+            [opcode] + ValueVersion(of: SettingsRecord(LockSettings(), fixed: []).encoded).octets
+                + LockSettings(relockSeconds: nil).encoded
+        case 0x0D: [opcode, 3]
+        case 0x0F: [opcode, 0, 0, 0x72, 0x6B, 0, 0, 0, 0]
         case 0x09: [opcode, 4, 60, 0, 1, 0x58]
         default: [opcode]
         }
@@ -52,6 +58,8 @@ struct ManagementAttackTests {
     func rights(role: Role) throws {
         for (opcode, roles) in Self.permitted {
             var bench = Self.bench(role)
+            // A machine with a clock is told no time.
+            if opcode == 0x0F { bench.wallClockSeconds = nil }
             let before = bench.store.committed.credentials
             let result = bench.ask(try Self.request(opcode, bench), on: 1)?.result
             #expect(result == (roles.contains(role) ? .success : .notPermitted), "\(opcode)")

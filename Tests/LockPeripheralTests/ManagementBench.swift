@@ -42,7 +42,7 @@ extension LockBench {
     mutating func ask(_ octets: [UInt8], on link: UInt64, responseOctets: Int = 20) -> ControlPointResponse? {
         let store = store
         let context = ControlPointContext(
-            of: octets, responseOctets: responseOctets, window: window,
+            of: octets, responseOctets: responseOctets, window: window, fixed: fixed,
             after: { store.credentials(after: $0, limit: $1) },
             all: { store.credentials(in: $0) })
         put(.controlPoint(LockLink(rawValue: link), octets, context))

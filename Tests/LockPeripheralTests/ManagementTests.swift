@@ -90,7 +90,8 @@ struct ManagementTests {
         #expect(try bench.change(4, .removed, by: 2) == .success)
         #expect(bench.ask(.listCredentials(from: .of(4), before), on: 1)?.result == .changed)
         #expect(bench.ask(.getCredential(.of(4), before), on: 1)?.result == .unknownCredential)
-        let settings = ReadingPlace(offset: 4, version: ValueVersion(of: LockSettings().encoded))
+        let settings = ReadingPlace(
+            offset: 4, version: ValueVersion(of: SettingsRecord(LockSettings(), fixed: []).encoded))
         #expect(bench.ask(.getSettings(settings), on: 1)?.result == .success)
         bench.put(.administration(.settings(LockSettings(relockSeconds: nil))))
         #expect(bench.ask(.getSettings(settings), on: 1)?.result == .changed)

@@ -16,6 +16,7 @@ struct ProcedureVectorTests {
         var succeeded: Set<ControlPointOpcode> = []
         for name in vectors.names where name.hasSuffix(" request") {
             let request = try #require(vectors[name].flatMap { HexText.decode($0) })
+            if name == "set time request" { bench.wallClockSeconds = nil }
             let answer = bench.ask(request, on: 0x0102_0304_0506_0708)
             let expected = vectors[String(name.dropLast(7)) + "response"].flatMap { HexText.decode($0) }
             #expect(answer?.encoded == expected, "\(name)")

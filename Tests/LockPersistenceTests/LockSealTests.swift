@@ -267,7 +267,11 @@ struct LockSealTests {
             // What the step and those behind it have added is taken away again, and they with it.
             let lock = try open()
             for sql in [
-                "DELETE FROM schema_migration WHERE component = 'lock' AND substr(name, 1, 1) IN ('7', '8', '9')",
+                """
+                DELETE FROM schema_migration
+                WHERE component = 'lock' AND (substr(name, 1, 1) IN ('7', '8', '9') OR name = '10 modes')
+                """,
+                "ALTER TABLE lock_settings DROP COLUMN mode",
                 "ALTER TABLE lock_state DROP COLUMN audit_sequence", "ALTER TABLE lock_state DROP COLUMN audit_hash",
                 "ALTER TABLE lock_state DROP COLUMN audit_signature", "ALTER TABLE lock_state DROP COLUMN audit_key",
                 "DROP INDEX lock_credential_user", "ALTER TABLE lock_credential DROP COLUMN user",

@@ -321,13 +321,13 @@ extension LockMutation {
                 LockSettings(
                     relockSeconds: generator.maybe(generator.edge()), lockAndGoSeconds: generator.edge(),
                     challengeLifeMilliseconds: generator.edge(), acceptsSigned: generator.oneOf([true, false]),
-                    calendar: generator.oneOf([.utc, .sample])))
+                    calendar: generator.oneOf([.utc, .sample]), mode: generator.oneOf(LockMode.allCases)))
         case 4:
             let origin = CommandOrigin(
                 bond: bond, credential: id, challenge: command.challenge, operation: command.operation)
             let intent = Intent(
                 id: IntentID(rawValue: generator.edge()), movement: generator.oneOf(Movement.allCases),
-                origin: generator.oneOf([.command(origin), .relock, .recovery]), boot: boot,
+                origin: generator.oneOf([.command(origin), .rule, .recovery]), boot: boot,
                 deadline: generator.maybe(at), phase: generator.oneOf([.decided, .moving]))
             return .intent(generator.maybe(intent))
         case 5:
@@ -362,6 +362,14 @@ extension LockMutation {
                 .managed(by: AuditedManager(credential: id, name: "Björn"), id, name: "Änne", .scheduled),
                 .windowManaged(by: AuditedManager(credential: id, name: ""), name: "Änne", .closed),
                 .procedureRefused(bond: bond, credential: generator.maybe(id), .removeCredential),
+                .settingsManaged(
+                    by: AuditedManager(credential: id, name: "Änne"),
+                    LockSettings(calendar: .sample, mode: generator.oneOf(LockMode.allCases))),
+                .modeChanged(
+                    generator.oneOf(LockMode.allCases),
+                    by: generator.maybe(AuditedManager(credential: id, name: "Änne"))),
+                .timeSet(by: AuditedManager(credential: id, name: ""), seconds: generator.oneOf([.min, .max])),
+                .reset,
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

@@ -20,7 +20,7 @@ struct SchemaTests {
                 [
                     "978A0D2BD393E56D", "D74AFEF1D7FD0353", "C4B7D66C7082C825", "42D855CD73CDE0C3", "E0ED68F6BE7EF379",
                     "51A072B27F3E0317", "93DF1E4EF7B43B29", "5E543D0156067ABB",
-                    "65B855D3369AE170",
+                    "65B855D3369AE170", "61D26FA614F11C9D",
                 ],
                 ["372D90DFE15E4392", "45E97C3F766225E5", "25810D2990E5B67D"],
             ])

@@ -11,6 +11,7 @@ struct ManagementCodecTests {
     @Test("Each procedure: every strict prefix and every octet too many is refused")
     func procedures() throws {
         let place = ReadingPlace(offset: 16, version: version)
+        let settings = LockSettings(relockSeconds: 0, acceptsSigned: false, mode: .lockdown)
         for (procedure, hex) in [
             (.keyStatus, "01"), (.listCredentials(from: bo, place), "02181716151413121110008E993FB0"),
             (.getCredential(bo, place), "03181716151413121110008E993FB0"),
@@ -20,6 +21,8 @@ struct ManagementCodecTests {
             (.change(bo, version, .scheduled(.always, .none)), "0718171615141312118E993FB000010000"),
             (.getSettings(place), "0810008E993FB0"),
             (.closeEnrolment, "0A"), (.getEnrolment(place), "0B10008E993FB0"),
+            (.setSettings(version, settings), "0C8E993FB00D00001400881300000000000001045554433000"),
+            (.setMode(.privacy), "0D02"), (.getTime, "0E"), (.setTime(-2), "0FFEFFFFFFFFFFFFFF"),
         ] as [(ControlPointProcedure, String)] {
             try checkCodec(procedure, hex)
         }
@@ -37,7 +40,7 @@ struct ManagementCodecTests {
         let whole = ControlPointProcedure.openEnrolment(joining)
         #expect(whole.encoded == octets + [0x18, 0x02, 0x1E, 0x00, 0x02, 0x44, 0x69])
         #expect(try ControlPointProcedure(exactly: whole.encoded) == whole)
-        for opcode in UInt8.min...UInt8.max where !(0x01...0x0B).contains(opcode) {
+        for opcode in UInt8.min...UInt8.max where !(0x01...0x0F).contains(opcode) {
             #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: [opcode]) }
         }
     }
@@ -97,14 +100,41 @@ struct ManagementCodecTests {
         }
     }
 
+    @Test("Settings: each mode in its bits; a relock's time without a relock, and unknown flags, are refused")
+    func settings() throws {
+        for mode in LockMode.allCases {
+            let octets: [UInt8] = [0x02 | mode.rawValue << 2, 0, 0] + LockSettings().encoded.dropFirst(3)
+            let settings = LockSettings(relockSeconds: nil, mode: mode)
+            #expect(settings.encoded == octets)
+            #expect(try LockSettings(exactly: octets) == settings)
+            try checkCodec(
+                SettingsRecord(settings, fixed: [.relock, .holidays]), HexText.encode([0x21] + octets))
+        }
+        let rest = LockSettings().encoded.dropFirst(3)
+        #expect(throws: DecodingError.self) { try LockSettings(exactly: [0x02, 1, 0] + rest) }
+        for flag in [0x10, 0x20, 0x40, 0x80] as [UInt8] {
+            #expect(throws: DecodingError.self) { try LockSettings(exactly: [0x03 | flag, 1, 0] + rest) }
+        }
+        #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: [0x0D, 4]) }
+    }
+
+    @Test("A time: with a source and without")
+    func time() throws {
+        try checkCodec(
+            LockTime(source: .manager, seconds: 1_800_000_100, markSeconds: 1_800_000_000),
+            "0264D2496B0000000000D2496B00000000")
+        try checkCodec(
+            LockTime(source: .none, seconds: nil, markSeconds: nil), "0000000000000000800000000000000080")
+    }
+
     @Test("Capabilities: a bit for each, and none for what is not there")
     func capabilities() throws {
         let capabilities = Capabilities(
             version: 1, operations: LockOperation.known, procedures: ControlPointOpcode.known)
-        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0x07])
+        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0x7F])
         for opcode in UInt8.min...UInt8.max {
             let isThere = capabilities.contains(ControlPointOpcode(rawValue: opcode))
-            #expect(isThere == (1...0x0B).contains(opcode))
+            #expect(isThere == (1...0x0F).contains(opcode))
         }
         let former = try Capabilities(exactly: [0x01, 0x0F, 0x01])
         #expect(former.contains(.keyStatus) && !former.contains(.listCredentials) && !former.contains(.getEnrolment))

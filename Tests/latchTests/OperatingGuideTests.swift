@@ -111,7 +111,7 @@ struct OperatingGuideTests {
         var count = 0
         for (name, page) in try Self.pages() where name != "docs/PROTOCOL.md" {
             for words in Self.commandLines(in: page) {
-                let path = words.prefix { $0.wholeMatch(of: /[a-z]+/) != nil }.map(String.init)
+                let path = words.prefix { $0.wholeMatch(of: /[a-z][a-z-]*/) != nil }.map(String.init)
                 let command = Commands.all.first { path.starts(with: $0.path) }
                 let isGroup = Commands.all.contains { $0.path.starts(with: path) }
                 #expect(command != nil || isGroup, "\(name): latch \(words.joined(separator: " "))")

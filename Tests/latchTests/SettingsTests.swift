@@ -106,12 +106,39 @@ struct SettingsTests {
             return "[lock]\ntime_zone = \"CET-1CEST,M3.5.0,M10.5.0/3\"\nholidays = \"\(list)\""
         }
         let settings = try Self.read(text(LockCalendar.holidaysMaximum), as: PeripheralSettings.self)
-        let calendar = try LockCalendar(timeZone: settings.timeZone, holidays: settings.holidays)
+        let calendar = try settings.lockSettings().0.calendar
         #expect(calendar.holidays.map(\.description) == [String](repeating: holiday, count: 10))
         #expect(calendar.timeZone.text == "CET-1CEST,M3.5.0,M10.5.0/3")
         #expect(throws: ConfigurationError.self) {
             try Self.read(text(LockCalendar.holidaysMaximum + 1), as: PeripheralSettings.self)
         }
+    }
+
+    @Test("What the file says of the lock is fixed, and what it does not say is left to whoever may set it")
+    func fixed() throws {
+        let (settings, fixed) = try Self.read("[lock]\nname = \"x\"", as: PeripheralSettings.self).lockSettings()
+        #expect(settings == LockSettings() && fixed == [])
+        let keys: [(String, LockSettings.Fields, LockSettings)] = [
+            ("relock_seconds = 10", .relock, LockSettings()),
+            ("relock_seconds = 0", .relock, LockSettings(relockSeconds: nil)),
+            ("lock_and_go_seconds = 3", .lockAndGo, LockSettings(lockAndGoSeconds: 3)),
+            ("challenge_life_ms = 1000", .challengeLife, LockSettings(challengeLifeMilliseconds: 1_000)),
+            ("signed = false", .acceptsSigned, LockSettings(acceptsSigned: false)),
+            (
+                "time_zone = \"IST-5:30\"", .timeZone,
+                LockSettings(calendar: try LockCalendar(timeZone: "IST-5:30", holidays: nil))
+            ),
+            (
+                "holidays = \"2026-12-24T00:00/2026-12-27T00:00\"", .holidays,
+                LockSettings(
+                    calendar: try LockCalendar(timeZone: "UTC0", holidays: "2026-12-24T00:00/2026-12-27T00:00"))
+            ),
+        ]
+        for (line, field, expected) in keys {
+            let read = try Self.read("[lock]\n" + line, as: PeripheralSettings.self).lockSettings()
+            #expect(read == (expected, field), "\(line)")
+        }
+        #expect(keys.reduce(into: []) { $0.formUnion($1.1) } == LockSettings.Fields.all)
     }
 
     @Test("both ends of every range are taken")

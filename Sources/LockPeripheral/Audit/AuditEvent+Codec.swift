@@ -70,6 +70,10 @@ extension AuditEvent: WireCodable {
         case lockedOut = 28
         case duress = 29
         case userSet = 30
+        case settingsManaged = 31
+        case modeChanged = 32
+        case timeSet = 33
+        case reset = 34
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -97,6 +101,7 @@ extension AuditEvent: WireCodable {
             self = .bolt(position)
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
+        case .reset: self = .reset
         case .administered:
             let (act, credential) = try Self.readAct(&reader)
             self = .administered(credential, name: try reader.readCredentialName(), act)
@@ -153,6 +158,16 @@ extension AuditEvent: WireCodable {
             let name = try reader.readCredentialName()
             let user = try reader.readCredentialName()
             self = .userSet(credential, name: name, user: user, try UserKind(decoding: &reader))
+        case .settingsManaged:
+            let manager = try AuditedManager(decoding: &reader)
+            self = .settingsManaged(by: manager, try LockSettings(decoding: &reader))
+        case .modeChanged:
+            guard let mode = LockMode(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "mode") }
+            let manager = reader.remaining == 0 ? nil : try AuditedManager(decoding: &reader)
+            self = .modeChanged(mode, by: manager)
+        case .timeSet:
+            let manager = try AuditedManager(decoding: &reader)
+            self = .timeSet(by: manager, seconds: Int64(bitPattern: try reader.readUInt64()))
         case .procedureRefused:
             let hasCredential = try reader.readUInt8()
             guard hasCredential <= 1 else { throw .invalidValue(field: "refused procedure") }
@@ -194,6 +209,7 @@ extension AuditEvent: WireCodable {
             begin(.door)
             writer.write(door.rawValue)
         case .launched: begin(.launched)
+        case .reset: begin(.reset)
         case .administered(let credential, let name, let act):
             begin(.administered)
             writer.write(act.rawValue)
@@ -249,6 +265,18 @@ extension AuditEvent: WireCodable {
         case .settingsChanged(let settings):
             begin(.settingsChanged)
             settings.encode(into: &writer)
+        case .settingsManaged(let manager, let settings):
+            begin(.settingsManaged)
+            manager.encode(into: &writer)
+            settings.encode(into: &writer)
+        case .modeChanged(let mode, let manager):
+            begin(.modeChanged)
+            writer.write(mode.rawValue)
+            manager?.encode(into: &writer)
+        case .timeSet(let manager, let seconds):
+            begin(.timeSet)
+            manager.encode(into: &writer)
+            writer.write(UInt64(bitPattern: seconds))
         case .auditDoubted(let doubt):
             begin(.auditDoubted)
             writer.write(doubt.rawValue)

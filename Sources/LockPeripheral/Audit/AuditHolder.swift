@@ -29,7 +29,7 @@ extension AuditEvent {
     var isAdministration: Bool {
         switch self {
         case .administered, .managed, .windowManaged, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed,
-            .enrolled, .settingsChanged, .auditDoubted, .userSet:
+            .enrolled, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .auditDoubted, .userSet:
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused, .spent, .lockedOut, .duress:

@@ -72,6 +72,15 @@ package enum AuditEvent: Hashable, Sendable {
     case enrolled(CredentialID, name: String, Role, bond: UInt64)
     /// The owner set these.
     case settingsChanged(LockSettings)
+    /// Somebody who may set these over the air.
+    case settingsManaged(by: AuditedManager, LockSettings)
+    /// The lock is in this mode from now on. Where that takes the bolt open, an `outcome` of this record's sequence follows. `by`: nil for
+    /// an operator.
+    case modeChanged(LockMode, by: AuditedManager?)
+    /// Somebody who may told the lock over the air what time it is, in seconds since 1970.
+    case timeSet(by: AuditedManager, seconds: Int64)
+    /// An operator made a new lock of it: everybody was removed, and the settings are a new lock's.
+    case reset
     /// Found at a launch: the record before this one is not the end of the audit that the lock signed.
     case auditDoubted(AuditDoubt)
     /// Somebody who may did over the air what ``administered(_:name:_:)`` says of an operator.

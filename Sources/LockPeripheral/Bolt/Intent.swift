@@ -38,8 +38,8 @@ package struct CommandOrigin: Hashable, Sendable {
 /// Why the bolt is to move.
 package enum IntentOrigin: Hashable, Sendable {
     case command(CommandOrigin)
-    /// A relock deadline passed.
-    case relock
+    /// The lock's own rules: a relock deadline passed, or its mode wants the bolt there.
+    case rule
     /// What was interrupted is brought to its secure state.
     case recovery
 
@@ -83,5 +83,7 @@ package struct Intent: Hashable, Sendable {
     }
 
     /// Whether asking twice for it is asking once: only a plain unlock opens to a level and stays there.
-    package var isLevelType: Bool { movement == .lock || origin.command?.operation == .unlock }
+    package var isLevelType: Bool {
+        movement == .lock || origin.command.map { $0.operation == .unlock } ?? (movement == .unlock)
+    }
 }

@@ -109,6 +109,18 @@ extension LockDaemon {
         reviewUnprovenBonds()
     }
 
+    /// Those that nothing names, and no credential is left to name any.
+    func deleteAllBonds() {
+        var cursor: BondCursor?
+        repeat {
+            let page = host.confirmedBonds(after: cursor, limit: Self.orphanSliceBonds)
+            for id in page.rows where !isNamed(id) { end(id, .deleted) }
+            cursor = page.next
+        } while cursor != nil
+        for id in host.unconfirmedBonds.sorted(by: { $0.rawValue < $1.rawValue }) { end(id, .deleted) }
+        reviewUnprovenBonds()
+    }
+
     private func end(_ id: BondID, _ end: BondEnd) {
         let bond = host.bond(id)
         // The host ends its links.

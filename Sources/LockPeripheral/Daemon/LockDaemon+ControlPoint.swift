@@ -25,6 +25,7 @@ extension LockDaemon {
         peripheral.respond(to: request, withResult: .success)
         let context = ControlPointContext(
             of: octets, responseOctets: link.mtu - Self.valueHeaderOctets, window: openWindow,
+            fixed: configuration.fixed,
             after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
     }

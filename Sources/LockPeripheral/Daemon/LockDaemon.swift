@@ -13,17 +13,20 @@ package final class LockDaemon {
         package var restoreIdentifier: String
         package var name: String
         package var settings: LockSettings
+        /// Those of ``settings`` that hold whatever is kept. The others are as they are kept.
+        package var fixed: LockSettings.Fields
         package var boot: BootID
         /// Raised by this program already, before its daemon was there (``UnattendedBolt``).
         package var alarms: AlarmBook
 
         package init(
-            restoreIdentifier: String, name: String, settings: LockSettings, boot: BootID,
-            alarms: AlarmBook = AlarmBook()
+            restoreIdentifier: String, name: String, settings: LockSettings,
+            fixed: LockSettings.Fields = .all, boot: BootID, alarms: AlarmBook = AlarmBook()
         ) {
             self.restoreIdentifier = restoreIdentifier
             self.name = name
             self.settings = settings
+            self.fixed = fixed
             self.boot = boot
             self.alarms = alarms
         }
@@ -143,9 +146,10 @@ package final class LockDaemon {
         var machine = LockMachine(
             restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
             alarms: configuration.alarms, at: moment, into: &outputs)
-        if snapshot.settings != configuration.settings {
+        let settings = snapshot.settings.taking(configuration.fixed, from: configuration.settings)
+        if snapshot.settings != settings {
             machine.handle(
-                .administration(.settings(configuration.settings)), at: moment, random: surroundings.random(),
+                .administration(.settings(settings)), at: moment, random: surroundings.random(),
                 into: &outputs)
         }
         self.machine = machine
@@ -181,6 +185,9 @@ package final class LockDaemon {
         let forgotten = cuts.first.map { $0.first == 1 ? $0.last : 0 } ?? 0
         return forgotten < last ? forgotten + 1...last : nil
     }
+
+    /// What the lock goes by; what it begins with while it has not begun.
+    package var settings: LockSettings { machine?.settings ?? configuration.settings }
 
     var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
 

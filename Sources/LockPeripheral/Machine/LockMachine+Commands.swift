@@ -18,7 +18,7 @@ extension LockMachine {
         var result = AccessPolicy.decide(
             command, isChallengeLive: isLive,
             subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) },
-            bolt: bolt.code, door: bolt.door)
+            mode: settings.mode, bolt: bolt.code, door: bolt.door)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
@@ -109,6 +109,7 @@ extension LockMachine {
         func after(_ seconds: UInt64) -> BootDeadline {
             BootDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
         }
+        guard settings.mode != .passage else { return nil }
         switch (command.operation, command.argument) {
         case (.lock, _), (_, .holdOpen): return nil
         case (_, .after(let seconds)): return after(UInt64(seconds))

@@ -33,11 +33,15 @@ package struct ControlPointContext: Equatable, Sendable {
     /// What one indication carries.
     package var responseOctets: Int
     package var window: Window?
+    /// What the configuration says of the settings, which nobody changes over the air.
+    package var fixed: LockSettings.Fields
 
     package init(
-        credentials: [Credential] = [], responseOctets: Int = 20, window: Window? = nil
+        credentials: [Credential] = [], responseOctets: Int = 20, window: Window? = nil,
+        fixed: LockSettings.Fields = []
     ) {
         self.window = window
+        self.fixed = fixed
         self.credentials = credentials
         self.responseOctets = responseOctets
     }
@@ -45,10 +49,10 @@ package struct ControlPointContext: Equatable, Sendable {
     /// What a store has of what a request is about; whether its sender may know, the machine says. `after`: so many credentials behind
     /// a number, nil: from the first on. `all`: everything in a scope.
     package init(
-        of octets: [UInt8], responseOctets: Int, window: Window? = nil,
+        of octets: [UInt8], responseOctets: Int, window: Window? = nil, fixed: LockSettings.Fields = [],
         after: (CredentialID?, Int) -> [Credential], all: (CredentialScope) -> [Credential]
     ) {
-        self.init(responseOctets: responseOctets, window: window)
+        self.init(responseOctets: responseOctets, window: window, fixed: fixed)
         func from(_ id: CredentialID, _ limit: Int) -> [Credential] {
             after(id.rawValue == 0 ? nil : CredentialID(rawValue: id.rawValue - 1), limit)
         }
@@ -63,7 +67,7 @@ package struct ControlPointContext: Equatable, Sendable {
                 credentials += all(.ofUser(user)).filter { !credentials.contains($0) }
             }
         case .closeEnrolment: credentials = window.map { all(.named($0.name)) } ?? []
-        case .keyStatus, .getSettings, .getEnrolment, nil: break
+        case .keyStatus, .getSettings, .getEnrolment, .setSettings, .setMode, .getTime, .setTime, nil: break
         }
     }
 }
@@ -122,7 +126,15 @@ extension LockMachine {
             let outcome = manage(id, version, change, by: sender, &turn)
             let left = outcome == .success ? credentials[id] : nil
             return result(outcome, left.map { ValueVersion(of: $0.record.encoded).octets } ?? [])
-        case .getSettings(let place): return read(ReadableValue(settings), at: place)
+        case .getSettings(let place):
+            return read(ReadableValue(SettingsRecord(settings, fixed: context.fixed)), at: place)
+        case .setSettings(let version, let wanted):
+            let outcome = set(wanted, version, fixed: context.fixed, by: sender, &turn)
+            let left = SettingsRecord(settings, fixed: context.fixed)
+            return result(outcome, outcome == .success ? ValueVersion(of: left.encoded).octets : [])
+        case .setMode(let mode): return result(enter(mode, by: sender, &turn) ? .success : .busy)
+        case .getTime: return result(.success, time(turn.moment).encoded)
+        case .setTime(let seconds): return result(setTime(seconds, by: sender, &turn))
         case .openEnrolment(let opening):
             recall(context.credentials)
             return open(opening, besides: context.window, on: link, by: sender, &turn).map { result($0) }

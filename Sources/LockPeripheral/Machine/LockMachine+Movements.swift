@@ -157,7 +157,7 @@ extension LockMachine {
     mutating func secureIfDue(_ turn: inout LockTurn) {
         guard isFreeToSecure, let relock, turn.now >= relock.due(in: boot) else { return }
         guard bolt.wouldMove(.lock) else { return setRelock(nil, &turn) }
-        secure(.relock, &turn)
+        secure(.rule, &turn)
     }
 
     private mutating func secure(_ origin: IntentOrigin, _ turn: inout LockTurn) {

@@ -27,7 +27,9 @@ package struct LockMachine {
     var auditHead: AuditHead
     /// Launches that the chain does not tell yet, this one among them.
     var untoldLaunches: UInt64 = 0
-    private var wallClockMark: WallClockMark
+    private(set) var wallClockMark: WallClockMark
+    /// Counts where the machine's own clock is not trusted.
+    var toldTime: ToldTime?
     var links: [LockLink: LinkState] = [:]
     package internal(set) var alarms: AlarmBook
     /// Who is told of the end of the movement under way.
@@ -57,6 +59,7 @@ package struct LockMachine {
         counters = snapshot.receiptCounters.mapValues { ReceiptCounters(reservedBelow: $0) }
         auditHead = snapshot.auditHead
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
+        toldTime = snapshot.toldTime
         var turn = LockTurn(moment, random: 0)
         if let doubt = snapshot.auditDoubt { raise(.tamper(.audit), on: audit(.auditDoubted(doubt), &turn), &turn) }
         if tellsLaunch {
@@ -146,16 +149,16 @@ package struct LockMachine {
 
     private mutating func chain(_ event: AuditEvent, _ holder: AuditHolder, _ turn: inout LockTurn) -> UInt64 {
         let record = auditHead.append(
-            event, boot: boot, at: turn.now, wallClockSeconds: wallClockMark.stamp(turn.moment.wallClockSeconds),
+            event, boot: boot, at: turn.now, wallClockSeconds: wallClockMark.stamp(clock(turn.moment)),
             holder: holder)
         turn.persist(.audit(record))
         return record.sequence
     }
 
     /// The time of day for rules; nil while the clock cannot be trusted.
-    func timeOfDay(_ moment: LockMoment) -> Int64? { wallClockMark.trusted(moment.wallClockSeconds) }
+    func timeOfDay(_ moment: LockMoment) -> Int64? { wallClockMark.trusted(clock(moment)) }
 
-    func clockFault(_ moment: LockMoment) -> ClockFault? { wallClockMark.fault(moment.wallClockSeconds) }
+    func clockFault(_ moment: LockMoment) -> ClockFault? { wallClockMark.fault(clock(moment)) }
 
     private mutating func administer(_ change: LockAdministration, _ turn: inout LockTurn) {
         switch change {
@@ -171,6 +174,8 @@ package struct LockMachine {
             self.settings = settings
             turn.persist(.settings(settings))
             audit(.settingsChanged(settings), &turn)
+        case .reset: audit(.reset, &turn)
+        case .mode(let mode): enter(mode, by: nil, &turn)
         case .named(let name, let change): administer(.named(name), change, &turn)
         case .ofUser(let user, let change): administer(.ofUser(user), change, &turn)
         case .unreadableRemoved(let id, let name):

@@ -80,6 +80,10 @@ package enum LockAdministration: Hashable, Sendable {
     /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
     case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
+    /// Refused, and nothing changed, where ``LockMachine/mayEnter(_:)`` says so.
+    case mode(LockMode)
+    /// For the audit: what follows makes a new lock of it.
+    case reset
     /// For the audit, as the next two.
     case windowOpened(name: String, Role)
     case windowClosed(name: String, WindowEnd)

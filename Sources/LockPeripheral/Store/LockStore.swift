@@ -51,6 +51,8 @@ package protocol LockRows: AnyObject {
     func unreadableCredentials(ofUser user: String) -> [UnreadableCredential]
     /// The rows of credentials that have this name or this number, and cannot be read.
     func unreadableCredentials(named name: String) -> [UnreadableCredential]
+    /// All of them.
+    func unreadableCredentials() -> [UnreadableCredential]
     /// The next `limit` credentials behind `cursor`.
     func credentials(after cursor: CredentialID?, limit: Int) -> [Credential]
     /// Every name once, sorted.
@@ -60,6 +62,7 @@ package protocol LockRows: AnyObject {
 extension LockRows {
     package var isInDoubt: Bool { false }
     package func unreadableCredentials(named name: String) -> [UnreadableCredential] { [] }
+    package func unreadableCredentials() -> [UnreadableCredential] { [] }
     package func unreadableCredentials(ofUser user: String) -> [UnreadableCredential] { [] }
 
     package func credentials(in scope: CredentialScope) -> [Credential] {
@@ -157,6 +160,7 @@ package enum LockMutation: Hashable, Sendable {
     case credential(Credential)
     case credentialRemoved(CredentialID)
     case settings(LockSettings)
+    case toldTime(ToldTime)
     /// The one movement that is under way; nil when there is none.
     case intent(Intent?)
     case bolt(BoltRecord)
@@ -180,7 +184,7 @@ extension LockMutation {
     var changesRights: Bool {
         switch self {
         case .credential, .credentialRemoved, .settings, .bondForgotten: true
-        case .intent, .bolt, .relock, .lastCommand, .receiptCounters, .unproven, .audit, .relaunched: false
+        case .toldTime, .intent, .bolt, .relock, .lastCommand, .receiptCounters, .unproven, .audit, .relaunched: false
         }
     }
 }
@@ -189,6 +193,7 @@ extension LockMutation {
 package struct LockSnapshot: Hashable, Sendable {
     package var credentials: [CredentialID: Credential] = [:]
     package var settings = LockSettings()
+    package var toldTime: ToldTime?
     package var intent: Intent?
     package var bolt = BoltRecord()
     /// When the bolt is to go back by itself.
@@ -212,6 +217,7 @@ package struct LockSnapshot: Hashable, Sendable {
         case .credential(let credential): credentials[credential.id] = credential
         case .credentialRemoved(let id): credentials[id] = nil
         case .settings(let settings): self.settings = settings
+        case .toldTime(let told): toldTime = told
         case .intent(let intent): self.intent = intent
         case .bolt(let bolt): self.bolt = bolt
         case .relock(let relock): self.relock = relock

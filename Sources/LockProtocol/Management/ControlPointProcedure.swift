@@ -12,6 +12,12 @@ package enum ControlPointProcedure: WireCodable, Hashable {
     case openEnrolment(EnrolmentOpening)
     case closeEnrolment
     case getEnrolment(ReadingPlace)
+    /// The version is that of the settings' record which the sender has read.
+    case setSettings(ValueVersion, LockSettings)
+    case setMode(LockMode)
+    case getTime
+    /// Seconds since 1970.
+    case setTime(Int64)
 
     package var opcode: ControlPointOpcode {
         switch self {
@@ -23,6 +29,10 @@ package enum ControlPointProcedure: WireCodable, Hashable {
         case .openEnrolment: .openEnrolment
         case .closeEnrolment: .closeEnrolment
         case .getEnrolment: .getEnrolment
+        case .setSettings: .setSettings
+        case .setMode: .setMode
+        case .getTime: .getTime
+        case .setTime: .setTime
         }
     }
 
@@ -44,6 +54,14 @@ package enum ControlPointProcedure: WireCodable, Hashable {
             let id = CredentialID(rawValue: try reader.readUInt64())
             let version = ValueVersion(rawValue: try reader.readUInt32())
             self = .change(id, version, try CredentialChange(opcode, decoding: &reader))
+        case .setSettings:
+            let version = ValueVersion(rawValue: try reader.readUInt32())
+            self = .setSettings(version, try LockSettings(decoding: &reader))
+        case .setMode:
+            guard let mode = LockMode(rawValue: try reader.readUInt8()) else { throw .invalidValue(field: "mode") }
+            self = .setMode(mode)
+        case .getTime: self = .getTime
+        case .setTime: self = .setTime(Int64(bitPattern: try reader.readUInt64()))
         default: throw .invalidValue(field: "procedure")
         }
     }
@@ -51,7 +69,12 @@ package enum ControlPointProcedure: WireCodable, Hashable {
     package func encode(into writer: inout ByteWriter) {
         writer.write(opcode.rawValue)
         switch self {
-        case .keyStatus, .closeEnrolment: break
+        case .keyStatus, .closeEnrolment, .getTime: break
+        case .setSettings(let version, let settings):
+            writer.write(version.rawValue)
+            settings.encode(into: &writer)
+        case .setMode(let mode): writer.write(mode.rawValue)
+        case .setTime(let seconds): writer.write(UInt64(bitPattern: seconds))
         case .openEnrolment(let opening): opening.encode(into: &writer)
         case .listCredentials(let id, let place), .getCredential(let id, let place):
             writer.write(id.rawValue)

@@ -89,8 +89,8 @@ package struct LockCalendar: Hashable, Sendable {
 
     package static let utc = Self(unchecked: .utc, [])
 
-    package let timeZone: TimeZoneRule
-    package let holidays: [HolidaySchedule]
+    package var timeZone: TimeZoneRule
+    package private(set) var holidays: [HolidaySchedule]
 
     private init(unchecked timeZone: TimeZoneRule, _ holidays: [HolidaySchedule]) {
         (self.timeZone, self.holidays) = (timeZone, holidays)
@@ -101,6 +101,8 @@ package struct LockCalendar: Hashable, Sendable {
         guard holidays.count <= Self.holidaysMaximum else { return nil }
         self.init(unchecked: timeZone, holidays)
     }
+
+    package mutating func takeHolidays(of other: Self) { holidays = other.holidays }
 
     /// Whether a credential with these rules may do anything now. `wallClockSeconds` is nil while the clock cannot be trusted, which
     /// denies what depends on it; without a rule nothing does, on holidays either.

@@ -34,6 +34,7 @@ extension AuditRecord {
             fields["what"] = "door"
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
+        case .reset: fields["what"] = "reset"
         case .securedUnrecorded: fields["what"] = "secured_unrecorded"
         case .relaunched(let times):
             fields["what"] = "relaunched"
@@ -100,12 +101,19 @@ extension AuditRecord {
             fields["doubt"] = .string(doubt.name)
         case .settingsChanged(let settings):
             fields["what"] = "settings_changed"
-            fields["relock_seconds"] = JSONValue(settings.relockSeconds ?? 0)
-            fields["lock_and_go_seconds"] = JSONValue(settings.lockAndGoSeconds)
-            fields["challenge_life_ms"] = JSONValue(settings.challengeLifeMilliseconds)
-            fields["signed"] = .bool(settings.acceptsSigned)
-            fields["time_zone"] = .string(settings.calendar.timeZone.text)
-            fields["holidays"] = .array(settings.calendar.holidays.map { .string($0.description) })
+            settings.add(to: &fields)
+        case .settingsManaged(let manager, let settings):
+            fields["what"] = "settings_managed"
+            fields["by"] = .string(manager.name)
+            settings.add(to: &fields)
+        case .modeChanged(let mode, let manager):
+            fields["what"] = "mode_changed"
+            fields["by"] = manager.map { .string($0.name) }
+            fields["mode"] = .string("\(mode)")
+        case .timeSet(let manager, let seconds):
+            fields["what"] = "time_set"
+            fields["by"] = .string(manager.name)
+            fields["seconds"] = .number(seconds)
         }
         return fields
     }
@@ -134,6 +142,10 @@ extension ControlPointOpcode {
         case .openEnrolment: "open_enrolment"
         case .closeEnrolment: "close_enrolment"
         case .getEnrolment: "get_enrolment"
+        case .setSettings: "set_settings"
+        case .setMode: "set_mode"
+        case .getTime: "get_time"
+        case .setTime: "set_time"
         case Self(.reportStoredRecords): "report_records"
         case Self(.abortOperation): "abort_report"
         case Self(.reportNumberOfStoredRecords): "count_records"

@@ -9,7 +9,7 @@ enum Commands {
             // The longer path first: the first whose words fit is taken.
             PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.users,
             PeripheralCommands.status,
-            PeripheralCommands.stop, PeripheralCommands.confirmState,
+            PeripheralCommands.mode, PeripheralCommands.reset, PeripheralCommands.stop, PeripheralCommands.confirmState,
         ] + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,

@@ -175,6 +175,52 @@ enum PeripheralCommands {
         ) { result in Output.line("\(result["bond"]?.string ?? ""): deleted") }
     }
 
+    static let mode = CommandSpec(
+        path: ["peripheral", "mode"], summary: "Say or set what a running lock's door is for at present.",
+        details: [
+            "normal: everybody by role and schedule. passage: the bolt opens and stays open, and nobody locks. privacy: only owners "
+                + "and administrators open. lockdown: nobody opens. Each of the last two locks at once, or when the door "
+                + "closes, and so does the end of passage.",
+            "A mode stays until it is changed, here or by an owner's or an administrator's device; a restart does not end it. "
+                + "The audit says who changed it and when.",
+        ],
+        options: ControlPlace.options + [
+            .choice("set", PeripheralRequest.Mode.allCases.map(\.rawValue), "Without it the present one is said."),
+            Commands.json,
+        ],
+        examples: [
+            "latch peripheral mode --state /var/lib/latch",
+            "latch peripheral mode --state /var/lib/latch --set lockdown",
+        ]
+    ) { arguments in
+        let mode = arguments["set"].flatMap(PeripheralRequest.Mode.init)
+        return try ControlCommand.run(
+            PeripheralRequest.mode(mode), role: .peripheral, arguments: arguments
+        ) { result in
+            let was = result["changed"] == .bool(false) ? " already" : ""
+            Output.line((result["mode"]?.string ?? "") + was)
+        }
+    }
+
+    static let reset = CommandSpec(
+        path: ["peripheral", "factory-reset"], summary: "Remove everybody from a running lock.",
+        details: [
+            "Every credential, every bond and the window go, their links end at once, the mode is the normal one, and the "
+                + "settings are those of the configuration over a new lock's. Nobody opens any more until somebody enrols at the "
+                + "terminal. There is no way back.",
+            "The audit stays and says who was removed. To give a machine away, erase its state instead: docs/OPERATING.md says how.",
+        ],
+        options: ControlPlace.options + [
+            .flag("yes", "Do not ask. Without a terminal it is needed."), Commands.json,
+        ],
+        examples: ["latch peripheral factory-reset --state /var/lib/latch"]
+    ) { arguments in
+        try Confirmation.require("reset", "This removes every key from the lock, for good.", arguments)
+        return try ControlCommand.run(PeripheralRequest.reset, role: .peripheral, arguments: arguments) { result in
+            Output.line("\(result["removed"]?.number ?? 0) credentials removed")
+        }
+    }
+
     /// Of the status, or of the bonds.
     private static let page: [OptionSpec] = [
         .value("limit", "N", "One page of N rows at most, \(PeripheralRequest.StatusPage.maximumRows) by default."),

@@ -7,7 +7,9 @@ struct ConfigurationKey<Settings> {
         case text(WritableKeyPath<Settings, String>)
         case optionalText(WritableKeyPath<Settings, String?>)
         case integer(WritableKeyPath<Settings, Int>, ClosedRange<Int>)
+        case optionalInteger(WritableKeyPath<Settings, Int?>, ClosedRange<Int>)
         case boolean(WritableKeyPath<Settings, Bool>)
+        case optionalBoolean(WritableKeyPath<Settings, Bool?>)
     }
 
     /// Empty before the first section.
@@ -84,18 +86,28 @@ extension ConfiguredSettings {
         case (.text(let path), .string(let text)): self[keyPath: path] = try checked(text, key, entry, file)
         case (.optionalText(let path), .string(let text)): self[keyPath: path] = try checked(text, key, entry, file)
         case (.boolean(let path), .boolean(let value)): self[keyPath: path] = value
+        case (.optionalBoolean(let path), .boolean(let value)): self[keyPath: path] = value
         case (.integer(let path, let range), .integer(let value)):
-            guard let integer = Int(exactly: value), range.contains(integer) else {
-                throw ConfigurationError(
-                    file: file, position: entry.valuePosition, problem: "key `\(key.name)` is out of range",
-                    remedy: "write a number from \(range.lowerBound) to \(range.upperBound)")
-            }
-            self[keyPath: path] = integer
+            self[keyPath: path] = try checked(value, range, key, entry, file)
+        case (.optionalInteger(let path, let range), .integer(let value)):
+            self[keyPath: path] = try checked(value, range, key, entry, file)
         case (let field, let value):
             throw ConfigurationError(
                 file: file, position: entry.valuePosition, problem: "key `\(key.name)` is \(value.kind)",
                 remedy: "write " + field.expectation)
         }
+    }
+
+    private func checked(
+        _ value: Int64, _ range: ClosedRange<Int>, _ key: ConfigurationKey<Self>, _ entry: ConfigurationText.Entry,
+        _ file: String
+    ) throws(ConfigurationError) -> Int {
+        guard let integer = Int(exactly: value), range.contains(integer) else {
+            throw ConfigurationError(
+                file: file, position: entry.valuePosition, problem: "key `\(key.name)` is out of range",
+                remedy: "write a number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return integer
     }
 
     private func checked(
@@ -120,8 +132,9 @@ extension ConfigurationKey.Field {
     fileprivate var expectation: String {
         switch self {
         case .text, .optionalText: "a string in quotes"
-        case .boolean: "true or false"
-        case .integer(_, let range): "a number from \(range.lowerBound) to \(range.upperBound)"
+        case .boolean, .optionalBoolean: "true or false"
+        case .integer(_, let range), .optionalInteger(_, let range):
+            "a number from \(range.lowerBound) to \(range.upperBound)"
         }
     }
 }

@@ -48,13 +48,16 @@ struct DaemonSettings: Equatable, Sendable {
 struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var daemon = DaemonSettings(restoreIdentifier: "lock")
     var name = "Latch"
+    // What is nil among these is kept as managers set it over the air.
+
     /// 0: stays unlocked until it is told to lock.
-    var relockSeconds = 10
-    var challengeLifeMilliseconds = 5000
-    var isSignedAllowed = true
+    var relockSeconds: Int?
+    var lockAndGoSeconds: Int?
+    var challengeLifeMilliseconds: Int?
+    var isSignedAllowed: Bool?
     /// Of the door, as POSIX writes TZ.
-    var timeZone = TimeZoneRule.utc.text
-    /// Spans with commas between them; nil for none.
+    var timeZone: String?
+    /// Spans with commas between them.
     var holidays: String?
     var boltTravelMilliseconds = 500
     /// `bolt.journal` in the state directory unless set.
@@ -71,14 +74,17 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("", "anchor", .optionalText(\.daemon.anchor)),
             // What is left of a legacy advertisement beside its flags and the service's UUID goes into the scan response.
             ConfigurationKey("lock", "name", .text(\.name)).maximumOctets(29),
-            ConfigurationKey("lock", "relock_seconds", .integer(\.relockSeconds, 0...3600)),
-            ConfigurationKey("lock", "challenge_life_ms", .integer(\.challengeLifeMilliseconds, 1000...25_500)),
-            ConfigurationKey("lock", "signed", .boolean(\.isSignedAllowed)),
+            ConfigurationKey("lock", "relock_seconds", .optionalInteger(\.relockSeconds, 0...3600)),
+            ConfigurationKey("lock", "lock_and_go_seconds", .optionalInteger(\.lockAndGoSeconds, 1...3600)),
+            ConfigurationKey("lock", "challenge_life_ms", .optionalInteger(\.challengeLifeMilliseconds, 1000...25_500)),
+            ConfigurationKey("lock", "signed", .optionalBoolean(\.isSignedAllowed)),
             ConfigurationKey("lock", "bolt_journal", .optionalText(\.boltJournal)),
             ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
             ConfigurationKey("lock", "links", .integer(\.linksMaximum, 2...64)),
-            ConfigurationKey("lock", "time_zone", .text(\.timeZone)).maximumOctets(TimeZoneRule.textOctetsMaximum)
-                .fault { Self.fault(timeZone: $0, holidays: nil) },
+            ConfigurationKey("lock", "time_zone", .optionalText(\.timeZone)).maximumOctets(
+                TimeZoneRule.textOctetsMaximum
+            )
+            .fault { Self.fault(timeZone: $0, holidays: nil) },
             ConfigurationKey("lock", "holidays", .optionalText(\.holidays))
                 .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) },
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),

@@ -45,6 +45,9 @@ extension LockStatus {
             "radio": .string(radio.name), "advertising": .bool(isAdvertising), "address": .string("\(address)"),
             "bolt": .string(bolt.name), "door": .string(door.name),
         ]
+        fields["mode"] = .string("\(settings.settings.mode)")
+        fields["time"] = .object(time.json)
+        fields["settings"] = .object(settings.json)
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["audit"] = audit.map { ["first": JSONValue($0.lowerBound), "last": JSONValue($0.upperBound)] }
         fields["enrolling"] = enrolling.map { .string($0) }

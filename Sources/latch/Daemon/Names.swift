@@ -75,6 +75,7 @@ extension LockResult {
         case .clockUntrusted: "clock untrusted"
         case .lockedOut: "locked out"
         case .aborted: "aborted"
+        case .modeForbids: "mode forbids"
         default: "result \(rawValue)"
         }
     }

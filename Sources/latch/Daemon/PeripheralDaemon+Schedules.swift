@@ -4,6 +4,8 @@ import LockProtocol
 
 /// When credentials may do anything: says it, and changes it.
 extension PeripheralDaemon {
+    private var calendar: LockCalendar { lock.settings.calendar }
+
     func answer(_ request: PeripheralRequest.Schedule, _ exchange: ControlExchange) throws(ControlFailure) {
         try requireTrust()
         switch request.act {

@@ -19,8 +19,6 @@ final class PeripheralDaemon {
     private let duty: BoltDuty
     /// What the audit's signatures are checked with.
     private let auditKey: Ed25519PublicKey
-    /// What schedules go by.
-    let calendar: LockCalendar
 
     static func run(_ settings: PeripheralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
@@ -51,15 +49,11 @@ final class PeripheralDaemon {
             journal.record("anchor_stuck", ["reason": .string(error.description)], level: .error)
         }
         let bolt = try duty.bolt()
-        calendar = try LockCalendar(timeZone: settings.timeZone, holidays: settings.holidays)
-        let lockSettings = LockSettings(
-            relockSeconds: settings.relockSeconds == 0 ? nil : UInt16(settings.relockSeconds),
-            challengeLifeMilliseconds: UInt64(settings.challengeLifeMilliseconds),
-            acceptsSigned: settings.isSignedAllowed, calendar: calendar)
+        let (lockSettings, fixed) = try settings.lockSettings()
         lock = try LockDaemon(
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
-                boot: runtime.boot, alarms: duty.alarms),
+                fixed: fixed, boot: runtime.boot, alarms: duty.alarms),
             host: runtime.host, bluetooth: runtime.bluetooth,
             store: SQLiteLockStore(runtime.state, seal: seal), actuator: bolt,
             surroundings: LockDaemon.Surroundings(
@@ -103,6 +97,7 @@ final class PeripheralDaemon {
         case .usersPage(let page): exchange.finish(userPage(page).json)
         case .deleteBond(let bond): try deleteBond(bond, exchange)
         case .confirmState: try confirmState(exchange)
+        case .reset: try reset(exchange)
         case .events: runtime.journal.stream(to: exchange)
         case .stop:
             exchange.finish(["stopping": true])
@@ -110,6 +105,7 @@ final class PeripheralDaemon {
         case .enroll(let enrolment): try enroll(enrolment, exchange)
         case .administer(let administration): try administer(administration, exchange)
         case .schedule(let schedule): try answer(schedule, exchange)
+        case .mode(let mode): try answer(mode, exchange)
         }
     }
 

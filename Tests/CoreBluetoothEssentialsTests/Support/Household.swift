@@ -49,6 +49,10 @@ final class Household {
     private let stillBolt = StillBolt()
     private let bolt: any Actuator
     private let settings: LockSettings
+    /// Of those, what the next launch of the lock has from its configuration.
+    var fixed = LockSettings.Fields.all
+    /// Of the lock's machine.
+    var wallClockSeconds: Int64? = 1_800_000_000
     private let unlocksWhenNear: Bool
     private var impostor: Node?
     private var stranger: ConnectableStranger?
@@ -74,13 +78,15 @@ final class Household {
         door.launchApp { bluetooth in
             guard let host = door.host else { return }
             lock = try? LockDaemon(
-                .init(restoreIdentifier: restoreIdentifier, name: "Front", settings: settings, boot: boot), host: host,
-                bluetooth: bluetooth, store: lockStore, actuator: bolt,
+                .init(
+                    restoreIdentifier: restoreIdentifier, name: "Front", settings: settings, fixed: fixed, boot: boot),
+                host: host, bluetooth: bluetooth, store: lockStore, actuator: bolt,
                 surroundings: .init(
                     random: { [unowned self] in
                         random = random &* 0x9E37_79B9_7F4A_7C15 &+ 1
                         return random
-                    }, wallClockSeconds: { 1_800_000_000 }, bootTime: { [world] in world.now }, observe: { _ in },
+                    }, wallClockSeconds: { [unowned self] in wallClockSeconds }, bootTime: { [world] in world.now },
+                    observe: { _ in },
                     fail: { Issue.record($0) }))
         }
     }

@@ -23,8 +23,10 @@ from support.steps import StepFailed, check, check_equal
 from support.suites import play
 
 # docs/PROTOCOL.md, Control point.
-LIST, GET, DISABLE, ENABLE, REMOVE, SET_SCHEDULE = range(2, 8)
-RESPONSE, SUCCESS, NOT_PERMITTED, CHANGED = 0x20, 0x01, 0x05, 0x06
+LIST, GET, DISABLE, ENABLE, REMOVE, SET_SCHEDULE, GET_SETTINGS = range(2, 9)
+SET_SETTINGS, SET_MODE, GET_TIME, SET_TIME = range(0x0C, 0x10)
+RESPONSE, SUCCESS, NOT_PERMITTED, CHANGED, FIXED = 0x20, 0x01, 0x05, 0x06, 0x09
+LOCKDOWN, MACHINE = 3, 1
 START = bytes(6)
 LAST_PART = 0x01
 # docs/PROTOCOL.md, The audit over the air.
@@ -75,16 +77,19 @@ class Manager:
                 check_equal(begun, b"", "what is behind the last row")
                 return rows
 
-    async def record(self, number):
-        """The version, and the record's octets."""
+    async def read(self, opcode, operands=b""):
+        """The version of a value, and its octets."""
         value = b""
         while True:
             place = len(value).to_bytes(2, "little") + value[:4] if value else START
-            part = await self.succeed(GET, number.to_bytes(8, "little") + place)
+            part = await self.succeed(opcode, operands + place)
             value += part[1:]
             if part[0] & LAST_PART:
-                check_equal(value[:4], hashlib.sha256(value[4:]).digest()[:4], "the record's version")
+                check_equal(value[:4], hashlib.sha256(value[4:]).digest()[:4], "the value's version")
                 return value[:4], value[4:]
+
+    async def record(self, number):
+        return await self.read(GET, number.to_bytes(8, "little"))
 
     async def change(self, opcode, number, operands=b""):
         version, _ = await self.record(number)
@@ -168,6 +173,26 @@ async def manage(suite, owner, guest_number, lock):
         check_equal(record[9], 0x07, "the record's flags: enabled, with a key, limited")
         await owner.change(SET_SCHEDULE, guest, bytes([0, 1, 0, 0]))
 
+    with suite.step("set the relock and the door's time zone; what was read before is past then"):
+        version, record = await owner.read(GET_SETTINGS)
+        check_equal(record, bytes([0, 3, 10, 0, 20, 0]) + (5000).to_bytes(8, "little") + b"\x01\x04UTC0\x00", "the settings")
+        wanted = bytes([3, 45, 0, 20, 0]) + (5000).to_bytes(8, "little") + b"\x01\x08IST-5:30\x00"
+        after = await owner.succeed(SET_SETTINGS, version + wanted)
+        check_equal(await owner.read(GET_SETTINGS), (after, bytes([0]) + wanted), "what is read behind it")
+        settings = lock.status()["settings"]
+        check_equal((settings["relock_seconds"], settings["time_zone"]), (45, "IST-5:30"), "what the lock says")
+        check_equal((await owner.ask(SET_SETTINGS, version + wanted))[0], CHANGED, "the result of the past version")
+
+    with suite.step("put the lock into lockdown and back; its machine knows the time, and nobody sets it"):
+        await owner.succeed(SET_MODE, bytes([LOCKDOWN]))
+        check_equal(lock.status()["mode"], "lockdown", "the mode")
+        await owner.succeed(SET_MODE, bytes([0]))
+        check_equal(lock.status()["mode"], "normal", "the mode")
+        time = await owner.succeed(GET_TIME)
+        check_equal((time[0], len(time)), (MACHINE, 17), "the source of the time, and the answer's length")
+        result, _ = await owner.ask(SET_TIME, (int.from_bytes(time[1:9], "little") + 60).to_bytes(8, "little"))
+        check_equal(result, FIXED, "the result of setting the time")
+
     with suite.step("remove and disable oneself: not permitted"):
         number = numbers["owner"]
         version, _ = await owner.record(number)
@@ -178,9 +203,10 @@ async def manage(suite, owner, guest_number, lock):
 
 
 async def be_refused(suite, guest):
-    with suite.step("ask as a guest for the list and for the audit: refused"):
-        result, _ = await guest.ask(LIST, bytes(8) + START)
-        check_equal(result, NOT_PERMITTED, "the result of the list")
+    with suite.step("ask as a guest for the list, for a mode and for the audit: refused"):
+        for opcode, operands in [(LIST, bytes(8) + START), (SET_MODE, bytes([LOCKDOWN]))]:
+            result, _ = await guest.ask(opcode, operands)
+            check_equal(result, NOT_PERMITTED, f"the result of procedure {opcode}")
         await guest.link.subscribe(peer.RECORD_ACCESS, indications=True)
         await guest.link.subscribe(peer.AUDIT_RECORD)
         try:
