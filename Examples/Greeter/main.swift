@@ -12,6 +12,8 @@ final class Greeter: NSObject, CBPeripheralManagerDelegate {
 
     private var manager: CBPeripheralManager?
     private var characteristic: CBMutableCharacteristic?
+    /// The adapter went away between the service and its advertising.
+    private var mayLackAdvertising = false
     private var greeting = Greeter.encode("Hello. Who is there?", visits: 0) ?? Data()
     private var visits = 0
     /// Subscribers have not been sent the newest greeting yet.
@@ -28,7 +30,9 @@ final class Greeter: NSObject, CBPeripheralManagerDelegate {
 
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         say("state: \(peripheral.state)")
-        guard peripheral.state == .poweredOn, characteristic == nil else { return }
+        guard peripheral.state == .poweredOn else { return }
+        if mayLackAdvertising { advertise() }
+        guard characteristic == nil else { return }
         let greeting = CBMutableCharacteristic(
             type: Self.greeting, properties: [.read, .write, .notify], value: nil,
             permissions: [.readable, .writeable])
@@ -40,7 +44,13 @@ final class Greeter: NSObject, CBPeripheralManagerDelegate {
 
     func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
         if let error { return say("not added: \(error.localizedDescription)") }
-        peripheral.startAdvertising([
+        advertise()
+    }
+
+    private func advertise() {
+        mayLackAdvertising = manager?.state != .poweredOn
+        guard let manager, !mayLackAdvertising else { return }
+        manager.startAdvertising([
             CBAdvertisementDataLocalNameKey: "Greeter", CBAdvertisementDataServiceUUIDsKey: [Self.service],
         ])
     }

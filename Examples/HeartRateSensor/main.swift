@@ -21,7 +21,8 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate, @unchecked S
     private let rateAtRest: UInt16
     private var manager: CBPeripheralManager?
     private var measurement: CBMutableCharacteristic?
-    /// Killed between its service and its advertising it has one and not the other, and asks for that once.
+    /// Killed between its service and its advertising it has one and not the other, and so it has where the adapter goes away in
+    /// between. It asks for that once.
     private var mayLackAdvertising = false
     private var timer: Timer?
     private var count: UInt16 = 0
@@ -71,7 +72,8 @@ final class HeartRateSensor: NSObject, CBPeripheralManagerDelegate, @unchecked S
     }
 
     private func advertise() {
-        manager?.startAdvertising([
+        guard let manager, manager.state == .poweredOn else { return mayLackAdvertising = true }
+        manager.startAdvertising([
             CBAdvertisementDataLocalNameKey: "Heart", CBAdvertisementDataServiceUUIDsKey: [Self.service],
         ])
     }

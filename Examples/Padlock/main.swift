@@ -12,7 +12,8 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
 
     private var manager: CBPeripheralManager?
     private var bolt: CBMutableCharacteristic?
-    /// Killed between its service and its advertising it has one and not the other, and asks for that once.
+    /// Killed between its service and its advertising it has one and not the other, and so it has where the adapter goes away in
+    /// between. It asks for that once.
     private var mayLackAdvertising = false
     private var isLocked = true
     /// Subscribers have not been sent the newest state yet.
@@ -62,7 +63,8 @@ final class Padlock: NSObject, CBPeripheralManagerDelegate, @unchecked Sendable 
     }
 
     private func advertise() {
-        manager?.startAdvertising([
+        guard let manager, manager.state == .poweredOn else { return mayLackAdvertising = true }
+        manager.startAdvertising([
             CBAdvertisementDataLocalNameKey: "Padlock", CBAdvertisementDataServiceUUIDsKey: [Self.service],
         ])
     }
