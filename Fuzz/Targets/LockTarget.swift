@@ -268,7 +268,8 @@ private struct LockWorld {
         case .refused, .refusalsSuppressed, .idleGrantsSuppressed, .bolt, .door, .launched, .administered,
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
             .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged,
-            .spent, .lockedOut, .duress, .userSet, .settingsManaged, .modeChanged, .timeSet, .reset:
+            .spent, .lockedOut, .duress, .userSet, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs,
+            .stopped, .clockStepped:
             break
         }
     }

@@ -3,6 +3,8 @@ import Glibc
 
 /// One client of the control socket: one request at a time, answered line by line.
 final class ControlConnection {
+    /// Whose the client is, as the kernel said when it came.
+    let user: uid_t
     let arrival: UInt64
     private(set) var exchange: ControlExchange?
     var onClosed: (() -> Void)?
@@ -20,10 +22,12 @@ final class ControlConnection {
     private var isOpen = true
 
     init(
-        descriptor: Int32, arrival: UInt64, loop: any ReadinessLoop, release: @escaping ControlServer.Release,
+        descriptor: Int32, user: uid_t, arrival: UInt64, loop: any ReadinessLoop,
+        release: @escaping ControlServer.Release,
         handler: @escaping ControlServer.Handler
     ) {
         self.descriptor = descriptor
+        self.user = user
         self.arrival = arrival
         self.loop = loop
         self.release = release
@@ -137,10 +141,15 @@ final class ControlConnection {
 /// One request being answered. Whoever holds it may answer later; a client that went away is nobody's fault.
 package final class ControlExchange {
     private weak var connection: ControlConnection?
+    /// Whose the client is, as the kernel said when it came.
+    package let user: UInt32
     /// Called once if the client goes before its answer is complete.
     package var onAbandoned: (() -> Void)?
 
-    fileprivate init(connection: ControlConnection) { self.connection = connection }
+    fileprivate init(connection: ControlConnection) {
+        self.connection = connection
+        user = connection.user
+    }
 
     package var isOpen: Bool { connection != nil }
 

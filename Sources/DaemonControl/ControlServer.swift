@@ -65,12 +65,12 @@ package final class ControlServer {
             guard !isClosed, let accepted = socket.accept() else { return }
             switch accepted {
             case .stranger(let descriptor): ControlSocket.hangUp(descriptor)
-            case .client(let descriptor): admit(descriptor)
+            case .client(let descriptor, let user): admit(descriptor, of: user)
             }
         }
     }
 
-    private func admit(_ descriptor: Int32) {
+    private func admit(_ descriptor: Int32, of user: uid_t) {
         if clients.count >= Self.maximumClients {
             let idle = clients.values.filter(\.isIdle).min { $0.arrival < $1.arrival }
             guard let idle else {
@@ -83,7 +83,7 @@ package final class ControlServer {
         }
         arrivals += 1
         let connection = ControlConnection(
-            descriptor: descriptor, arrival: arrivals, loop: loop, release: release, handler: handler)
+            descriptor: descriptor, user: user, arrival: arrivals, loop: loop, release: release, handler: handler)
         connection.onClosed = { [weak self] in self?.clients[descriptor] = nil }
         clients[descriptor] = connection
         if !connection.start() { connection.close() }

@@ -140,15 +140,15 @@ struct ControlSocket: ~Copyable {
     func accept() -> Accepted? {
         let client = latch_accept(descriptor)
         guard client >= 0 else { return nil }
-        return mayBeHeard(client) ? .client(client) : .stranger(client)
+        return userToHear(client).map { .client(client, user: $0) } ?? .stranger(client)
     }
 
     /// The socket's mode says the same, unless somebody has changed it.
-    private func mayBeHeard(_ client: Int32) -> Bool {
+    private func userToHear(_ client: Int32) -> uid_t? {
         var user: uid_t = 0
-        guard latch_peer_user(client, &user) == 0 else { return false }
-        if user == 0 || user == geteuid() { return true }
-        return group.map { latch_peer_is_member(client, $0.id) == 1 } ?? false
+        guard latch_peer_user(client, &user) == 0 else { return nil }
+        if user == 0 || user == geteuid() { return user }
+        return group.map { latch_peer_is_member(client, $0.id) == 1 } == true ? user : nil
     }
 
     /// Ends a connection for its client, too, when a process that was forked just now has it open still.
@@ -158,7 +158,7 @@ struct ControlSocket: ~Copyable {
     }
 
     enum Accepted {
-        case client(Int32)
+        case client(Int32, user: uid_t)
         /// Another user's, or one whose user the kernel does not say. The caller hangs up.
         case stranger(Int32)
     }

@@ -369,7 +369,8 @@ extension LockMutation {
                     generator.oneOf(LockMode.allCases),
                     by: generator.maybe(AuditedManager(credential: id, name: "Änne"))),
                 .timeSet(by: AuditedManager(credential: id, name: ""), seconds: generator.oneOf([.min, .max])),
-                .reset,
+                .reset, .operatorIs(user: generator.edge()), .stopped,
+                .clockStepped(expected: .min, found: generator.oneOf([0, .max])),
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

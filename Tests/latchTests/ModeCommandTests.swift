@@ -60,6 +60,10 @@ struct ModeCommandTests {
         #expect(again.output == #"{"result":{"removed":0}}"# + "\n")
         #expect(lock.end() == 0 && key.end() == 0)
         let audit = try Program.run(["audit", "list", "--state", bench.path("lock")]).output
+        // Who asked, once for both resets; and the end in order, behind them.
+        #expect(
+            audit.components(separatedBy: " operator ").count == 2 && audit.contains("user=\(getuid())"), "\(audit)")
+        #expect(audit.components(separatedBy: "\n").dropLast().last?.contains(" stopped") == true, "\(audit)")
         #expect(audit.contains(" reset") && audit.contains("enrolled") && audit.contains("act=removed"), "\(audit)")
         #expect(try Program.run(["audit", "verify", "--state", bench.path("lock")]).status == 0)
     }

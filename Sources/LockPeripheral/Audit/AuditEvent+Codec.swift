@@ -74,6 +74,9 @@ extension AuditEvent: WireCodable {
         case modeChanged = 32
         case timeSet = 33
         case reset = 34
+        case operatorIs = 35
+        case stopped = 36
+        case clockStepped = 37
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -102,6 +105,11 @@ extension AuditEvent: WireCodable {
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
         case .reset: self = .reset
+        case .stopped: self = .stopped
+        case .operatorIs: self = .operatorIs(user: try reader.readUInt32())
+        case .clockStepped:
+            let expected = Int64(bitPattern: try reader.readUInt64())
+            self = .clockStepped(expected: expected, found: Int64(bitPattern: try reader.readUInt64()))
         case .administered:
             let (act, credential) = try Self.readAct(&reader)
             self = .administered(credential, name: try reader.readCredentialName(), act)
@@ -210,6 +218,14 @@ extension AuditEvent: WireCodable {
             writer.write(door.rawValue)
         case .launched: begin(.launched)
         case .reset: begin(.reset)
+        case .stopped: begin(.stopped)
+        case .operatorIs(let user):
+            begin(.operatorIs)
+            writer.write(user)
+        case .clockStepped(let expected, let found):
+            begin(.clockStepped)
+            writer.write(UInt64(bitPattern: expected))
+            writer.write(UInt64(bitPattern: found))
         case .administered(let credential, let name, let act):
             begin(.administered)
             writer.write(act.rawValue)

@@ -25,14 +25,24 @@ extension AuditHolder: Comparable {
 }
 
 extension AuditEvent {
+    /// Whether an operator at the machine said so, which ``operatorIs(user:)`` goes before.
+    var isOperators: Bool {
+        switch self {
+        case .administered, .bondDeleted, .stateConfirmed, .windowOpened, .modeChanged(_, by: nil), .reset: true
+        default: false
+        }
+    }
+
     /// Who changes what others may do.
     var isAdministration: Bool {
         switch self {
         case .administered, .managed, .windowManaged, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed,
-            .enrolled, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .auditDoubted, .userSet:
+            .enrolled, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs, .auditDoubted,
+            .userSet:
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
-            .launched, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused, .spent, .lockedOut, .duress:
+            .launched, .stopped, .clockStepped, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused,
+            .spent, .lockedOut, .duress:
             false
         }
     }

@@ -81,6 +81,13 @@ package enum AuditEvent: Hashable, Sendable {
     case timeSet(by: AuditedManager, seconds: Int64)
     /// An operator made a new lock of it: everybody was removed, and the settings are a new lock's.
     case reset
+    /// What an operator does from here on, this user of the machine asked for: until another one is named, or the program begins anew.
+    case operatorIs(user: UInt32)
+    /// The program ended in order. A launch behind anything else than this one or a launch followed a crash, a kill or, in another boot, a
+    /// loss of power.
+    case stopped
+    /// The clock was set: it should have said `expected` and said `found`, in seconds since 1970.
+    case clockStepped(expected: Int64, found: Int64)
     /// Found at a launch: the record before this one is not the end of the audit that the lock signed.
     case auditDoubted(AuditDoubt)
     /// Somebody who may did over the air what ``administered(_:name:_:)`` says of an operator.

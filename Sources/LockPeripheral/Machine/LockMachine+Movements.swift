@@ -47,6 +47,7 @@ extension LockMachine {
             audit(.launched, &turn)
             return
         }
+        noteLaunch()
         untoldLaunches = tail.relaunches + 1
         turn.persist(.relaunched(behind: auditHead.sequence, times: untoldLaunches))
     }

@@ -25,6 +25,11 @@ package struct LockMachine {
     /// Of keys that asked too often for what they may not do.
     var lockouts: [UInt64: Lockout] = [:]
     var auditHead: AuditHead
+    /// Who asks at the machine, and whom the chain has named last.
+    private var operators: (asking: UInt32?, told: UInt32?)
+    /// Nothing is in the chain since this program's launch. Nothing is lost with it then, and an end in order is worth no record.
+    private var isFreshLaunch = false
+    private var clockWatch = ClockWatch()
     /// Launches that the chain does not tell yet, this one among them.
     var untoldLaunches: UInt64 = 0
     private(set) var wallClockMark: WallClockMark
@@ -68,6 +73,7 @@ package struct LockMachine {
             untoldLaunches = snapshot.auditTail.relaunches
         }
         launch(snapshot, reading: reading, &turn)
+        watchSteps(&turn)
         watchClock(&turn)
         turn.flush(into: &outputs)
     }
@@ -92,6 +98,7 @@ package struct LockMachine {
         case .administration(let change): administer(change, &turn)
         case .alarm(let alarm): raise(alarm, &turn)
         }
+        watchSteps(&turn)
         watchClock(&turn)
         turn.flush(into: &outputs)
     }
@@ -136,7 +143,21 @@ package struct LockMachine {
             _ = chain(.relaunched(times: untoldLaunches), .lock, &turn)
             untoldLaunches = 0
         }
+        if event.isOperators, let user = operators.asking, user != operators.told {
+            operators.told = user
+            _ = chain(.operatorIs(user: user), .administration, &turn)
+        }
+        isFreshLaunch = event == .launched
         return chain(event, holder(of: event, credential), &turn)
+    }
+
+    /// The chain ends with a launch.
+    mutating func noteLaunch() { isFreshLaunch = true }
+
+    /// Nothing is said of the first time that is seen: nobody knows what it should have been.
+    private mutating func watchSteps(_ turn: inout LockTurn) {
+        guard let step = clockWatch.look(at: turn.moment) else { return }
+        audit(.clockStepped(expected: step.expected, found: step.found), &turn)
     }
 
     /// A credential that was not asked for yet, at a launch, may be an administrator's.
@@ -174,6 +195,8 @@ package struct LockMachine {
             self.settings = settings
             turn.persist(.settings(settings))
             audit(.settingsChanged(settings), &turn)
+        case .asked(let user): operators.asking = user
+        case .stopped: if !isFreshLaunch { audit(.stopped, &turn) }
         case .reset: audit(.reset, &turn)
         case .mode(let mode): enter(mode, by: nil, &turn)
         case .named(let name, let change): administer(.named(name), change, &turn)

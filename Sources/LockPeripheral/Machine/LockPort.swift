@@ -82,6 +82,10 @@ package enum LockAdministration: Hashable, Sendable {
     case settings(LockSettings)
     /// Refused, and nothing changed, where ``LockMachine/mayEnter(_:)`` says so.
     case mode(LockMode)
+    /// Who asks for what follows, of the machine's users; nil: nobody at the machine.
+    case asked(by: UInt32?)
+    /// For the audit: the program ends in order.
+    case stopped
     /// For the audit: what follows makes a new lock of it.
     case reset
     /// For the audit, as the next two.

@@ -35,6 +35,14 @@ extension AuditRecord {
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
         case .reset: fields["what"] = "reset"
+        case .stopped: fields["what"] = "stopped"
+        case .operatorIs(let user):
+            fields["what"] = "operator"
+            fields["user"] = JSONValue(user)
+        case .clockStepped(let expected, let found):
+            fields["what"] = "clock_stepped"
+            fields["expected"] = .number(expected)
+            fields["found"] = .number(found)
         case .securedUnrecorded: fields["what"] = "secured_unrecorded"
         case .relaunched(let times):
             fields["what"] = "relaunched"

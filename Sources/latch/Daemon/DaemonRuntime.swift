@@ -94,6 +94,10 @@ final class DaemonRuntime {
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
     }
 
+    /// Before the last commit of an end in order.
+    var willStop: () -> Void = {}
+    private var isStopping = false
+
     /// Slices of a daemon's own that can wait until the radio is quiet.
     var idleWork: () -> HostDriver.IdleSlice {
         get { runtime.idleWork }
@@ -127,7 +131,7 @@ final class DaemonRuntime {
 
     /// Runs until a signal, a request to stop, or something after which nothing can be promised.
     func run() throws -> ExitCode {
-        loop.onSignal = { [driver] _ in driver.stop() }
+        loop.onSignal = { [unowned self] _ in stop() }
         journal.record("started", ["role": .string(plan.role.rawValue), "transport": .string("\(plan.transport)")])
         defer { control?.close() }
         try driver.run()
@@ -138,7 +142,14 @@ final class DaemonRuntime {
         return .ok
     }
 
-    func stop() { driver.stop() }
+    /// Ends in order: with what is left to be said in the last commit.
+    func stop() {
+        guard !isStopping else { return }
+        isStopping = true
+        host.beginIteration(now: SystemClock.now())
+        willStop()
+        driver.stop()
+    }
 
     func fail(_ error: any Error) {
         fault = fault ?? error

@@ -79,8 +79,10 @@ final class PeripheralDaemon {
 
     private func serve() throws -> ExitCode {
         try runtime.serveControl { [unowned self] (line, exchange) throws(ControlFailure) in
-            try answer(PeripheralRequest(line: line), exchange)
+            let request = try PeripheralRequest(line: line)
+            try lock.asked(by: exchange.user) { () throws(ControlFailure) in try answer(request, exchange) }
         }
+        runtime.willStop = { [unowned lock] in lock.willStop() }
         return try runtime.run()
     }
 
