@@ -243,6 +243,29 @@ struct KeyAttackTests {
         #expect(bench.outputs.isEmpty)
     }
 
+    @Test(
+        "Lock that was asked nothing: it gets no signature and no command, whatever it says", arguments: [false, true])
+    func unasked(isProven: Bool) {
+        var bench = KeyBench()
+        bench.connect()
+        if isProven {
+            bench.put(.proven(door))
+            bench.put(.encrypted(door))
+        }
+        let before = bench.store.committed
+        for bits in 1...5 as ClosedRange<UInt64> {
+            for flags in [.signedAccepted, []] as [Challenge.Flags] {
+                bench.challenge(bits, flags)
+                #expect(bench.writes.isEmpty)
+            }
+            bench.receipt(.challengeDead, bits, counter: 9)
+            #expect(bench.writes.isEmpty && bench.verdicts.isEmpty)
+            bench.status(bits, .done, .done)
+            #expect(bench.writes.isEmpty && bench.verdicts.isEmpty)
+        }
+        #expect(bench.store.committed == before)
+    }
+
     @Test("A jammer that eats every receipt gets one command and one question, not a second movement")
     func eatenReceipts() {
         var bench = sent()

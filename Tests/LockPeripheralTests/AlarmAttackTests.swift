@@ -64,6 +64,15 @@ struct AlarmAttackTests {
         #expect(!bench.machine.mayReadAlarms(LockLink(rawValue: 9)))
     }
 
+    @Test("Insider with the least rights: who may only lock hears no alarm and reads none, though it has subscribed")
+    func leastRights() throws {
+        var bench = LockBench([Credential(1, "Ana", .owner), Credential(2, "Cleaner", .lockOnly)])
+        for link in UInt64(1)...2 { bench.hearAlarms(link) }
+        bench.report(.bolt(.unlocked))
+        #expect(try Self.hearers(bench) == [1])
+        #expect((UInt64(1)...2).filter { bench.machine.mayReadAlarms(LockLink(rawValue: $0)) } == [1])
+    }
+
     @Test("An owner who is removed, disabled or made a guest hears nothing from the next alarm on")
     func removedOwner() throws {
         let revocations: [LockInput] = [

@@ -62,6 +62,24 @@ struct AttackTests {
         try expectDead(restarted, 1, command)
     }
 
+    @Test(
+        "Replay into a restored backup: the file does not know the command yet, and its challenge is dead all the same")
+    func replayAfterRestore() throws {
+        var bench = LockBench()
+        let backup = bench.store.committed
+        bench.connect(1)
+        let command = unlock(try bench.challenge(1))
+        bench.signed(1, command, counter: 9)
+        #expect(bench.orders.map(\.movement) == [.unlock])
+        try settle(&bench)
+        // Of the same boot, and with the same life of its challenge still to go.
+        var restored = LockBench(backup)
+        restored.nextRandom = 0xABCD
+        restored.connect(1)
+        restored.signed(1, command, counter: 9)
+        try expectDead(restored, 1, command)
+    }
+
     enum Word: CaseIterable { case proof, keyStatus, signedCommand, encryptedCommand, refusedCommand }
 
     /// Alice speaks on a link of her own while somebody else's link, under her address, has a challenge.

@@ -31,6 +31,26 @@ struct SignedCommandTests {
         #expect(book.bond(BondID(1))?.lastRemoteSignCounter == 1)
     }
 
+    @Test("A key's file from before: it uses counters again, and the lock takes none of them until there is a new one")
+    func restoredFile() throws {
+        let bond = try Fixture.bond(1)
+        let (lock, key) = (try book(bond), try book(bond))
+        func send(_ sender: BondBook) throws -> SignedWriteVerdict {
+            guard case .signed(let octets, _) = sender.sign(hex("D212001337"), with: BondID(1)) else {
+                Issue.record("nothing was signed")
+                return .malformed
+            }
+            return lock.verifySigned(octets, from: BondID(1))
+        }
+        for counter in 0..<3 as Range<UInt32> {
+            #expect(try send(key) == .accepted(signCounter: counter, .remoteSignCounter(BondID(1), counter)))
+        }
+        let restored = try book(bond)
+        for counter in 0..<3 as Range<UInt32> { #expect(try send(restored) == .replayed(signCounter: counter)) }
+        #expect(lock.bond(BondID(1))?.lastRemoteSignCounter == 2)
+        #expect(try send(restored) == .accepted(signCounter: 3, .remoteSignCounter(BondID(1), 3)))
+    }
+
     @Test("None yet is not 0: the first counter may be 0, and only once")
     func firstCounter() throws {
         let book = try book(try Fixture.bond(1))

@@ -152,6 +152,41 @@ struct KeyDistributionAttackTests {
         }
     }
 
+    @Test("Malicious lock: what it has of a key signs and encrypts nothing for another lock of the same key")
+    func maliciousLock() throws {
+        let bonds = try [1, 5].map { seed in
+            var rig = try Rig()
+            rig.responder.handle(.arm(try Fixture.parameters(.responder, .outOfBand)))
+            let policy = PairingPolicy(method: try Fixture.method(.initiator, .outOfBand))
+            rig.post(
+                .initiator,
+                .begin(PairingParameters(policy: policy, material: try Fixture.material(.initiator, seed: seed))))
+            rig.run()
+            return (key: try #require(rig.initiator.completed), lock: try #require(rig.responder.completed))
+        }
+        let (malicious, other) = (bonds[0].lock, bonds[1].lock)
+        #expect(malicious.ltk != other.ltk)
+        var believed = other
+        believed.state = .confirmed
+        let book = BondBook(localIdentity: try Fixture.local(.responder), bonds: [believed])
+        // All that it was given, and all that it gave.
+        for secret in [malicious.remoteCSRK, malicious.localCSRK, malicious.peerIRK, malicious.ltk].compactMap(\.self) {
+            #expect(verdict(of: secret, at: book, on: other.id) == .badSignature)
+        }
+        let own = try #require(bonds[1].key.localCSRK)
+        guard case .accepted = verdict(of: own, at: book, on: other.id) else {
+            Issue.record("the key's own signature is not taken")
+            return
+        }
+    }
+
+    /// What a lock says to a command that is signed with `secret`.
+    private func verdict(of secret: Secret, at book: BondBook, on bond: BondID) -> SignedWriteVerdict {
+        let message = hex("D212001337")
+        let signature = DataSigning(csrk: secret).signature(message: message, signCounter: 7)
+        return book.verifySigned(message + [7, 0, 0, 0] + signature, from: bond)
+    }
+
     @Test(
         "Whoever claims another's key before that peer bonds keeps it out, and gains nothing: it is in once the claim is deleted"
     )

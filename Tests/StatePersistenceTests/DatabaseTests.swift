@@ -19,7 +19,7 @@ struct DatabaseTests {
         for suffix in ["", "-wal", "-shm", ".lock"] { unlink(directory + "/latch.db" + suffix) }
     }
 
-    @Test("has the settings that durability rests on")
+    @Test("has the settings that durability and destruction rest on")
     func settings() throws {
         let database = try Database(path: scratch.database, components: [])
         func pragma(_ name: StaticString) throws -> String? {
@@ -30,6 +30,8 @@ struct DatabaseTests {
         #expect(try pragma("PRAGMA foreign_keys") == "1")
         #expect(try pragma("PRAGMA page_size") == "4096")
         #expect(try pragma("PRAGMA wal_autocheckpoint") == "0")
+        // FAST: what is deleted is overwritten on pages that are written anyway.
+        #expect(try pragma("PRAGMA secure_delete") == "2")
     }
 
     @Test("keeps what was committed, and its log when it is closed without a checkpoint")

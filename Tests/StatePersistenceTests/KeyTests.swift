@@ -74,6 +74,40 @@ struct KeyTests {
     }
 
     @Test(
+        "Stolen backup, and what a deleted bond has left: no key is in clear, and with the machine key gone none opens")
+    func stolenBackup() throws {
+        let backup = scratch.directory + "/backup.db"
+        do {
+            let state = try scratch.open()
+            let store = SQLiteHostStore(state, name: "lock")
+            store.append(.localIdentity(Sample.identity(1)))
+            for number in [3, 9] as [Int64] { store.append(.bond(.upsert(Sample.bond(number)))) }
+            try state.database.commit([store])
+            store.append(.bond(.delete(BondID(3))))
+            try state.database.commit([store])
+            try StateBackup.make(of: scratch.database, at: backup)
+        }
+        let copy = Scratch.read(backup)
+        let files = Scratch.read(scratch.database) + Scratch.read(scratch.database + "-wal") + copy
+        for number: UInt64 in [4, 5, 6, 7, 10, 11, 12, 13, 1_001] {
+            #expect(!files.contains(Sample.secret(number).withBytes { Array($0) }), "secret \(number)")
+        }
+        #expect(copy.contains(Array("credential 9".utf8)))
+        #expect(!copy.contains(Array("credential 3".utf8)), "a backup has no free pages")
+        let other = scratch.directory + "/other.key"
+        Scratch.write([UInt8](repeating: 7, count: 32), to: other)
+        chmod(other, 0o600)
+        for (key, error) in [
+            (other, StoreError.wrongMachineKey(path: other)),
+            (keyFile + ".gone", .machineKeyMissing(path: keyFile + ".gone")),
+        ] {
+            #expect(throws: error) {
+                try StateStore(path: backup, machineKeyFile: key, credentialsDirectory: nil, components: [.host])
+            }
+        }
+    }
+
+    @Test(
         "Swapped rows: wrapped keys moved to another bond, another identity or altered do not open",
         arguments: [
             "UPDATE host_bond SET keys = (SELECT keys FROM host_bond WHERE id = 2) WHERE id = 1",

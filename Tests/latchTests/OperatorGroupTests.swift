@@ -162,6 +162,31 @@ struct OperatorGroupTests {
         #expect(key.end() == 0)
     }
 
+    @Test(
+        "Same user: another process of it reads no memory of a daemon, and a crash leaves none", arguments: Site.roles)
+    func undumpable(role: String) throws {
+        let site = try Site()
+        let daemon = try site.start(role)
+        // Root's, unless the kernel lets the process's own user trace it.
+        func owner(_ process: pid_t) throws -> uid_t { try Site.status("/proc/\(process)/mem").st_uid }
+        #expect(try owner(daemon.pid) == 0)
+        let limits = try String(contentsOfFile: "/proc/\(daemon.pid)/limits", encoding: .utf8)
+        let core = try #require(limits.split(separator: "\n").first { $0.hasPrefix("Max core file size") })
+        #expect(core.split(separator: " ").dropFirst(4).prefix(2) == ["0", "0"])
+        for name in ["environ", "maps"] {
+            let read = try site.command("/bin/cat", ["/proc/\(daemon.pid)/\(name)"], as: .daemon(role))
+            #expect(read.status != 0 && read.output.isEmpty, "\(name)")
+        }
+        // Any other process of that user shows them.
+        let words = Person.daemon(role).words(["/bin/sleep", "1000"])
+        let plain = try Daemon(Array(words.dropFirst()), of: words[0])
+        let user = Person.isRoot ? Person.daemon(role).user : geteuid()
+        #expect(try waits { try owner(plain.pid) == user })
+        let maps = try site.command("/bin/cat", ["/proc/\(plain.pid)/maps"], as: .daemon(role))
+        #expect(maps.status == 0 && !maps.output.isEmpty)
+        #expect(daemon.end() == 0)
+    }
+
     @Test("a member of the group is heard on the socket, and reads nothing else", arguments: Site.roles)
     func member(role: String) throws {
         let site = try Site()
