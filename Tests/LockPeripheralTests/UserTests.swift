@@ -55,6 +55,24 @@ struct UserTests {
         #expect(try ask(&bench, 3) == .done)
     }
 
+    @Test("Disposable: a device whose bond was met before it had a credential opens, and all devices are disabled")
+    func disposableEnrolled() throws {
+        let watch = Credential(
+            id: .of(2), name: "anna-watch", role: .guest, bond: 2, user: "anna", kind: .disposable)
+        let anna = Credential(id: .of(1), name: "anna", role: .guest, bond: 1, kind: .disposable)
+        var bench = LockBench([])
+        // The lock was restarted between the pairing and its proof.
+        bench.machine.recall(2, BondHolder(bond: 2))
+        bench.connectEncrypted(2, 2)
+        bench.put(.administration(.credential(watch)))
+        bench.put(.administration(.enrolled(watch)))
+        var holder = BondHolder(bond: 2)
+        (holder.credentials, holder.otherDevices) = ([watch], [anna])
+        bench.machine.recall(2, holder)
+        #expect(try ask(&bench, 2) == .accepted)
+        #expect([1, 2].map { bench.credential($0)?.isEnabled } == [false, false])
+    }
+
     @Test("Disposable: whoever opened hears what became of it, and of the bolt no more")
     func disposableOutcome() throws {
         var bench = bench(.disposable)
