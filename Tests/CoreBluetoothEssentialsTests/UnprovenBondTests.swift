@@ -19,6 +19,7 @@ struct UnprovenBondTests {
     /// A lock that somebody paired with and never met again. Nothing is on the air.
     private func household() throws -> Household {
         let household = try Household()
+        household.clockRuns = true
         try household.openWindow("alice")
         try household.enroll()
         try #require(

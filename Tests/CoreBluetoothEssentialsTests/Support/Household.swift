@@ -53,6 +53,8 @@ final class Household {
     var fixed = LockSettings.Fields.all
     /// Of the lock's machine.
     var wallClockSeconds: Int64? = 1_800_000_000
+    /// Whether that goes on with the world's time. A clock that stands still is one that somebody sets.
+    var clockRuns = false
     private let unlocksWhenNear: Bool
     private var impostor: Node?
     private var stranger: ConnectableStranger?
@@ -85,7 +87,7 @@ final class Household {
                     random: { [unowned self] in
                         random = random &* 0x9E37_79B9_7F4A_7C15 &+ 1
                         return random
-                    }, wallClockSeconds: { [unowned self] in wallClockSeconds }, bootTime: { [world] in world.now },
+                    }, wallClockSeconds: { [unowned self] in clockSeconds }, bootTime: { [world] in world.now },
                     observe: { _ in },
                     fail: { Issue.record($0) }))
         }
@@ -99,6 +101,10 @@ final class Household {
                 bluetooth: bluetooth,
                 store: keyStore, observe: { [unowned self] in heard($0) })
         }
+    }
+
+    private var clockSeconds: Int64? {
+        wallClockSeconds.map { $0 + (clockRuns ? Int64(world.now.nanoseconds / 1_000_000_000) : 0) }
     }
 
     /// What the loop does while the radio is quiet.
