@@ -47,7 +47,7 @@ extension LockMachine {
             audit(.launched, &turn)
             return
         }
-        noteLaunch()
+        isFreshLaunch = true
         untoldLaunches = tail.relaunches + 1
         turn.persist(.relaunched(behind: auditHead.sequence, times: untoldLaunches))
     }

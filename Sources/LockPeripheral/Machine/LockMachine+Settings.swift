@@ -11,7 +11,7 @@ extension LockMachine {
         // The mode is changed by its own procedure, under its own right.
         guard wanted.isPossible, wanted.mode == settings.mode else { return .invalidOperand }
         guard version == ValueVersion(of: SettingsRecord(settings, fixed: fixed).encoded) else { return .changed }
-        guard wanted.differences(from: settings).isDisjoint(with: fixed) else { return .fixed }
+        guard wanted.taking(fixed, from: settings) == wanted else { return .fixed }
         guard wanted != settings else { return .success }
         settings = wanted
         turn.persist(.settings(settings))

@@ -28,7 +28,7 @@ package struct LockMachine {
     /// Who asks at the machine, and whom the chain has named last.
     private var operators: (asking: UInt32?, told: UInt32?)
     /// Nothing is in the chain since this program's launch. Nothing is lost with it then, and an end in order is worth no record.
-    private var isFreshLaunch = false
+    var isFreshLaunch = false
     private var clockWatch = ClockWatch()
     /// Launches that the chain does not tell yet, this one among them.
     var untoldLaunches: UInt64 = 0
@@ -150,9 +150,6 @@ package struct LockMachine {
         isFreshLaunch = event == .launched
         return chain(event, holder(of: event, credential), &turn)
     }
-
-    /// The chain ends with a launch.
-    mutating func noteLaunch() { isFreshLaunch = true }
 
     /// Nothing is said of the first time that is seen: nobody knows what it should have been.
     private mutating func watchSteps(_ turn: inout LockTurn) {

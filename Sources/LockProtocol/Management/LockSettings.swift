@@ -55,19 +55,7 @@ package struct LockSettings: Hashable, Sendable {
             && milliseconds.contains(challengeLifeMilliseconds)
     }
 
-    /// What is otherwise in `other`. The mode is none of these.
-    package func differences(from other: Self) -> Fields {
-        var fields: Fields = []
-        if relockSeconds != other.relockSeconds { fields.insert(.relock) }
-        if lockAndGoSeconds != other.lockAndGoSeconds { fields.insert(.lockAndGo) }
-        if challengeLifeMilliseconds != other.challengeLifeMilliseconds { fields.insert(.challengeLife) }
-        if acceptsSigned != other.acceptsSigned { fields.insert(.acceptsSigned) }
-        if calendar.timeZone != other.calendar.timeZone { fields.insert(.timeZone) }
-        if calendar.holidays != other.calendar.holidays { fields.insert(.holidays) }
-        return fields
-    }
-
-    /// With `fields` as `other` has them.
+    /// With `fields` as `other` has them. The mode is none of these.
     package func taking(_ fields: Fields, from other: Self) -> Self {
         var taken = self
         if fields.contains(.relock) { taken.relockSeconds = other.relockSeconds }
