@@ -3,7 +3,7 @@ import Glibc
 
 /// One client of the control socket: one request at a time, answered line by line.
 final class ControlConnection {
-    /// Whose the client is, as the kernel said when it came.
+    /// The user whose process the client is. The kernel said so when the client connected.
     let user: uid_t
     let arrival: UInt64
     private(set) var exchange: ControlExchange?
@@ -141,7 +141,7 @@ final class ControlConnection {
 /// One request being answered. Whoever holds it may answer later; a client that went away is nobody's fault.
 package final class ControlExchange {
     private weak var connection: ControlConnection?
-    /// Whose the client is, as the kernel said when it came.
+    /// The user whose process the client is. The kernel said so when the client connected.
     package let user: UInt32
     /// Called once if the client goes before its answer is complete.
     package var onAbandoned: (() -> Void)?

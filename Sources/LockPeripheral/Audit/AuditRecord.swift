@@ -81,7 +81,7 @@ package enum AuditEvent: Hashable, Sendable {
     case timeSet(by: AuditedManager, seconds: Int64)
     /// An operator made a new lock of it: everybody was removed, and the settings are a new lock's.
     case reset
-    /// What an operator does from here on, this user of the machine asked for: until another one is named, or the program begins anew.
+    /// From here on this user of the machine asks for what operators do, until another user is named or the program begins anew.
     case operatorIs(user: UInt32)
     /// The program ended in order. A launch behind anything else than this one or a launch followed a crash, a kill or, in another boot, a
     /// loss of power.

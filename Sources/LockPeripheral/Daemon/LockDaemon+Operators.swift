@@ -1,7 +1,7 @@
 import LockProtocol
 
 extension LockDaemon {
-    /// What is changed in `body`, this user of the machine asks for: the audit names it before what is asked, unless it was the last one who asked.
+    /// Runs what a user of the machine has asked for. The audit names the user before the first change, unless it named the same one last.
     package func asked<Failure>(by user: UInt32, _ body: () throws(Failure) -> Void) throws(Failure) {
         feed(.administration(.asked(by: user)))
         defer { feed(.administration(.asked(by: nil))) }

@@ -209,7 +209,7 @@ package struct LockMachine {
         case .windowClosed(let name, let end): audit(.windowClosed(name: name, end), &turn)
         case .enrolled(let credential):
             guard let bond = credential.bond else { return }
-            // Whoever was asked for while it waited was nobody. Now it has a user, whose other devices its openings concern.
+            // The bond had no credential when the store was asked for it. Now it has one, and openings concern its user's other devices too.
             recalledBonds.remove(bond)
             audit(.enrolled(credential.id, name: credential.name, credential.role, bond: bond), &turn)
             if credential.user != nil || credential.kind != .ordinary {
