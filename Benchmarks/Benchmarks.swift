@@ -13,6 +13,8 @@ struct Benchmarks {
                                   [--app PATH] [--lab PATH]
                Benchmarks command [--commands N] [--pause-ms N] [--keys N] [--waves N] [--format text|json]
                                   [--latch PATH] [--lab PATH]
+               Benchmarks scale   [--users N] [--records N] [--forgotten N] [--commands N] [--runs N]
+                                  [--format text|json] [--latch PATH] [--lab PATH]
                Benchmarks open    [--runs N] [--format text|json]
                Benchmarks resolve [--bonds N] [--runs N]
                Benchmarks commit  [--runs N]
@@ -33,6 +35,10 @@ struct Benchmarks {
         command   from a signed write's packet to the bolt's order and to the receipt's packet, N times (500), N ms (10)
                   apart; its floors are one overwritten page and fdatasync, and a process that does just that for a
                   packet, made in turn with it. Then N keys (64) at once, N times (20)
+        scale     a lock with N users (10000), each with a credential and ten schedules, and N audit records (1000000) behind
+                  N that were forgotten (50000), in turn with one of ten users and none: N commands (200) each to the
+                  bolt's order, N launches (7) each, what a commit's signature costs, each page of the operator's lists
+                  on the control socket, and the operator's commands on all of it with their memory
         open      a database with the logs that a kill leaves, N times (15) each; its floor is a copy of the log
         resolve   an unknown private address among N bonds (10000), whose floor is as many AES blocks, and a known one
         commit    one durable sign counter; its floor is one overwritten page and fdatasync
@@ -71,7 +77,14 @@ struct Benchmarks {
                 try CommandBenchmark(
                     Options(words, among: "commands", "pause-ms", "keys", "waves", "format", "latch", "lab")
                 ).run()
-            // The process beside it.
+            case "scale":
+                try ScaleBenchmark(
+                    Options(
+                        words, among: "users", "records", "forgotten", "commands", "runs", "format", "latch", "lab")
+                ).run()
+            // Between it and the commands that it measures.
+            case "measured": try MeasuredCommand.run(words)
+            // The process beside a command.
             case "flush-peer": try FlushPeer.run(words)
             case "open": try OpenBenchmark(Options(words, among: "runs", "format")).run()
             // Whose log it opens.

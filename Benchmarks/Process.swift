@@ -6,14 +6,16 @@ final class Child {
     let pid: pid_t
     private var isEnded = false
 
-    /// Output goes to `output`, a path, or nowhere.
-    init(_ words: [String], output: String = "/dev/null") throws {
+    /// Output goes to `output`, a path, or nowhere; nil: where this process's own goes.
+    init(_ words: [String], output: String? = "/dev/null") throws {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
         posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
-        posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        if let output {
+            posix_spawn_file_actions_addopen(&actions, 1, output, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+            posix_spawn_file_actions_adddup2(&actions, 1, 2)
+        }
         var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
         arguments.append(nil)
         defer { for argument in arguments { free(argument) } }
@@ -29,6 +31,24 @@ final class Child {
         while waitpid(pid, &status, 0) < 0, errno == EINTR {}
         isEnded = true
         return status
+    }
+
+    /// The same, with what it has used of the machine.
+    func waitForUsage() -> (status: Int32, usage: rusage) {
+        var (status, usage) = (Int32(0), rusage())
+        while wait4(pid, &status, 0, &usage) < 0, errno == EINTR {}
+        isEnded = true
+        return (status, usage)
+    }
+
+    /// Once all its threads have had no processor for a while.
+    func settle() throws {
+        var before = -1.0
+        // A thread that has ended takes its time away.
+        while case let now = try processorMillisecondsOfThreads(), abs(now - before) > 0.5 {
+            before = now
+            usleep(300_000)
+        }
     }
 
     /// Asks it to end, and waits until it has.

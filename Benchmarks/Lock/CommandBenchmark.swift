@@ -15,9 +15,6 @@ struct CommandBenchmark {
     private let programs: LockPrograms
     private let isJSON: Bool
 
-    /// A lock ends the link of a central that stays.
-    private static let commandsOfLink = 50
-
     init(_ options: Options) throws {
         commands = try options.integer("commands", default: 500)
         pauseMilliseconds = try options.integer("pause-ms", default: 10, from: 0)
@@ -32,32 +29,24 @@ struct CommandBenchmark {
         "[lock]\nrelock_seconds = 0\nlinks = \(keys)\n\n[bolt]\ntravel_ms = 1\n"
     }
 
-    /// In milliseconds from the packet of one command.
-    private struct Times {
-        var actuator = 0.0
-        var receipt = 0.0
-        /// The receipt that tells the outcome.
-        var outcome = 0.0
-    }
-
     func run() throws {
         let scratch = try TemporaryDirectory("command")
         let enrolled = try EnrolledLock(scratch.path, programs, enrolments: keys + 1, configuration: configuration)
         let lock = try RelayedLock(enrolled.place)
         let flush = try BareFlush(scratch.path + "/pages")
         let peer = try FlushPeer.Client(in: scratch.path)
-        var figures = (flushes: [Double](), woken: [Double](), alone: [Times](), together: [Double]())
+        var figures = (flushes: [Double](), woken: [Double](), alone: [CommandTimes](), together: [Double]())
         var key = try KeysOnLinks(lock, [enrolled.link(0)], bolt: enrolled.boltJournal)
         for number in 0..<commands {
-            if number > 0, number.isMultiple(of: Self.commandsOfLink) { try key.reconnect() }
+            if number > 0, number.isMultiple(of: CommandTimes.ofLinkMaximum) { try key.reconnect() }
             pause()
             figures.flushes.append(try flush.milliseconds())
             pause()
             figures.woken.append(try peer.milliseconds())
             pause()
-            figures.alone.append(try Self.command(number, &key, lock))
+            figures.alone.append(try CommandTimes(number, &key, lock))
         }
-        if !commands.isMultiple(of: 2) { _ = try Self.command(commands, &key, lock) }
+        if !commands.isMultiple(of: 2) { _ = try CommandTimes(commands, &key, lock) }
         try key.disconnect()
         var crowd = try KeysOnLinks(lock, (1...keys).map { enrolled.link($0, connection: UInt16($0)) })
         for _ in 0..<waves {
@@ -76,27 +65,6 @@ struct CommandBenchmark {
     }
 
     private func pause() { usleep(UInt32(pauseMilliseconds) * 1000) }
-
-    /// Unlocks and locks in turn, so that each moves the bolt.
-    private static func command(_ number: Int, _ key: inout KeysOnLinks, _ lock: RelayedLock) throws -> Times {
-        let packet = try key.command(number.isMultiple(of: 2) ? .unlock : .lock)
-        let begin = Clock.milliseconds
-        try lock.send(packet)
-        var times = Times()
-        while times.outcome == 0 || times.actuator == 0 {
-            let (heard, at) = try key.hear()
-            for event in heard {
-                switch event {
-                case .bolt where times.actuator == 0: times.actuator = at - begin
-                case .word(_, .receipt(.accepted)): times.receipt = at - begin
-                case .word(_, .receipt): times.outcome = at - begin
-                case .bolt, .word: break
-                }
-            }
-        }
-        try key.awaitChallenges()
-        return times
-    }
 
     /// Milliseconds until the last of them has its receipt. All of them lock what is locked: a bolt that moves would be busy for all
     /// but the first.

@@ -11,7 +11,12 @@ final class EnrolledLock {
     private let radio: Child
 
     /// `configuration` is the text of the lock's configuration file.
-    init(_ directory: String, _ programs: LockPrograms, enrolments: Int, configuration: String = "") throws {
+    convenience init(_ directory: String, _ programs: LockPrograms, enrolments: Int, configuration: String = "") throws
+    {
+        try self.init(directory, programs, Enrolments(count: enrolments), configuration: configuration)
+    }
+
+    init(_ directory: String, _ programs: LockPrograms, _ enrolments: Enrolments, configuration: String) throws {
         let place = RelayedLock.Place(
             latch: programs.latch, air: directory + "/air", directory: directory, state: directory + "/lock",
             configuration: directory + "/peripheral.conf")
@@ -21,7 +26,7 @@ final class EnrolledLock {
         try write(configuration, to: place.configuration)
         // The first launch makes the identity and the tables that the enrolments belong to.
         _ = try RelayedLock(place)
-        (bonds, handles) = try Enrolments(count: enrolments).fill(place.state)
+        (bonds, handles) = try enrolments.fill(place.state)
         _ = try RelayedLock(place)
         self.place = place
     }

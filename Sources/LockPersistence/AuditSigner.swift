@@ -11,7 +11,7 @@ package struct AuditSigner {
 
     package var publicKey: Ed25519PublicKey { key.publicKey }
 
-    func checkpoint(_ head: AuditHead) -> AuditCheckpoint {
+    package func checkpoint(_ head: AuditHead) -> AuditCheckpoint {
         AuditCheckpoint(head: head, signature: key.sign(AuditCheckpoint.message(head)))
     }
 
