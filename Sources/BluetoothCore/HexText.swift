@@ -1,9 +1,15 @@
 /// Octets as text, for vectors, logs and command lines.
 package enum HexText {
-    package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        var text: [UInt8] = []
-        for byte in bytes { text += [digit(byte >> 4), digit(byte & 0xF)] }
-        return String(decoding: text, as: UTF8.self)
+    package static func encode(_ bytes: some Sequence<UInt8>) -> String { encode(Array(bytes)) }
+
+    package static func encode(_ bytes: [UInt8]) -> String {
+        String(unsafeUninitializedCapacity: bytes.count * 2) { text in
+            for (index, byte) in bytes.enumerated() {
+                text[2 * index] = digit(byte >> 4)
+                text[2 * index + 1] = digit(byte & 0xF)
+            }
+            return bytes.count * 2
+        }
     }
 
     private static func digit(_ nibble: UInt8) -> UInt8 {

@@ -104,6 +104,11 @@ extension JSONValue {
     /// RFC 8259, 7 (Strings); DEL and the C1 controls are escaped too, because terminals obey them.
     private static func write(_ string: String, into text: inout String) {
         text += "\""
+        defer { text += "\"" }
+        // As nearly all are.
+        if string.utf8.allSatisfy({ 0x20..<0x7F ~= $0 && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }) {
+            return text += string
+        }
         for scalar in string.unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
@@ -117,6 +122,5 @@ extension JSONValue {
             default: text.unicodeScalars.append(scalar)
             }
         }
-        text += "\""
     }
 }

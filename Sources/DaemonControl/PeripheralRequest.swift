@@ -45,8 +45,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     }
 
     package struct UsersPage: Equatable, Sendable {
-        /// Users of a page: with as many devices as they may have they fit a line.
-        package static let maximumUsers: Int64 = 5
+        /// Users of a page, where each has one device: the daemon ends a page before its line is full.
+        package static let maximumUsers: Int64 = 50
 
         package var limit: Int64
         /// The last user of the page before; nil for the first page.
@@ -247,7 +247,9 @@ extension PeripheralRequest.Enrolment {
 
 extension PeripheralRequest.UsersPage {
     fileprivate var fields: JSONObject {
-        var fields: JSONObject = ["limit": .number(limit)]
+        // A daemon of an earlier version has smaller pages.
+        var fields = JSONObject()
+        fields["limit"] = limit == Self.maximumUsers ? nil : .number(limit)
         fields["after"] = after.map { .string($0) }
         return fields
     }

@@ -15,6 +15,8 @@ package final class HostRuntime {
     package let driver: HostDriver
     /// Slices of the app's own that can wait until the radio is quiet: each says whether there are more.
     package var idleWork: () -> HostDriver.IdleSlice = { .over }
+    /// What comes due again and again: behind the database's own.
+    package var housekeeping: HostDriver.Housekeeping = ({ false }, {})
 
     /// Nothing has been sent when it returns. `launched` is what opening `controller` for the first time gave; `misuse`
     /// hears of calls that are ignored because an app broke a rule of the API.
@@ -50,7 +52,12 @@ package final class HostRuntime {
             configuration, boot: boot, store: store, coordinator: database, controller: controller, launched: launched,
             loop: loop,
             misuse: misuse)
-        driver.housekeeping = ({ database.wantsCheckpoint }, { try database.checkpointIfNeeded() })
+        driver.housekeeping = (
+            { [unowned self] in database.wantsCheckpoint || housekeeping.isDue() },
+            { [unowned self] in
+                if database.wantsCheckpoint { try database.checkpointIfNeeded() } else { try housekeeping.perform() }
+            }
+        )
         var isCheckDue = !database.isChecked
         driver.idleWork = { [unowned self] in
             if isCheckDue {

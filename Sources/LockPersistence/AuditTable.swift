@@ -6,11 +6,18 @@ import StatePersistence
 
 /// The audit's records and cuts, in the tables `lock_audit` and `lock_audit_cut`: adds to them, and makes room by ``AuditShares``.
 ///
-/// Who has how many records is counted from the index, from the first record on that might be one too many: a slice with each, so
-/// that neither a launch nor a command waits for all. Until it is known nothing is forgotten.
+/// Who has how many records is counted from the index, where a record might be one too many: a slice with each record, and larger ones
+/// while the loop has nothing else to do, so that neither a launch nor a command waits for all. Until it is known nothing is forgotten.
+/// Then a quiet lock has room for some records more, so that a command has nothing to forget.
 struct AuditTable {
     private let database: Database
     private let maximum: UInt64
+    /// Records that there is to be room for, before they come.
+    private let roomAhead: UInt64
+    /// The last record's, as far as this process knows.
+    private var last: UInt64 = 0
+    /// Nothing has been written since somebody else held the file.
+    private var isHeld = false
     /// nil where nothing signs.
     private let signer: AuditSigner?
     /// Of the records that this commit has written, the last.
@@ -27,13 +34,17 @@ struct AuditTable {
         case known(AuditShares)
     }
 
-    /// Index entries that one record's commit counts: some 25 pages.
-    private static let sliceEntries = 4_096
+    /// Index entries that one record's commit counts: one page or two.
+    private static let commitEntries = 256
+    /// The same of a slice in a quiet moment: some six pages, half a millisecond.
+    private static let quietEntries = 1_024
 
     init(_ database: Database, maximum: UInt64, signer: AuditSigner?) {
         self.database = database
         self.maximum = maximum
         self.signer = signer
+        // Of a small audit no part that counts.
+        roomAhead = min(AuditRetention.roomAheadRecords, maximum / 16)
     }
 
     /// A commit begins. What an earlier one counted that failed is counted again.
@@ -62,6 +73,7 @@ struct AuditTable {
 
     /// What is wrong with the audit's end; nil where nothing is, or nothing signs here.
     mutating func doubt(about head: AuditHead) throws(StoreError) -> AuditDoubt? {
+        last = head.sequence
         let end = try LockReader(database: database).auditCheckpoint()
         isEndDamaged = end.map { $0.checkpoint == nil || $0.publicKey == nil } ?? false
         guard let signer else { return nil }
@@ -88,13 +100,16 @@ struct AuditTable {
 
     /// Never in place of another record: a sequence that is there already is an error, and nothing is committed.
     mutating func write(_ record: AuditRecord) throws(StoreError) {
-        if record.sequence > maximum { try makeRoom(for: record) }
+        last = record.sequence &- 1
+        if record.sequence > maximum { try makeRoom() }
         try database.statement("INSERT INTO lock_audit VALUES (?, ?, ?, ?, ?, ?, ?, ?)").run([
             SQLValue(record.sequence), SQLValue(record.boot.bits), SQLValue(record.at.nanoseconds),
             SQLValue(optional: record.wallClockSeconds), .blob(record.event.encoded), .blob(record.hash),
             SQLValue(record.holder.row), SQLValue(record.holder.isProtected),
         ])
         unsigned = AuditHead(record)
+        last = record.sequence
+        isHeld = false
         switch count {
         case .unknown: break
         // Behind `through`, so that no slice counts it.
@@ -110,50 +125,94 @@ struct AuditTable {
     }
 
     /// A file that holds much more than it should comes down step by step, so that no commit takes long.
-    private mutating func makeRoom(for record: AuditRecord) throws(StoreError) {
-        guard var shares = try countOn(before: record) else { return }
+    private mutating func makeRoom() throws(StoreError) {
+        if try countOn(Self.commitEntries) {
+            try forget(AuditRetention.forgottenAtOnceMaximum, leaving: 1)
+        }
+    }
+
+    /// So many at the most, until there is room for so many more.
+    private mutating func forget(_ most: UInt64, leaving room: UInt64) throws(StoreError) {
+        guard case .known(var shares) = count else { return }
         // The only owner from here on: a copy of these would cost what they spare.
         count = .unknown
-        for _ in 0..<AuditRetention.forgottenAtOnceMaximum {
-            guard let victim = shares.victim else { break }
+        for _ in 0..<most {
+            guard let victim = shares.victim(leaving: room) else { break }
             try forgetOldest(of: victim)
             shares.remove(victim)
         }
         count = .known(shares)
     }
 
+    // MARK: Quiet moments
+
+    /// Counts one slice; false once nothing is left to count, or while there are not so many records that it would matter.
+    mutating func countAhead() throws(StoreError) -> Bool {
+        if case .known = count { return false }
+        guard last + roomAhead > maximum else { return false }
+        return try !countOn(Self.quietEntries)
+    }
+
+    /// Whether ``makeRoomAhead()`` has something to do.
+    var isRoomDue: Bool {
+        guard !isHeld, case .known(let shares) = count else { return false }
+        // Several in one transaction: each is a flush.
+        return shares.total + roomAhead >= maximum + min(AuditRetention.forgottenAheadRecords, roomAhead)
+            && shares.victim(leaving: roomAhead) != nil
+    }
+
+    /// Forgets some records, in a transaction of its own, so that the next ones find room. Waits for nobody who holds the file.
+    ///
+    /// - Throws: What the disk says; then the next commit throws it.
+    mutating func makeRoomAhead() throws {
+        begin()
+        var isBegun = false
+        do {
+            try database.transaction(waiting: 0) {
+                isBegun = true
+                try forget(AuditRetention.forgottenAheadRecords, leaving: roomAhead)
+            }
+            isUncommitted = false
+        } catch StoreError.busy {
+            isHeld = true
+            isUncommitted = isBegun
+        }
+    }
+
     // MARK: Counting
 
-    /// One slice more; nil unless all are counted.
-    private mutating func countOn(before record: AuditRecord) throws(StoreError) -> AuditShares? {
+    /// One slice more, of so many entries; whether all are counted.
+    private mutating func countOn(_ most: Int) throws(StoreError) -> Bool {
         var shares = AuditShares(maximum: maximum)
         var after: [SQLValue] = [.integer(-1), .integer(0), .integer(0)]
-        var through = Int64(clamping: record.sequence) - 1
+        var through = Int64(clamping: last)
         switch count {
-        case .known(let shares): return shares
-        case .underWay(let counted, let last, let end): (shares, after, through) = (counted, last, end)
+        case .known: return true
+        case .underWay(let counted, let place, let end): (shares, after, through) = (counted, place, end)
         case .unknown: break
         }
         count = .unknown
         var entries = 0
+        // The holders of a slice, who are fewer than its records. In the index's order, by the rows that come out of it.
         try database.statement(
             """
-            SELECT is_protected, holder, sequence FROM lock_audit WHERE (is_protected, holder, sequence) > (?, ?, ?)
-            ORDER BY is_protected, holder, sequence LIMIT ?
+            SELECT is_protected, holder, max(sequence), count(*), sum(sequence <= ?) FROM (
+                SELECT is_protected, holder, sequence FROM lock_audit WHERE (is_protected, holder, sequence) > (?, ?, ?)
+                ORDER BY is_protected, holder, sequence LIMIT ?)
+            GROUP BY is_protected, holder ORDER BY is_protected, holder
             """
-        ).forEachRow(after + [.integer(Int64(Self.sliceEntries))]) { (row) throws(StoreError) in
-            let sequence: Int64 = try row.integer(2)
-            if sequence <= through { shares.add(LockReader.auditHolder(row, isProtected: 0, credential: 1)) }
-            entries += 1
+        ).forEachRow([.integer(through)] + after + [.integer(Int64(most))]) { (row) throws(StoreError) in
+            shares.add(LockReader.auditHolder(row, isProtected: 0, credential: 1), try row.integer(4))
+            entries += try row.integer(3)
             // Damage keeps nobody from what is behind it.
             if let place = try? row.values(0..<3) { after = place }
         }
-        if entries < Self.sliceEntries {
+        if entries < most {
             count = .known(shares)
-            return shares
+            return true
         }
         count = .underWay(shares, after: after, through: through)
-        return nil
+        return false
     }
 
     // MARK: Forgetting

@@ -6,7 +6,11 @@ import StatePersistence
 /// Whether a file's audit is as the lock wrote it: each record continues the chain, each cut is the lock's, and the end is the one
 /// that was signed.
 ///
-/// In: the file, and the key that the lock's signatures are believed under; nil: the one that the file names. Out: ``faults``, in their order.
+/// In: the file, slice by slice, and the key that the lock's signatures are believed under; nil: the one that the file names. Out:
+/// ``faults``, in their order.
+///
+/// The lock may write between two slices. What it adds comes with a later slice. What it forgets of the slices before is not looked for. A
+/// cut may then begin before its slice: the lock's signature is for all of it.
 package struct AuditVerification {
     /// What is wrong, and where.
     package enum Fault: Hashable, Sendable, CustomStringConvertible {
@@ -63,39 +67,102 @@ package struct AuditVerification {
 
     package var isWhole: Bool { faults.isEmpty }
 
+    /// Where the next slice begins, as the rows have it.
+    private var place: Int64? = .min
+    /// Cuts that end there or before have been looked at.
+    private var cutsThrough: UInt64 = 0
+    /// What the last slice's file said of its end.
+    private var seen: [UInt8]?
+    /// Something was written between the slices, and nothing of this one has been looked at.
+    private var mayOverlap = false
+    private var hasher = AuditHasher()
+
     /// - Throws: A ``StoreError``: the file cannot be read, or no lock has written it.
     package init(of file: any StatementSource, publicKey known: Ed25519PublicKey?) throws(StoreError) {
-        let reader = LockReader(database: file)
-        let end = try reader.auditCheckpoint()
-        publicKey = known ?? end?.publicKey
-        checkpoint = end?.checkpoint
-        if let known, let named = end?.publicKey, named != known { add(.otherKey) }
-        var cuts = try reader.auditCuts(after: 0, limit: .max)[...]
+        try self.init(publicKey: known) { () throws(StoreError) in file }
+    }
+
+    /// Each slice of so many records is read from a source of its own, and one source may be all of them. `progress` hears behind
+    /// each how far it has come.
+    ///
+    /// - Throws: As the other does.
+    package init(
+        publicKey known: Ed25519PublicKey?, sliceRecords: Int = AuditFile.sliceRecords,
+        progress: (AuditProgress) -> Void = { _ in }, source: () throws(StoreError) -> any StatementSource
+    ) throws(StoreError) {
+        var isNamed = false
+        while place != nil {
+            let file = try source()
+            // Its statements live as long.
+            defer { withExtendedLifetime(file) {} }
+            let reader = LockReader(database: file)
+            let end = try reader.auditCheckpoint()
+            isNamed = end != nil
+            publicKey = known ?? publicKey ?? end?.publicKey
+            checkpoint = end?.checkpoint
+            mayOverlap = seen != nil && seen != checkpoint?.signature
+            if seen == nil, let known, let named = end?.publicKey, named != known { add(.otherKey) }
+            seen = checkpoint?.signature ?? []
+            // What the lock has forgotten of the slices before.
+            if mayOverlap { cutsThrough = max(cutsThrough, head.sequence) }
+            try take(sliceRecords, of: file, reader)
+            progress(AuditProgress(at: head.sequence, of: checkpoint?.head.sequence ?? head.sequence))
+        }
+        checkEnd(wasNamed: isNamed)
+    }
+
+    private mutating func take(_ most: Int, of file: any StatementSource, _ reader: LockReader) throws(StoreError) {
+        guard let first = place else { return }
+        var cuts: ArraySlice<(cut: AuditCut, isSigned: Bool)> = []
+        func nextCut() throws(StoreError) -> (cut: AuditCut, isSigned: Bool)? {
+            if cuts.isEmpty {
+                let read = try reader.auditCuts(after: cutsThrough, limit: most)
+                // Of nobody's key none is signed.
+                let areSigned = publicKey.map { AuditCut.areSigned(read, by: $0) }
+                cuts = zip(read, areSigned ?? read.map { _ in false }).map { ($0, $1) }[...]
+            }
+            return cuts.first
+        }
+        var (count, last) = (0, first)
         try file.statement(
-            "SELECT sequence, boot, at, wall_clock_seconds, event, hash FROM lock_audit ORDER BY sequence"
+            """
+            SELECT sequence, boot, at, wall_clock_seconds, event, hash FROM lock_audit
+            WHERE sequence >= ? ORDER BY sequence LIMIT ?
+            """
         )
-        .forEachRow { (row) throws(StoreError) in
+        .forEachRow([.integer(first), SQLValue(most)]) { (row) throws(StoreError) in
             let sequence: UInt64 = try row.integer(0)
-            while let cut = cuts.first, cut.last < sequence {
-                take(cut)
+            while let (cut, isSigned) = try nextCut(), cut.last < sequence {
+                take(cut, isSigned: isSigned)
                 cuts = cuts.dropFirst()
             }
             take(row, sequence)
+            mayOverlap = false
+            last = try row.integer(0)
+            count += 1
         }
-        for cut in cuts { add(.misplaced(cutThrough: cut.last)) }
-        checkEnd(wasNamed: end != nil)
+        if count == most, last < .max { return place = last + 1 }
+        place = nil
+        while let (cut, _) = try nextCut() {
+            add(.misplaced(cutThrough: cut.last))
+            cutsThrough = cut.last
+            cuts = cuts.dropFirst()
+        }
     }
 
     private mutating func add(_ fault: Fault) {
         if faults.count < Self.faultsMaximum { faults.append(fault) } else { untold += 1 }
     }
 
-    private mutating func take(_ cut: AuditCut) {
+    private mutating func take(_ cut: AuditCut, isSigned: Bool) {
         cuts += 1
-        let isNext = cut.first == head.sequence &+ 1 && cut.first <= cut.last
+        cutsThrough = cut.last
+        let begins = mayOverlap ? max(cut.first, head.sequence &+ 1) : cut.first
+        mayOverlap = false
+        let isNext = begins == head.sequence &+ 1 && begins <= cut.last
         if !isNext { add(.misplaced(cutThrough: cut.last)) }
-        if isNext { forgotten &+= cut.last - cut.first &+ 1 }
-        if publicKey.map({ cut.isSigned(by: $0) }) != true { add(.unsigned(cutThrough: cut.last)) }
+        if isNext { forgotten &+= cut.last - begins &+ 1 }
+        if !isSigned { add(.unsigned(cutThrough: cut.last)) }
         head = cut.head
     }
 
@@ -104,7 +171,7 @@ package struct AuditVerification {
         let (hash, expected): ([UInt8], [UInt8])
         do throws(StoreError) {
             hash = try row.blob(5)
-            expected = AuditRecord.expectedHash(
+            expected = hasher.hash(
                 after: head, sequence, BootID(bits: try row.uint128(1)), Instant(nanoseconds: try row.integer(2)),
                 try row.optionalInteger(3), event: try row.blob(4))
         } catch {

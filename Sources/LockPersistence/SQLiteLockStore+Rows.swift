@@ -57,13 +57,7 @@ extension SQLiteLockStore: LockRows {
             counted = found
         }
         var isCounted = true
-        let found = try credentials(
-            """
-            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
-                user, kind, mac
-            FROM lock_credential WHERE bond = ? ORDER BY id
-            """, bond
-        ) { number, mac in
+        let found = try keptCredentials(of: bond) { number, mac in
             if seal != nil, mac != counted[number] { isCounted = false }
         }
         guard isCounted else {
@@ -71,6 +65,17 @@ extension SQLiteLockStore: LockRows {
             return []
         }
         return found
+    }
+
+    private func keptCredentials(
+        of bond: SQLValue, seen: (Int64, UInt128?) -> Void = { _, _ in }
+    ) throws(StoreError) -> [Credential] {
+        try credentials(
+            """
+            SELECT id, name, role, is_enabled, bond, not_before_seconds, not_after_seconds, schedules,
+                user, kind, mac
+            FROM lock_credential WHERE bond = ? ORDER BY id
+            """, bond, seen: seen)
     }
 
     package func credentials(named name: String) -> [Credential] {
@@ -87,9 +92,19 @@ extension SQLiteLockStore: LockRows {
     }
 
     package func credentials(ofUser user: String) -> [Credential] {
-        guard isTrusted else { return [] }
+        isTrusted ? listed(ofUser: user) : []
+    }
+
+    package func listed(ofUser user: String) -> [Credential] {
+        guard !isInDoubt else { return [] }
         let kept = database.reading([]) { () throws(StoreError) in try keptCredentials(ofUser: user) }
         return overlaid(kept) { $0.userName == user }
+    }
+
+    package func listed(of bond: UInt64) -> [Credential] {
+        guard !isInDoubt else { return [] }
+        let kept = database.reading([]) { () throws(StoreError) in try keptCredentials(of: SQLValue(bond)) }
+        return overlaid(kept) { $0.bond == bond }
     }
 
     private func keptCredentials(
@@ -104,7 +119,7 @@ extension SQLiteLockStore: LockRows {
     }
 
     package func users(after last: String?, limit: Int) -> [String] {
-        guard isTrusted else { return [] }
+        guard !isInDoubt else { return [] }
         var found: Set<String> = database.reading([]) { () throws(StoreError) in
             var names: Set<String> = []
             try database.statement(

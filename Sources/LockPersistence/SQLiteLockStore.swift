@@ -82,6 +82,19 @@ package final class SQLiteLockStore: LockStore {
 
     package func auditEnd() throws -> SignedAuditEnd? { try LockReader(database: database).auditEnd() }
 
+    /// Counts a slice of the audit, if it may soon be full; false once that is done. For moments when the loop has nothing else to do.
+    package func countAudit() -> Bool {
+        database.reading(false) { () throws(StoreError) in try audit.countAhead() }
+    }
+
+    /// Whether the audit has little room left, and it is known who has how many records.
+    package var isAuditRoomDue: Bool { audit.isRoomDue }
+
+    /// Makes some, on disk when this returns. For such moments, too.
+    ///
+    /// - Throws: An error of the disk, after which nothing is committed any more.
+    package func makeAuditRoom() throws { try audit.makeRoomAhead() }
+
     /// After a read that failed, too: the commit that this calls for throws why.
     package var hasPending: Bool { !pending.isEmpty || database.hasFailed }
 

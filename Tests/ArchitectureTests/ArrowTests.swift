@@ -68,9 +68,10 @@ import Testing
         }
     }
 
-    /// The actuators are the lock's one way out to the world: a journal is a file. And what breaks the products on purpose is
-    /// in no build that anybody runs.
+    /// The actuators are the lock's one way out to the world: a journal is a file. Signatures without number are verified on threads, which
+    /// have ended when the answer is there. And what breaks the products on purpose is in no build that anybody runs.
     static func shells(of file: URL) -> Set<String> {
+        if file.path.hasSuffix("/Crypto/Ed25519+Many.swift") { return ["Glibc"] }
         if file.path.contains("/LockPeripheral/Actuators/") { return ["CLinux", "Glibc"] }
         return file.path.hasSuffix("/BluetoothCore/Plant.swift") ? ["Glibc"] : []
     }

@@ -52,4 +52,16 @@ struct Ed25519Tests {
         #expect(Ed25519PublicKey([UInt8](repeating: 0xFF, count: 32))?.isSigned(message, signature) == false)
         #expect(Ed25519PublicKey([]) == nil && Ed25519SigningKey(seed: Secret([1])) == nil)
     }
+
+    @Test("Many at once are judged each by itself, in their order", arguments: [0, 1, 31, 32, 33, 64, 257])
+    func many(count: Int) throws {
+        let key = try #require(Ed25519SigningKey(seed: Secret([UInt8](repeating: 3, count: 32))))
+        var items = (0..<count).map { number in
+            let message = [UInt8(truncatingIfNeeded: number), 7]
+            return (message: message, signature: key.sign(message))
+        }
+        for index in items.indices where index % 5 == 2 { items[index].message[0] ^= 1 }
+        for index in items.indices where index % 7 == 3 { items[index].signature = [] }
+        #expect(key.publicKey.areSigned(items) == (0..<count).map { $0 % 5 != 2 && $0 % 7 != 3 })
+    }
 }

@@ -48,11 +48,11 @@ struct RequestTests {
     )
     func usersBound() throws {
         func request(_ text: String) throws -> PeripheralRequest { try PeripheralRequest(line: Array(text.utf8)) }
-        #expect(try request(#"{"request":"users","limit":5}"#) == .usersPage(.init(limit: 5)))
+        #expect(try request(#"{"request":"users","limit":50}"#) == .usersPage(.init(limit: 50)))
         let enrolment = #"{"request":"enroll","credential":"a","#
         _ = try request(enrolment + #""kind":"expiring","minutes":2880}"#)
         for text in [
-            #"{"request":"users","limit":6}"#, #"{"request":"users","limit":0}"#,
+            #"{"request":"users","limit":51}"#, #"{"request":"users","limit":0}"#,
             enrolment + #""kind":"expiring","minutes":2881}"#, enrolment + #""kind":"expiring"}"#,
             enrolment + #""kind":"duress","minutes":5}"#, enrolment + #""minutes":5}"#, enrolment + #""kind":"other"}"#,
             #"{"request":"remove","user":"a","credential":"a"}"#, #"{"request":"remove"}"#,

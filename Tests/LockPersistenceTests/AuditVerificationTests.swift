@@ -35,8 +35,10 @@ struct AuditVerificationTests {
         return state
     }
 
-    private func verify(_ state: StateStore, under known: Ed25519PublicKey? = nil) throws -> AuditVerification {
-        try AuditVerification(of: state.database, publicKey: known)
+    private func verify(
+        _ state: StateStore, under known: Ed25519PublicKey? = nil, inSlicesOf records: Int = AuditFile.sliceRecords
+    ) throws -> AuditVerification {
+        try AuditVerification(publicKey: known, sliceRecords: records) { () throws(StoreError) in state.database }
     }
 
     /// As somebody who writes the file and takes the triggers away first.
@@ -133,6 +135,10 @@ struct AuditVerificationTests {
         ),
         ("a cut", ["DELETE FROM lock_audit_cut WHERE last = 5"], [.missing(4...5)]),
         (
+            "a cut over a record that is there", ["UPDATE lock_audit_cut SET first = 3 WHERE last = 5"],
+            [.misplaced(cutThrough: 5), .unsigned(cutThrough: 5)]
+        ),
+        (
             "a cut's signature", ["UPDATE lock_audit_cut SET signature = NULL WHERE last = 5"],
             [.unsigned(cutThrough: 5)]
         ),
@@ -159,9 +165,45 @@ struct AuditVerificationTests {
         let (name, statements, expected) = Self.edits[index]
         let state = try fill()
         try tamper(state, statements)
-        let found = try verify(state, under: AuditSigner(state.keys).publicKey)
+        let key = AuditSigner(state.keys).publicKey
+        let found = try verify(state, under: key)
         #expect(Array(found.faults.prefix(expected.count)) == expected, "\(name): \(found.faults)")
         #expect(!found.isWhole && found.faults.allSatisfy { !$0.description.isEmpty })
+        for records in 1...4 {
+            let sliced = try verify(state, under: key, inSlicesOf: records)
+            #expect(sliced.faults == found.faults, "\(name), in slices of \(records): \(sliced.faults)")
+            #expect(sliced.records == found.records && sliced.cuts == found.cuts && sliced.forgotten == found.forgotten)
+        }
+    }
+
+    @Test("The lock writes and forgets between two slices: what was read, what is left and what has come are whole")
+    func meanwhile() throws {
+        for records in 1...3 {
+            let scratch = Scratch()
+            let state = try fill(scratch)
+            let (writer, store) = try open(scratch)
+            var head = try store.launch().auditHead
+            var slices = 0
+            let key = AuditSigner(state.keys).publicKey
+            let found = try AuditVerification(publicKey: key, sliceRecords: records) { () throws(StoreError) in
+                slices += 1
+                if slices == 2 || slices == 3 {
+                    // Each of these displaces the oldest of its own, of which some have been looked at.
+                    for number in 13...15 as ClosedRange<UInt64> {
+                        store.append(
+                            .audit(
+                                head.append(
+                                    .bolt(.locked), boot: BootID(bits: 7), at: Instant(nanoseconds: number),
+                                    wallClockSeconds: Int64(number))))
+                        try? writer.database.commit([store])
+                    }
+                }
+                return state.database
+            }
+            #expect(found.isWhole, "slices of \(records): \(found.faults)")
+            #expect(found.head == head && head.sequence == 18 && slices > 2, "slices of \(records)")
+            withExtendedLifetime(scratch) {}
+        }
     }
 
     @Test("A file with a fault in each record names a hundred, and counts the others")

@@ -4,6 +4,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import latch
+
 /// `latch audit …` beside a running lock, as an operator has it.
 @Suite("Commands: the audit")
 struct AuditCommandTests {
@@ -51,6 +53,34 @@ struct AuditCommandTests {
         #expect(try String(contentsOfFile: target, encoding: .utf8) == exported, "what is there stays as it is")
     }
 
+    @Test("The newest records, and page by page those before them, are all that there are")
+    func pages() throws {
+        for name in ["anna", "bert", "carla"] { try enroll(name) }
+        func list(_ words: [String]) throws -> [String] {
+            try bench.latch("audit", "list", "lock", words).output.split(separator: "\n").map(String.init)
+        }
+        let all = try list(["--limit", "0"])
+        var pages: [String] = []
+        var before: [String] = []
+        while case let page = try list(["--limit", "2"] + before), let first = page.first {
+            try #require(page.count <= 2 && pages.count < all.count)
+            pages.insert(contentsOf: page, at: 0)
+            before = ["--before", String(try #require(first.split(separator: " ").first))]
+        }
+        #expect(pages == all && all.count > 6)
+        #expect(try list(["--limit", "0", "--before", "3"]) == Array(all.prefix(2)))
+        #expect(try list(["--credential", "bert", "--limit", "1"]) == all.filter { $0.contains("bert") }.suffix(1))
+        #expect(try list(["--credential", "nobody"]).isEmpty)
+    }
+
+    @Test("How far a long command has come is said in a line of its own")
+    func progress() {
+        #expect(ProgressLine.text("verify", 250_000, of: 1_000_000) == "verify: record 250000 of 1000000, 25 %")
+        #expect(ProgressLine.text("verify", 0, of: 0) == "verify: record 0 of 0, 100 %")
+        #expect(ProgressLine.text("verify", 7, of: 7) == "verify: record 7 of 7, 100 %")
+        #expect(ProgressLine.text("verify", 9, of: 7) == "verify: record 9 of 7, 100 %")
+    }
+
     @Test("A record that somebody took away, under the lock's key and under one that the file names")
     func tampered() throws {
         let key = try key()
@@ -75,6 +105,7 @@ struct AuditCommandTests {
         arguments: [
             (["verify", "--public-key", "12"], 2, "64 hexadecimal digits"),
             (["list", "--limit", "all"], 2, "a number from 0 to"),
+            (["list", "--before", "0"], 2, "a number from 1 to"),
             (["export", "--to", "/nowhere/at/all"], 1, "cannot write /nowhere/at/all"),
             (["export", "--to", "-", "--format", "xml"], 2, "xml"),
             (["export"], 2, "--to"),

@@ -18,8 +18,9 @@ import Testing
 @Suite("Daemons: a lock's status in pages", .serialized)
 struct StatusPageTests {
     /// A lock whose database has these credentials, by their numbers, and bonds that wait for their key.
-    private static func lock(_ bench: Bench, credentials: [Int: String], waiting: Range<Int64> = 0..<0) throws -> Daemon
-    {
+    private static func lock(
+        _ bench: Bench, credentials: [Int: String], users: [Int: String] = [:], waiting: Range<Int64> = 0..<0
+    ) throws -> Daemon {
         let directory = bench.path("lock")
         let store = try StateStore(
             path: directory + "/latch.sqlite", machineKeyFile: directory + "/machine.key", credentialsDirectory: nil,
@@ -27,8 +28,10 @@ struct StatusPageTests {
         // As an earlier version left them: the first launch seals what it finds.
         var handle: OpaquePointer?
         try #require(sqlite3_open(directory + "/latch.sqlite", &handle) == SQLITE_OK)
-        let rows = credentials.map {
-            "INSERT INTO lock_credential VALUES (\($0.key), '\($0.value)', 2, 1, \($0.key), NULL, NULL, NULL, NULL, NULL, NULL);"
+        let rows = credentials.map { number, name in
+            let user = users[number].map { "'\($0)'" } ?? "NULL"
+            return "INSERT INTO lock_credential VALUES "
+                + "(\(number), '\(name)', 2, 1, \(number), NULL, NULL, NULL, NULL, \(user), NULL);"
         }
         try #require(sqlite3_exec(handle, "BEGIN; \(rows.joined()) COMMIT", nil, nil, nil) == SQLITE_OK)
         sqlite3_close(handle)
@@ -119,6 +122,29 @@ struct StatusPageTests {
             let outcome = try bench.latch("peripheral", "status", "lock", ["--after", text])
             #expect(outcome.status == ExitCode.refused.rawValue && outcome.errors.contains("\"after\""), "\(outcome)")
         }
+        #expect(lock.end() == 0)
+    }
+
+    @Test("A page of users ends before it has more devices than a line takes, and all pages are one table")
+    func manyDevices() throws {
+        let bench = try Bench()
+        let numbers = 0..<120
+        let names = Dictionary(uniqueKeysWithValues: numbers.map { ($0 + 1, "key \($0)") })
+        let users = Dictionary(uniqueKeysWithValues: numbers.map { ($0 + 1, "user \(100 + $0 / 10)") })
+        let lock = try Self.lock(bench, credentials: names, users: users)
+        func page(_ more: [String]) throws -> (users: [String], next: String?) {
+            let outcome = try bench.latch("peripheral", "users", "lock", ["--json"] + more)
+            let line = try JSONValue(line: Array(outcome.output.utf8.prefix { $0 != UInt8(ascii: "\n") }))
+            let result = try #require(line.object?["result"]?.object)
+            let users = (result["users"]?.array ?? []).compactMap { $0.object?["user"]?.string }
+            return (users, result["next"]?.string)
+        }
+        #expect(try page(["--limit", "50"]) == ((100...104).map { "user \($0)" }, "user 104"))
+        #expect(try page(["--limit", "50", "--after", "user 109"]) == (["user 110", "user 111"], nil))
+        #expect(try page(["--limit", "5"]).next == "user 104")
+        #expect(try page([]) == ((100...111).map { "user \($0)" }, nil))
+        let table = try bench.latch("peripheral", "users", "lock").output.split(separator: "\n")
+        #expect(table.count == 121 && table.count { $0.hasPrefix("USER") } == 1)
         #expect(lock.end() == 0)
     }
 

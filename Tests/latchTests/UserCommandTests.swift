@@ -10,16 +10,37 @@ import Testing
 
 @Suite("A page of users") struct UserPageLineTests {
     @Test(
-        "As many users as a page has, each with all devices and as many offers, and the longest names: it is one line")
-    func longest() {
+        "As many users as a page has, and as many devices, few of them or many of each, with the longest names: it is one line",
+        arguments: [1, 10, 50])
+    func longest(devicesOfUser: Int) {
         let name = String(repeating: "\u{1}", count: CredentialRecord.nameOctetsMaximum)
         let device = UserPage.Device(name: name, role: .administrator, isEnabled: false, bond: BondID(.min))
         let user = UserPage.User(
             name: name, kind: .expiring(minutes: UserKind.minutesMaximum), isScheduled: true,
-            devices: Array(repeating: device, count: 2 * LockEnrolment.devicesMaximum))
-        let users = Array(repeating: user, count: Int(PeripheralRequest.UsersPage.maximumUsers))
-        let line = ControlReply.result(UserPage(users: users, next: name).json).line
-        #expect(line.count <= ControlReply.maximumLineOctets && line.count > ControlReply.maximumLineOctets / 2)
+            devices: Array(repeating: device, count: devicesOfUser))
+        let users = min(Int(PeripheralRequest.UsersPage.maximumUsers), UserPage.devicesMaximum / devicesOfUser)
+        let page = UserPage(users: Array(repeating: user, count: users), next: name)
+        let line = ControlReply.result(page.json).line
+        #expect(line.count <= ControlReply.maximumLineOctets && line.count > ControlReply.maximumLineOctets / 4)
+    }
+
+    @Test("A table that comes page by page has one heading, and columns that only ever become wider")
+    func table() {
+        func page(_ names: String...) -> [JSONValue] {
+            let users = names.map { name in
+                UserPage.User(
+                    name: name, kind: .ordinary, isScheduled: false,
+                    devices: [UserPage.Device(name: name, role: .guest, isEnabled: true, bond: BondID(1))])
+            }
+            return UserPage(users: users, next: nil).json["users"]?.array ?? []
+        }
+        var table = UserTable()
+        #expect(
+            table.lines(of: page("bo")) == [
+                "USER  KIND      DEVICE  ROLE   STATE", "bo    ordinary  bo      guest  enabled",
+            ])
+        #expect(table.lines(of: page("leonora")) == ["leonora  ordinary  leonora  guest  enabled"])
+        #expect(table.lines(of: page("bo")) == ["bo       ordinary  bo       guest  enabled"])
     }
 }
 
@@ -121,7 +142,7 @@ struct UserCommandTests {
             (try enroll(["--credential", "d", "--minutes", "5"]), .usage, "`--minutes`"),
             (try enroll(["--credential", "d", "--kind", "expiring", "--minutes", "2881"]), .usage, "minutes"),
             (try enroll(["--credential", "d", "--kind", "visitor"]), .usage, "kind"),
-            (try bench.latch("peripheral", "users", "lock", ["--limit", "6"]), .usage, "limit"),
+            (try bench.latch("peripheral", "users", "lock", ["--limit", "51"]), .usage, "limit"),
         ] as [(Program.Outcome, ExitCode, String)] {
             #expect(outcome.status == status.rawValue && outcome.errors.contains(message), "\(outcome)")
         }

@@ -37,18 +37,33 @@ extension AuditRecord: WireCodable {
 
     /// What the hash of a record with these contents must be behind `previous`.
     package func expectedHash(after previous: AuditHead) -> [UInt8] {
-        Self.expectedHash(after: previous, sequence, boot, at, wallClockSeconds, event: event.encoded)
+        var hasher = AuditHasher()
+        return hasher.hash(after: previous, sequence, boot, at, wallClockSeconds, event: event.encoded)
     }
 
-    /// The same for an event that may be of a version that is not known here.
-    package static func expectedHash(
+    fileprivate static func write(
+        _ head: AuditHead, _ sequence: UInt64, _ boot: BootID, _ at: Instant, _ wallClockSeconds: Int64?,
+        _ event: [UInt8], into writer: inout ByteWriter
+    ) {
+        writer.write(head.hash)
+        write(sequence, boot, at, wallClockSeconds, into: &writer)
+        writer.write(event)
+    }
+}
+
+/// Computes hashes of records, also of events of a version that is not known here. Whoever has many keeps one.
+package struct AuditHasher {
+    private var writer = ByteWriter(capacity: 256)
+
+    package init() {}
+
+    /// What the hash of a record with these contents must be behind `previous`.
+    package mutating func hash(
         after previous: AuditHead, _ sequence: UInt64, _ boot: BootID, _ at: Instant, _ wallClockSeconds: Int64?,
         event: [UInt8]
     ) -> [UInt8] {
-        var writer = ByteWriter(capacity: 128)
-        writer.write(previous.hash)
-        write(sequence, boot, at, wallClockSeconds, into: &writer)
-        writer.write(event)
+        writer.removeAll()
+        AuditRecord.write(previous, sequence, boot, at, wallClockSeconds, event, into: &writer)
         return SHA256.digest(writer.bytes)
     }
 }

@@ -29,8 +29,8 @@ package struct AuditCut: Hashable, Sendable {
         return writer.bytes
     }
 
-    package func isSigned(by key: Ed25519PublicKey) -> Bool {
-        guard let signature else { return false }
-        return key.isSigned(Self.message(first, last, hash), signature)
+    /// Whether the lock itself forgot these, of each. One without a signature is not signed.
+    package static func areSigned(_ cuts: [AuditCut], by key: Ed25519PublicKey) -> [Bool] {
+        key.areSigned(cuts.map { (message($0.first, $0.last, $0.hash), $0.signature ?? []) })
     }
 }

@@ -106,6 +106,22 @@ package enum AuditEvent: Hashable, Sendable {
     case userSet(CredentialID, name: String, user: String, UserKind)
 }
 
+extension AuditEvent {
+    /// The credential whose name it says, and the name.
+    package var naming: (credential: CredentialID, name: String)? {
+        switch self {
+        case .administered(let id, let name, _), .enrolled(let id, let name, _, _), .managed(_, let id, let name, _),
+            .spent(let id, let name, _), .duress(let id, let name), .userSet(let id, let name, _, _):
+            (id, name)
+        case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
+            .launched, .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
+            .windowClosed, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs, .stopped,
+            .clockStepped, .auditDoubted, .procedureRefused, .windowManaged, .lockedOut:
+            nil
+        }
+    }
+}
+
 /// What a manager does to an enrolment window. Kept by its number.
 package enum WindowAct: UInt8, Sendable, CaseIterable {
     case opened = 1

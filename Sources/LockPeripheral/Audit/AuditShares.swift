@@ -25,8 +25,11 @@ package struct AuditShares: Sendable {
     }
 
     /// Whose oldest record makes room for one more; nil while there is room.
-    package var victim: AuditHolder? {
-        guard total >= maximum else { return nil }
+    package var victim: AuditHolder? { victim(leaving: 1) }
+
+    /// Whose oldest record goes next; nil while there is room for so many more.
+    package func victim(leaving room: UInt64) -> AuditHolder? {
+        guard total + room > maximum else { return nil }
         let half = maximum / 2
         if others.total > half { return others.heaviest }
         return protected.total > half ? protected.heaviest : others.heaviest ?? protected.heaviest

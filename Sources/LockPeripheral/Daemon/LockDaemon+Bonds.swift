@@ -96,7 +96,7 @@ extension LockDaemon {
 
     private func credential(of id: BondID) -> String? {
         let bond = UInt64(bitPattern: id.rawValue)
-        if let rows { return rows.holder(of: bond).credentials.first?.name }
+        if let rows { return rows.listed(of: bond).first?.name }
         return machine?.credentials.values.first { $0.bond == bond }?.name
     }
 

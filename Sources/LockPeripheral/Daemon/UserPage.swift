@@ -19,29 +19,41 @@ package struct UserPage: Sendable {
         package let devices: [Device]
     }
 
+    /// Devices of a page, all users together: with names of the greatest length, written in escapes, they fit a line of the control
+    /// socket.
+    package static let devicesMaximum = 50
+
     package let users: [User]
     /// The next page is behind this one; nil when this is the last.
     package let next: String?
 }
 
 extension LockDaemon {
-    /// The next `limit` users behind this one, nil: from the first on, in the order of their names' octets.
+    /// The next users behind this one, nil: from the first on, in the order of their names' octets: `limit` of them, or fewer where these
+    /// have more devices than a page takes.
     package func userPage(after last: String?, limit: Int) -> UserPage {
         // One more than there is room for says whether there is a next page.
         let names = userNames(after: last, limit: limit + 1)
-        let users = names.prefix(limit).compactMap { name -> UserPage.User? in
+        var (users, room) = ([UserPage.User](), UserPage.devicesMaximum)
+        var end: String?
+        for name in names.prefix(limit) {
             let devices = devices(of: name).sorted { ($0.name, $0.id.rawValue) < ($1.name, $1.id.rawValue) }
-            guard let first = devices.first else { return nil }
-            return UserPage.User(
-                name: name, kind: first.kind, isScheduled: devices.contains(where: \.isLimited),
-                devices: devices.map(UserPage.Device.init))
+            room -= devices.count
+            // Whoever has more than all of a page is told all the same.
+            if room < 0, !users.isEmpty { return UserPage(users: users, next: end) }
+            end = name
+            guard let first = devices.first else { continue }
+            users.append(
+                UserPage.User(
+                    name: name, kind: first.kind, isScheduled: devices.contains(where: \.isLimited),
+                    devices: devices.map(UserPage.Device.init)))
         }
-        return UserPage(users: users, next: names.count > limit ? names[limit - 1] : nil)
+        return UserPage(users: users, next: names.count > limit ? end : nil)
     }
 
     /// The machine keeps none of them for it.
     private func devices(of user: String) -> [Credential] {
-        rows?.credentials(ofUser: user) ?? machine?.credentials.values.filter { $0.userName == user } ?? []
+        rows?.listed(ofUser: user) ?? machine?.credentials.values.filter { $0.userName == user } ?? []
     }
 
     private func userNames(after last: String?, limit: Int) -> [String] {

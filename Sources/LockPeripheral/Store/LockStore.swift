@@ -45,7 +45,12 @@ package protocol LockRows: AnyObject {
     func credentials(named name: String) -> [Credential]
     /// Of this user.
     func credentials(ofUser user: String) -> [Credential]
-    /// The next `limit` users' names behind this one, sorted by their octets; of one or the other of them there may be nothing that can be read.
+    /// The same, and what names this bond, for a list: that gives and takes nobody's rights, and so it waits for no proof that none is
+    /// missing.
+    func listed(ofUser user: String) -> [Credential]
+    func listed(of bond: UInt64) -> [Credential]
+    /// The next `limit` users' names behind this one, sorted by their octets, for a list as well; of one or the other of them there may be
+    /// nothing that can be read.
     func users(after last: String?, limit: Int) -> [String]
     /// The rows of this user's credentials that cannot be read.
     func unreadableCredentials(ofUser user: String) -> [UnreadableCredential]
@@ -61,6 +66,8 @@ package protocol LockRows: AnyObject {
 
 extension LockRows {
     package var isInDoubt: Bool { false }
+    package func listed(ofUser user: String) -> [Credential] { credentials(ofUser: user) }
+    package func listed(of bond: UInt64) -> [Credential] { holder(of: bond).credentials }
     package func unreadableCredentials(named name: String) -> [UnreadableCredential] { [] }
     package func unreadableCredentials() -> [UnreadableCredential] { [] }
     package func unreadableCredentials(ofUser user: String) -> [UnreadableCredential] { [] }
@@ -148,11 +155,15 @@ package struct AuditCount: Hashable, Sendable {
 
 /// How much of the audit is kept. Whoever may move the bolt can make records without end; the disk has one.
 package enum AuditRetention {
-    /// One more and one is forgotten: the oldest of the holder with the most (``AuditShares``). A household makes so many in more
-    /// than a year.
-    package static let recordsMaximum: UInt64 = 100_000
+    /// One more and one is forgotten: the oldest of the holder with the most (``AuditShares``). A house of 10,000 people makes so many
+    /// in some weeks, a household in more than ten years. They take 150 MB of the disk.
+    package static let recordsMaximum: UInt64 = 1_000_000
     /// Records that one commit forgets, where there are more than there should be.
     package static let forgottenAtOnceMaximum: UInt64 = 64
+    /// Records for which a quiet lock has room: a command waits for a signature of each cut, and for the pages of what is forgotten.
+    package static let roomAheadRecords: UInt64 = 64
+    /// Records that are forgotten for that in one transaction.
+    package static let forgottenAheadRecords: UInt64 = 16
 }
 
 /// One durable fact. Every case but `audit` says the new truth rather than a difference.

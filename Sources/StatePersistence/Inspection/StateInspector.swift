@@ -54,22 +54,13 @@ package final class StateInspector: StatementSource {
     ///
     /// - Throws: A ``StoreError`` when the file is not there, is open to others, or is not ours.
     package init(path: String) throws(StoreError) {
-        guard try StateFile.size(path) != nil else { throw .unreadable(path: path, reason: "no such file") }
-        try StateFile.check(path)
-        guard try DatabaseFile.exists(path) else { throw .unreadable(path: path, reason: "no such file") }
+        let file = try StateView(path: path)
+        // Nobody writes until the copy is whole.
+        defer { withExtendedLifetime(file) {} }
         self.path = path
-        // Without a log there is nothing by which SQLite would tell readers and writers apart: nobody writes meanwhile. A file
-        // system where no lock can be made is one that nobody writes to.
-        let hasLog = try StateFile.size(path + "-wal") ?? 0 > 0
-        let lock = hasLog ? nil : try? FileLock(beside: path)
-        try lock?.acquire(waiting: DatabaseLimits().openWaitMilliseconds)
-        defer { lock?.release() }
-        let file = try hasLog ? Connection(path: path, access: .readOnly) : DatabaseFile.lookingConnection(path)
-        file.setBusyTimeout(milliseconds: Int32(DatabaseLimits().openWaitMilliseconds))
-        try DatabaseFile.requireOurs(file)
         fileOctets = try StateFile.size(path) ?? 0
         logOctets = try StateFile.size(path + "-wal") ?? 0
-        connection = try Connection(copying: file)
+        connection = try Connection(copying: file.connection)
     }
 
     /// Whether the file is sound, in every way that SQLite can check and one more: that it is of no newer version, for

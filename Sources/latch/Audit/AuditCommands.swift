@@ -18,30 +18,41 @@ enum AuditCommands {
 
     private static let list = CommandSpec(
         path: ["audit", "list"], summary: "Show the newest records of a lock's audit.",
-        details: ["Times are UTC. A record from before the clock was set has none."],
+        details: [
+            "Times are UTC. A record from before the clock was set has none.",
+            "--before shows the page before another one: give it the number of that page's first record. With --limit 0 all are "
+                + "shown, the oldest first, as they are read.",
+        ],
         options: [
             StateCommands.state, StateCommands.database,
             .value("credential", "NAME", "Only what is about this credential."),
-            .value("limit", "N", "How many; \(listed) by default, 0 for all."), Commands.json,
+            .value("limit", "N", "How many; \(listed) by default, 0 for all."),
+            .value("before", "RECORD", "Only records before the one of this number."), Commands.json,
         ],
         examples: [
             "latch audit list --state /var/lib/latch",
             "latch audit list --state ./lock --credential anna --limit 0 --json",
+            "latch audit list --state /var/lib/latch --before 812345 --limit 100",
         ]
     ) { arguments in
         let wanted: Int = try arguments.integer("limit", in: 0...10_000_000) ?? listed
+        let before: UInt64? = try arguments.integer("before", in: 1...UInt64(Int64.max))
+        let name = arguments["credential"]
         return try StateCommands.refusing {
-            var listing = try AuditListing(try file(arguments))
-            // The newest ones, with room for twice as many before the oldest are let go.
-            var lines: [AuditListing.Line] = []
-            try listing.forEach { line in
-                if let name = arguments["credential"], line.credential != name { return }
-                lines.append(line)
-                if wanted > 0, lines.count >= 2 * wanted { lines.removeFirst(lines.count - wanted) }
+            var listing = try AuditListing(try file(arguments), progress: "list")
+            let output = try ExportFile("-")
+            func show(_ line: AuditListing.Line) throws {
+                try output.line(arguments.has("json") ? JSONValue.object(line.json).text : line.text)
             }
-            for line in wanted == 0 ? lines[...] : lines.suffix(wanted) {
-                if arguments.has("json") { Output.line(.object(line.json)) } else { Output.line(line.text) }
+            if wanted > 0 {
+                for line in try listing.newest(wanted, before: before, about: name) { try show(line) }
+            } else {
+                _ = try listing.forEach { line in
+                    guard name == nil || line.credential == name else { return }
+                    if line.record.sequence < before ?? .max { try show(line) }
+                }
             }
+            try output.finish()
             return .ok
         }
     }
@@ -63,7 +74,7 @@ enum AuditCommands {
     ) { arguments in
         let known = try publicKey(arguments)
         return try StateCommands.refusing {
-            let found = try file(arguments).verification(under: known)
+            let found = try verification(file(arguments), known)
             let fields: JSONObject = [
                 "path": .string(try StateCommands.path(arguments)), "records": JSONValue(found.records),
                 "last": JSONValue(found.head.sequence), "cuts": JSONValue(found.cuts),
@@ -111,23 +122,30 @@ enum AuditCommands {
         }
     }
 
+    private static func verification(
+        _ file: AuditFile, _ known: Ed25519PublicKey?
+    ) throws(StoreError) -> AuditVerification {
+        var progress = ProgressLine("verify")
+        return try file.verification(under: known) { progress.show($0) }
+    }
+
     private static func writeCSV(_ audit: AuditFile, _ output: ExportFile) throws {
         try output.line(AuditListing.Line.csvHeader)
-        var listing = try AuditListing(audit)
-        try listing.forEach { try output.line($0.csv) }
+        var listing = try AuditListing(audit, progress: "export")
+        _ = try listing.forEach { try output.line($0.csv) }
     }
 
     private static func writeLines(_ audit: AuditFile, _ output: ExportFile) throws {
-        var listing = try AuditListing(audit)
-        try listing.forEach { try output.line(JSONValue.object($0.json).text) }
-        for cut in try audit.cuts() {
+        var listing = try AuditListing(audit, progress: "export")
+        let behind = try listing.forEach { try output.line(JSONValue.object($0.json).text) }
+        for cut in behind.cuts {
             let fields: JSONObject = [
                 "first": JSONValue(cut.first), "last": JSONValue(cut.last), "hash": .string(HexText.encode(cut.hash)),
                 "signature": cut.signature.map { .string(HexText.encode($0)) } ?? .null,
             ]
             try output.line(JSONValue.object(["cut": .object(fields)]).text)
         }
-        if let end = try audit.end() {
+        if let end = behind.signed {
             let head = end.checkpoint.head
             let fields: JSONObject = [
                 "record": JSONValue(head.sequence), "hash": .string(HexText.encode(head.hash)),

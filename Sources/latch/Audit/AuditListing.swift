@@ -7,17 +7,18 @@ import LockProtocol
 import StatePersistence
 
 /// Goes through the audit of a file, record by record, and says of each what an operator wants to read. Names are those of the
-/// credentials that there are now, and of the others those that the audit itself has.
-struct AuditListing {
-    /// Records that are read at once.
-    private static let page = 1_000
-
+/// credentials that there are now, and of the others those that the audit itself has. Holds one slice of it at a time.
+struct AuditListing: ~Copyable {
     private let file: AuditFile
     private var names: [CredentialID: String]
+    /// The audit has been asked for the names of those that are gone.
+    private var hasAllNames = false
+    private var progress: ProgressLine
 
-    init(_ file: AuditFile) throws(StoreError) {
+    init(_ file: AuditFile, progress word: String) throws(StoreError) {
         self.file = file
         names = try file.names()
+        progress = ProgressLine(word)
     }
 
     struct Line {
@@ -26,29 +27,79 @@ struct AuditListing {
         var credential: String?
     }
 
-    mutating func forEach(_ body: (Line) throws -> Void) throws {
-        var last: UInt64 = 0
-        while true {
-            let records = try file.records(after: last, limit: Self.page)
-            for record in records { try body(line(record)) }
-            guard records.count == Self.page, let end = records.last else { return }
-            last = end.sequence
+    /// What stands behind all records.
+    struct End {
+        var cuts: [AuditCut] = []
+        var signed: SignedAuditEnd?
+    }
+
+    /// All, the oldest first.
+    mutating func forEach(_ body: (Line) throws -> Void) throws -> End {
+        var end = End()
+        var last: AuditFile.Slice?
+        while last?.isLast != true {
+            let slice = try file.slice(behind: last)
+            for record in slice.records { try body(line(record)) }
+            end.cuts += slice.cuts
+            end.signed = slice.end
+            progress.show(slice.progress)
+            last = slice
         }
+        return end
+    }
+
+    /// The newest records before this one, nil: of all, that are about this credential, nil: about anybody. The oldest of them first.
+    mutating func newest(_ wanted: Int, before sequence: UInt64?, about name: String?) throws -> [Line] {
+        var lines: [Line] = []
+        var place = sequence
+        while lines.count < wanted {
+            let limit = name == nil ? min(wanted - lines.count, AuditFile.sliceRecords) : AuditFile.sliceRecords
+            let records = try file.records(before: place, limit: limit)
+            for record in records where lines.count < wanted {
+                let line = try namedLine(record)
+                if name == nil || line.credential == name { lines.append(line) }
+            }
+            guard records.count == limit, let first = records.last else { break }
+            place = first.sequence
+        }
+        return lines.reversed()
+    }
+
+    /// A record that is met before the one that has its name.
+    private mutating func namedLine(_ record: AuditRecord) throws -> Line {
+        let line = line(record)
+        guard line.credential == nil, !hasAllNames, Self.credential(of: record) != nil else { return line }
+        hasAllNames = true
+        var found = names
+        var shown = ProgressLine("names")
+        try file.forEachNaming(progress: { shown.show($0) }) { id, name in found[id] = found[id] ?? name }
+        names = found
+        return self.line(record)
     }
 
     private mutating func line(_ record: AuditRecord) -> Line {
-        switch record.event {
-        case .administered(let id, let name, _), .enrolled(let id, let name, _, _), .managed(_, let id, let name, _),
-            .spent(let id, let name, _), .duress(let id, let name), .userSet(let id, let name, _, _):
+        if let (id, name) = record.event.naming {
             names[id] = names[id] ?? name
             return Line(record: record, credential: name)
+        }
+        switch record.event {
         case .windowOpened(let name, _), .windowClosed(let name, _), .windowManaged(_, let name, _):
             return Line(record: record, credential: name)
-        case .granted(let command), .refused(let command, _):
-            return Line(record: record, credential: command.credential.flatMap { names[$0] })
-        default: return Line(record: record, credential: record.holder.credential.flatMap { names[$0] })
+        default: return Line(record: record, credential: Self.credential(of: record).flatMap { names[$0] })
         }
     }
+
+    /// Of a record without a name.
+    private static func credential(of record: AuditRecord) -> CredentialID? {
+        switch record.event {
+        case .granted(let command), .refused(let command, _): command.credential
+        default: record.holder.credential
+        }
+    }
+}
+
+extension ProgressLine {
+    mutating func show(_ progress: AuditProgress) { show(progress.record, of: progress.last) }
 }
 
 extension AuditListing.Line {

@@ -15,63 +15,73 @@ enum ControlCommand {
         waitMilliseconds: UInt64 = answerMilliseconds, event: (String, JSONObject) -> Void = { _, _ in },
         result: (JSONObject) -> Void
     ) throws -> ExitCode {
-        try run(role, arguments, waitMilliseconds, result) { (client, deadline) in
-            try client.ask(request, deadline: deadline) { name, fields in
+        try talking(role, arguments) { client in
+            let answer = try client.ask(request, deadline: deadline(waitMilliseconds)) { name, fields in
                 guard arguments.has("json") else { return event(name, fields) }
                 var line: JSONObject = ["event": .string(name)]
                 for member in fields.members { line[member.name] = member.value }
                 Output.line(.object(line))
             }
+            tell(answer, arguments, result)
         }
     }
 
-    /// One page of the lock's status, or all of them as one.
+    /// One page of the lock's status, or all of them as one: sorted by names, which no page is.
     static func status(_ page: PeripheralRequest.StatusPage?, arguments: ParsedArguments) throws -> ExitCode {
-        try run(.peripheral, arguments, answerMilliseconds, { Output.fields($0) }) { (client, deadline) in
-            guard let page else {
-                return try StatusPages.all { try client.ask(PeripheralRequest.statusPage($0), deadline: deadline) }
+        try talking(.peripheral, arguments) { client in
+            func ask(_ page: PeripheralRequest.StatusPage) throws -> JSONObject {
+                try askPage(PeripheralRequest.statusPage(page), of: &client)
             }
-            return try client.ask(PeripheralRequest.statusPage(page), deadline: deadline)
+            tell(try page.map(ask) ?? StatusPages.all(ask), arguments) { Output.fields($0) }
         }
     }
 
-    /// One page of the lock's bonds, or all of them as one.
+    /// One page of the lock's bonds, or all of them: page by page for people, and as one for programs.
     static func bonds(_ page: PeripheralRequest.StatusPage?, arguments: ParsedArguments) throws -> ExitCode {
-        try run(.peripheral, arguments, answerMilliseconds, { Output.fields($0) }) { (client, deadline) in
-            guard let page else {
-                return try StatusPages.bonds { try client.ask(PeripheralRequest.bondsPage($0), deadline: deadline) }
+        try talking(.peripheral, arguments) { client in
+            func ask(_ page: PeripheralRequest.StatusPage) throws -> JSONObject {
+                try askPage(PeripheralRequest.bondsPage(page), of: &client)
             }
-            return try client.ask(PeripheralRequest.bondsPage(page), deadline: deadline)
+            if page == nil, !arguments.has("json") { return try StatusPages.eachBonds(ask) { Output.fields($0) } }
+            tell(try page.map(ask) ?? StatusPages.bonds(ask), arguments) { Output.fields($0) }
         }
     }
 
-    /// One page of the lock's users, or all of them as one. However many there are, each page is waited for as long as an answer is.
+    /// One page of the lock's users, or all of them, as bonds are.
     static func users(_ page: PeripheralRequest.UsersPage?, arguments: ParsedArguments) throws -> ExitCode {
+        var table = UserTable()
         func show(_ page: JSONObject) {
-            for line in UserTable.lines(of: page["users"]?.array ?? []) { Output.line(line) }
+            for line in table.lines(of: page["users"]?.array ?? []) { Output.line(line) }
         }
-        return try run(.peripheral, arguments, answerMilliseconds, show) { (client, _) in
+        return try talking(.peripheral, arguments) { client in
             func ask(_ page: PeripheralRequest.UsersPage) throws -> JSONObject {
-                try client.ask(PeripheralRequest.usersPage(page), deadline: deadline(answerMilliseconds))
+                try askPage(PeripheralRequest.usersPage(page), of: &client)
             }
-            return try page.map(ask) ?? StatusPages.users(ask)
+            if page == nil, !arguments.has("json") { return try StatusPages.eachUsers(ask, show) }
+            tell(try page.map(ask) ?? StatusPages.users(ask), arguments, show)
         }
+    }
+
+    /// However many pages there are, each is waited for as long as an answer is.
+    private static func askPage(_ request: PeripheralRequest, of client: inout ControlClient) throws -> JSONObject {
+        try client.ask(request, deadline: deadline(answerMilliseconds))
+    }
+
+    private static func tell(_ answer: JSONObject, _ arguments: ParsedArguments, _ text: (JSONObject) -> Void) {
+        if arguments.has("json") { Output.line(["result": .object(answer)]) } else { text(answer) }
     }
 
     private static func deadline(_ milliseconds: UInt64) -> Instant {
         Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: milliseconds)
     }
 
-    private static func run(
-        _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ waitMilliseconds: UInt64,
-        _ result: (JSONObject) -> Void, asking: (inout ControlClient, Instant) throws -> JSONObject
+    private static func talking(
+        _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ body: (inout ControlClient) throws -> Void
     ) throws -> ExitCode {
         let place = try ControlPlace(arguments)
-        let deadline = deadline(waitMilliseconds)
         do {
             var client = try place.connect(role)
-            let answer = try asking(&client, deadline)
-            if arguments.has("json") { Output.line(["result": .object(answer)]) } else { result(answer) }
+            try body(&client)
             return .ok
         } catch let error as ControlClientError {
             throw Failure(error.exitCode, error.description)

@@ -20,19 +20,39 @@ enum StatusPages {
         return status
     }
 
+    /// The same page by page, as they come: nothing is held but one.
+    static func eachBonds(
+        _ ask: (PeripheralRequest.StatusPage) throws -> JSONObject, _ show: (JSONObject) -> Void
+    ) throws {
+        try each({ try ask(PeripheralRequest.StatusPage(after: $0)) }, show)
+    }
+
+    static func eachUsers(
+        _ ask: (PeripheralRequest.UsersPage) throws -> JSONObject, _ show: (JSONObject) -> Void
+    ) throws {
+        try each({ try ask(PeripheralRequest.UsersPage(after: $0)) }, show)
+    }
+
+    private static func each(_ ask: (String?) throws -> JSONObject, _ show: (JSONObject) -> Void) throws {
+        var cursor: String?
+        repeat {
+            var page = try ask(cursor)
+            cursor = page["next"]?.string
+            page["next"] = nil
+            show(page)
+        } while cursor != nil
+    }
+
     /// The first page with these lists of all pages; a page begins where the one before it says. Who comes or goes between two pages may be
     /// there or not.
     private static func joined(_ lists: [String], _ ask: (String?) throws -> JSONObject) throws -> JSONObject {
-        var whole = try ask(nil)
-        var rows = lists.map { whole[$0]?.array ?? [] }
-        var next = whole["next"]?.string
-        while let cursor = next {
-            let page = try ask(cursor)
+        var whole = JSONObject()
+        var rows = lists.map { _ in [JSONValue]() }
+        try each(ask) { page in
+            if whole.members.isEmpty { whole = page }
             for (index, list) in lists.enumerated() { rows[index] += page[list]?.array ?? [] }
-            next = page["next"]?.string
         }
         for (list, rows) in zip(lists, rows) { whole[list] = .array(rows) }
-        whole["next"] = nil
         return whole
     }
 }

@@ -1,14 +1,18 @@
 import CommandInterface
 import DaemonControl
 
-/// Users as a person reads them: a line for each device, with the user's name at the first.
-enum UserTable {
+/// Users as a person reads them, page by page: a line for each device, with the user's name at the first.
+struct UserTable {
     private static let heading = ["USER", "KIND", "DEVICE", "ROLE", "STATE"]
 
-    /// Each column is as wide as its widest cell.
-    static func lines(of users: [JSONValue]) -> [String] {
-        let rows = [heading] + users.compactMap(\.object).flatMap(rows)
-        let widths = heading.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
+    /// Each column is as wide as its widest cell so far.
+    private var widths = heading.map(\.count)
+    private var hasHeading = false
+
+    mutating func lines(of users: [JSONValue]) -> [String] {
+        let rows = (hasHeading ? [] : [Self.heading]) + users.compactMap(\.object).flatMap(Self.rows)
+        hasHeading = true
+        for column in widths.indices { widths[column] = max(widths[column], rows.map { $0[column].count }.max() ?? 0) }
         return rows.map { row in
             let last = row.count - 1
             return zip(row, widths).enumerated().map { index, cell in

@@ -104,6 +104,12 @@ final class DaemonRuntime {
         set { runtime.idleWork = newValue }
     }
 
+    /// What a daemon has to do again and again.
+    var housekeeping: HostDriver.Housekeeping {
+        get { runtime.housekeeping }
+        set { runtime.housekeeping = newValue }
+    }
+
     var host: Host { runtime.host }
     var bluetooth: CBHost { runtime.bluetooth }
     var loop: EventLoop { runtime.loop }

@@ -50,12 +50,13 @@ final class PeripheralDaemon {
         }
         let bolt = try duty.bolt()
         let (lockSettings, fixed) = try settings.lockSettings()
+        let store = SQLiteLockStore(runtime.state, seal: seal)
         lock = try LockDaemon(
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
                 fixed: fixed, boot: runtime.boot, alarms: duty.alarms),
             host: runtime.host, bluetooth: runtime.bluetooth,
-            store: SQLiteLockStore(runtime.state, seal: seal), actuator: bolt,
+            store: store, actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
                 observe: { [journal = runtime.journal] in duty.record($0, in: journal) },
@@ -72,9 +73,10 @@ final class PeripheralDaemon {
         runtime.idleWork = { [unowned lock] in
             if seal.checkSlice() { return .more }
             let isMade = seal.makeGenerationOfLaunch()
-            if lock.readOn() { return .more }
+            if lock.readOn() || store.countAudit() { return .more }
             return isMade ? .over : .held
         }
+        runtime.housekeeping = ({ store.isAuditRoomDue }, { try store.makeAuditRoom() })
     }
 
     private func serve() throws -> ExitCode {

@@ -1,0 +1,142 @@
+import BluetoothCore
+import BluetoothCrypto
+import LockPeripheral
+import LockProtocol
+import StatePersistence
+
+/// Reads the audit: records, cuts and the signed end.
+extension LockReader {
+    func auditRecords(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
+        try auditRecords(
+            """
+            SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
+            WHERE sequence > ? ORDER BY sequence LIMIT ?
+            """, sequence, limit)
+    }
+
+    /// The newest first.
+    func auditRecords(before sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
+        try auditRecords(
+            """
+            SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
+            WHERE sequence < ? ORDER BY sequence DESC LIMIT ?
+            """, sequence, limit)
+    }
+
+    private func auditRecords(_ sql: StaticString, _ place: UInt64, _ limit: Int) throws(StoreError) -> [AuditRecord] {
+        var records: [AuditRecord] = []
+        try database.statement(sql).forEachRow([SQLValue(min(place, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
+            (row) throws(StoreError) in
+            guard let event = try? AuditEvent(exactly: try row.blob(4)) else { throw row.misfit(4) }
+            records.append(
+                AuditRecord(
+                    sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
+                    at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
+                    event: event, hash: try row.blob(5), holder: Self.auditHolder(row, isProtected: 7, credential: 6)))
+        }
+        return records
+    }
+
+    /// The names that events among the next `limit` records give credentials; the last one's sequence, nil where there are not so many.
+    /// Found by the first octets of the events that have a ``AuditEvent/naming``, so that nobody decodes the others.
+    func auditNames(
+        after sequence: UInt64, limit: Int, _ body: (CredentialID, String) -> Void
+    ) throws(StoreError) -> UInt64? {
+        let range = [SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(limit)]
+        try database.statement(
+            """
+            SELECT event FROM (SELECT sequence, event FROM lock_audit WHERE sequence > ? ORDER BY sequence LIMIT ?)
+            WHERE substr(event, 1, 1) IN (x'09', x'16', x'18', x'1B', x'1D', x'1E') ORDER BY sequence
+            """
+        ).forEachRow(range) { (row) throws(StoreError) in
+            guard let event = try? AuditEvent(exactly: try row.blob(0)), let (credential, name) = event.naming else {
+                return
+            }
+            body(credential, name)
+        }
+        return try database.statement(
+            "SELECT sequence FROM lock_audit WHERE sequence > ? ORDER BY sequence LIMIT 1 OFFSET ?"
+        ).firstRow([range[0], SQLValue(limit - 1)]) { (row) throws(StoreError) in try row.integer(0) }
+    }
+
+    /// Of a row of the audit. It proves nothing: where it is damaged the record is nobody's.
+    static func auditHolder(_ row: Row, isProtected: Int32, credential: Int32) -> AuditHolder {
+        let number: UInt64 = (try? row.integer(credential)) ?? 0
+        return AuditHolder(
+            credential: number == 0 ? nil : CredentialID(rawValue: number),
+            isProtected: (try? row.bool(isProtected)) ?? false)
+    }
+
+    func auditCuts(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditCut] {
+        var cuts: [AuditCut] = []
+        try database.statement(
+            "SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT ?"
+        )
+        .forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
+            (row) throws(StoreError) in
+            cuts.append(try Self.auditCut(row))
+        }
+        return cuts
+    }
+
+    /// The same of cuts that end no later than at `end`.
+    func auditCuts(after sequence: UInt64, through end: UInt64) throws(StoreError) -> [AuditCut] {
+        let greatest = UInt64(Int64.max)
+        var cuts: [AuditCut] = []
+        try database.statement(
+            """
+            SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? AND last <= ? ORDER BY last
+            """
+        ).forEachRow([SQLValue(min(sequence, greatest)), SQLValue(min(end, greatest))]) { (row) throws(StoreError) in
+            cuts.append(try Self.auditCut(row))
+        }
+        return cuts
+    }
+
+    /// first, last, hash, signature.
+    static func auditCut(_ row: Row) throws(StoreError) -> AuditCut {
+        AuditCut(
+            first: try row.integer(0), last: try row.integer(1), hash: try row.blob(2),
+            signature: try row.optionalBlob(3))
+    }
+
+    /// The checkpoint, and the key that it says it is of; nil where there is none. A damaged one has no checkpoint.
+    func auditCheckpoint() throws(StoreError) -> (checkpoint: AuditCheckpoint?, publicKey: Ed25519PublicKey?)? {
+        try database.statement(
+            """
+            SELECT audit_sequence, audit_hash, audit_signature, audit_key FROM lock_state
+            WHERE coalesce(audit_sequence, audit_hash, audit_signature, audit_key) IS NOT NULL
+            """
+        ).firstRow([]) { (row) throws(StoreError) in
+            let key = (try? row.blob(3)).flatMap { Ed25519PublicKey($0) }
+            guard let sequence: UInt64 = try? row.integer(0), let hash = try? row.blob(1),
+                let signature = try? row.blob(2)
+            else { return (nil, key) }
+            return (AuditCheckpoint(head: AuditHead(sequence: sequence, hash: hash), signature: signature), key)
+        }
+    }
+
+    /// nil where there is no checkpoint, or a damaged one.
+    func auditEnd() throws(StoreError) -> SignedAuditEnd? {
+        guard let end = try auditCheckpoint(), let checkpoint = end.checkpoint, let key = end.publicKey else {
+            return nil
+        }
+        return SignedAuditEnd(checkpoint: checkpoint, publicKey: key)
+    }
+
+    /// Of the first `limit` records with a sequence in this range.
+    func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws(StoreError) -> AuditCount {
+        let greatest = UInt64(Int64.max)
+        return try database.statement(
+            """
+            SELECT count(*), max(sequence) FROM (
+                SELECT sequence FROM lock_audit WHERE sequence BETWEEN ? AND ? ORDER BY sequence LIMIT ?)
+            """
+        ).firstRow([
+            SQLValue(min(sequences.lowerBound, greatest)), SQLValue(min(sequences.upperBound, greatest)),
+            SQLValue(max(0, limit)),
+        ]) { (row) throws(StoreError) in
+            AuditCount(records: try row.integer(0), last: try row.optionalInteger(1))
+        } ?? AuditCount(records: 0, last: nil)
+    }
+}
