@@ -134,20 +134,7 @@ struct RemoteManagementTests {
         guard case .open(4, "carl", false, let code?) = try EnrolmentState(exactly: Array(octets.dropFirst(4))) else {
             return #expect(Bool(false), "no code")
         }
-        let guest = household.world.add("guest", seed: 53)
-        var key: KeyDaemon?
-        var isEnrolled = false
-        guest.launchApp { bluetooth in
-            guard let host = guest.host else { return }
-            key = try? KeyDaemon(
-                .init(restoreIdentifier: "key", boot: BootID(bits: 1), unlocksWhenNear: false), host: host,
-                bluetooth: bluetooth, store: MemoryKeyStore(), observe: { _ in })
-        }
-        household.world.run(forMilliseconds: 1_000)
-        household.call(guest) {
-            key?.enroll(code, waitMilliseconds: 60_000) { if case .enrolled = $0 { isEnrolled = true } }
-        }
-        #expect(household.world.run(forMilliseconds: 60_000) { isEnrolled })
+        try FurtherKey("guest", seed: 53, in: household).enroll(code)
         let carl = household.lockStore.committed.credentials.values.first { $0.name == "carl" }
         #expect(carl?.role == .guest && carl?.bond != nil)
         household.world.run(forMilliseconds: 1_000)

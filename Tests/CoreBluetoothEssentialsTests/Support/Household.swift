@@ -140,8 +140,11 @@ final class Household {
         return try body()
     }
 
-    func openWindow(_ credential: String, _ role: Role = .owner) throws {
-        let request = EnrolmentRequest(credential: credential, role: role, method: .outOfBand, seconds: 120)
+    func openWindow(
+        _ credential: String, _ role: Role = .owner, of user: String? = nil, kind: UserKind? = nil
+    ) throws {
+        let request = EnrolmentRequest(
+            credential: credential, role: role, method: .outOfBand, seconds: 120, user: user, kind: kind)
         try call(door) {
             try lock?.openEnrolment(request) { [unowned self] in if case .opened(let code) = $0 { self.code = code } }
         }
@@ -171,8 +174,8 @@ final class Household {
     // MARK: Who may open
 
     /// A key that the lock knows, under a window for `credential`.
-    func enrollToTheEnd(_ credential: String, _ role: Role = .owner) throws {
-        try openWindow(credential, role)
+    func enrollToTheEnd(_ credential: String, _ role: Role = .owner, kind: UserKind? = nil) throws {
+        try openWindow(credential, role, kind: kind)
         try enroll()
         try #require(world.run(forMilliseconds: 30_000) { isEnrolled })
         world.run(forMilliseconds: 2_000)
@@ -208,6 +211,15 @@ final class Household {
                 case .accepted, .ended, .outcome, .unknownLock: commandEnd = commandEnd ?? progress
                 }
             }
+        }
+    }
+
+    /// What the lock says to a command that it gets at once.
+    func verdict(_ operation: LockOperation = .unlock) -> KeyVerdict? {
+        switch command(operation, waitMilliseconds: 20_000).end {
+        case .accepted, .outcome: .accepted
+        case .ended(let verdict): verdict
+        case .took, .unknownLock, nil: nil
         }
     }
 
