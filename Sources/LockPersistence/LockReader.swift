@@ -24,11 +24,13 @@ struct LockReader {
             let credential = try Self.credential(row)
             snapshot.credentials[credential.id] = credential
         }
-        try each("SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond") {
-            (row) throws(StoreError) in
+        try each(
+            "SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below, lockout FROM lock_bond"
+        ) { (row) throws(StoreError) in
             let bond: UInt64 = try row.integer(0)
             snapshot.lastCommands[bond] = try Self.lastCommand(row)
             snapshot.receiptCounters[bond] = try row.optionalInteger(5)
+            snapshot.lockouts[bond] = try Self.kept(row, 6)
         }
         return snapshot
     }
@@ -88,7 +90,7 @@ struct LockReader {
     }
 
     /// nil where there is none.
-    private static func kept<Value: WireCodable>(_ row: Row, _ column: Int32) throws(StoreError) -> Value? {
+    static func kept<Value: WireCodable>(_ row: Row, _ column: Int32) throws(StoreError) -> Value? {
         guard let octets = try row.optionalBlob(column) else { return nil }
         guard let value = try? Value(exactly: octets) else { throw row.misfit(column) }
         return value

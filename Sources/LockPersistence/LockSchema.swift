@@ -208,5 +208,11 @@ extension SchemaComponent {
                 """
                 ALTER TABLE lock_settings ADD COLUMN mode INTEGER;
                 """),
+            // NULL for none. In a row that a refusal writes anyway.
+            Migration(
+                "11 lockouts",
+                """
+                ALTER TABLE lock_bond ADD COLUMN lockout BLOB;
+                """),
         ])
 }

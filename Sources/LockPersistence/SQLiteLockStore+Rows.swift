@@ -33,7 +33,10 @@ extension SQLiteLockStore: LockRows {
         var holder = BondHolder(bond: bond)
         holder.credentials = try credentials(of: SQLValue(bond))
         try database.statement(
-            "SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below FROM lock_bond WHERE bond = ?"
+            """
+            SELECT bond, challenge, sign_counter, result, phase, receipts_reserved_below, lockout FROM lock_bond
+            WHERE bond = ?
+            """
         ).forEachRow([SQLValue(bond)]) { (row) throws(StoreError) in
             let number = "\(Int64(bitPattern: bond))"
             holder.lastCommand =
@@ -41,6 +44,8 @@ extension SQLiteLockStore: LockRows {
             // A counter that is not known may have been used: all of them are spent then.
             holder.receiptCounter =
                 database.whole("lock_bond", number) { () throws(StoreError) in try row.optionalInteger(5) } ?? .max
+            holder.lockout =
+                database.whole("lock_bond", number) { () throws(StoreError) in try LockReader.kept(row, 6) } ?? nil
         }
         return holder
     }

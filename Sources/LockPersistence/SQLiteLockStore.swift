@@ -153,6 +153,12 @@ package final class SQLiteLockStore: LockStore {
                 INSERT INTO lock_bond (bond, receipts_reserved_below) VALUES (?, ?)
                 ON CONFLICT (bond) DO UPDATE SET receipts_reserved_below = excluded.receipts_reserved_below
                 """, SQLValue(bond), SQLValue(reservedBelow))
+        case .lockout(let bond, let lockout):
+            try run(
+                """
+                INSERT INTO lock_bond (bond, lockout) VALUES (?, ?)
+                ON CONFLICT (bond) DO UPDATE SET lockout = excluded.lockout
+                """, SQLValue(bond), SQLValue(lockout?.encoded))
         case .bondForgotten(let bond): try run("DELETE FROM lock_bond WHERE bond = ?", SQLValue(bond))
         case .unproven(let bond, let life): try write(life, of: bond)
         case .audit(let record): try audit.write(record)

@@ -48,7 +48,7 @@ struct LockoutTests {
     func lockedOut() throws {
         var bench = bench()
         for seconds in [60, 120, 240, 480, 960, 960] as [UInt64] {
-            try fail(&bench, times: Lockout.failuresMaximum - 1)
+            try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
             #expect(try ask(&bench, bob) == .notPermitted)
             #expect(events(bench).last == .lockedOut(bond: bob, .of(2), seconds: seconds))
             #expect(bench.machine.alarms.value.contains(.lockout) && bench.machine.alarms.value.credential == 2)
@@ -60,14 +60,65 @@ struct LockoutTests {
         #expect(try ask(&bench, bob, .lock) == .done)
     }
 
+    @Test("Attack: neither a kill nor a reboot forgives a failure or shortens a lockout; its minutes are the same")
+    func relaunched() throws {
+        func relaunched(_ bench: LockBench, in boot: BootID = boot) -> LockBench {
+            var next = LockBench(bench.store.committed, boot: boot)
+            if boot == LockPeripheralTests.boot { next.now = bench.now }
+            // No challenge twice.
+            next.nextRandom = bench.nextRandom + 1_000
+            return next
+        }
+        var bench = bench()
+        for _ in 1..<Lockout.failuresMaximum {
+            try fail(&bench, times: 1)
+            bench = relaunched(bench)
+        }
+        #expect(try ask(&bench, bob) == .notPermitted)
+        bench = relaunched(bench)
+        bench.pass(milliseconds: 59_999)
+        #expect(try ask(&bench, bob, .lock) == .lockedOut)
+        // Since the other boot began a second has passed.
+        bench = relaunched(bench, in: BootID(bits: 77))
+        bench.pass(milliseconds: 58_999)
+        #expect(try ask(&bench, bob, .lock) == .lockedOut)
+        bench.pass(milliseconds: 1)
+        #expect(try ask(&bench, bob, .lock) == .done)
+        #expect(bench.store.committed.lockouts.isEmpty)
+        try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
+        #expect(try ask(&bench, bob, .lock) == .done)
+    }
+
+    @Test("What a damaged file says keeps nobody out for longer than sixteen minutes, and never for good")
+    func damaged() throws {
+        var snapshot = LockSnapshot.furnished
+        var writer = ByteWriter(capacity: 42)
+        writer.write(UInt8(3))
+        writer.write(boot.bits)
+        writer.write(UInt8(0))
+        writer.write(UInt64(0))
+        // In 500 years.
+        writer.write(UInt64.max)
+        writer.write(UInt64(960_000))
+        let octets = writer.bytes
+        snapshot.lockouts[bob] = try Lockout(exactly: octets)
+        var bench = LockBench(snapshot)
+        #expect(try ask(&bench, bob, .lock) == .done)
+        for (place, octet) in [(0, 4), (17, 10), (41, 1)] as [(Int, UInt8)] {
+            var wrong = octets
+            wrong[place] = octet
+            #expect(throws: DecodingError.self) { try Lockout(exactly: wrong) }
+        }
+    }
+
     @Test("A command that is granted, or ten minutes without a failure, begin the row anew")
     func forgiven() throws {
         var bench = bench()
-        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
         #expect(try ask(&bench, bob, .lock) == .done)
-        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
         bench.pass(milliseconds: Lockout.rowMilliseconds)
-        try fail(&bench, times: Lockout.failuresMaximum - 1)
+        try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
         #expect(try ask(&bench, bob, .lock) == .done)
     }
 

@@ -43,6 +43,7 @@ struct DamagedColumnTests {
             for bond in 1...2 as ClosedRange<UInt64> {
                 let holder = lock.holder(of: bond)
                 facts["commands \(bond)"] = holder.lastCommand.map { "\($0)" }
+                facts["lockout \(bond)"] = holder.lockout.map { "\($0)" }
                 facts["counters \(bond)"] = holder.receiptCounter == .max ? nil : holder.receiptCounter.map { "\($0)" }
             }
             let keys = try key.load()
@@ -109,7 +110,7 @@ struct DamagedColumnTests {
 
     /// Another number there is as good as any other: nothing in the file says that it was not written.
     private static let plausible: Set<String> = [
-        "lock_bond.bond", "lock_credential.id", "lock_bond.receipts_reserved_below",
+        "lock_bond.bond", "lock_credential.id", "lock_bond.receipts_reserved_below", "lock_bond.lockout",
     ]
 
     /// Which facts a table's first row may take along, by how their names begin.
@@ -128,7 +129,7 @@ struct DamagedColumnTests {
         case "host_advertising", "host_advertised_service", "host_advertised_service_data", "host_solicited_service":
             return first.map { $0 + ": advertising" }
         case "lock_credential": return ["credential 1"]
-        case "lock_bond": return ["commands 1", "counters 1"]
+        case "lock_bond": return ["commands 1", "counters 1", "lockout 1"]
         case "lock_settings": return ["settings"]
         case "key_lock": return ["lock 1", "request 1"]
         case "key_request": return ["request 1"]

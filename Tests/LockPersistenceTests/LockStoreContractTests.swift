@@ -23,7 +23,7 @@ struct LockStoreContractTests {
             let store = SQLiteLockStore(database)
             #expect(try store.load() == memory.load(), "round \(round), seed \(generator.seed)")
             for _ in 0..<Int(generator.next() % 20 + 1) {
-                let kind = Int(generator.next() % 12)
+                let kind = Int(generator.next() % 13)
                 kinds.insert(kind)
                 let mutation = LockMutation.random(kind, using: &generator, head: &head)
                 memory.append(mutation)
@@ -31,7 +31,7 @@ struct LockStoreContractTests {
             }
             try database.commit([memory, store])
         }
-        #expect(kinds.count == 12)
+        #expect(kinds.count == 13)
         let store = SQLiteLockStore(try scratch.open())
         #expect(try store.load() == memory.load(), "seed \(generator.seed)")
         let all = try store.auditRecords(after: 0, limit: .max)
@@ -346,6 +346,10 @@ extension LockMutation {
         case 10:
             let life = BondLife(boot: boot, until: at, milliseconds: generator.edge())
             return .unproven(bond: bond, generator.maybe(life))
+        case 11:
+            var lockout = Lockout(in: boot)
+            for _ in 0..<generator.oneOf([1, 9, 10, 25]) { _ = lockout.fail(now: at) }
+            return .lockout(bond: bond, generator.maybe(lockout))
         default:
             let audited = AuditedCommand(
                 bond: bond, credential: generator.maybe(id), command: command,

@@ -43,6 +43,7 @@ package final class MemoryLockStore: LockStore {
         snapshot.credentials = [:]
         snapshot.lastCommands = snapshot.lastCommands.filter { $0.key == bond }
         snapshot.receiptCounters = snapshot.receiptCounters.filter { $0.key == bond }
+        snapshot.lockouts = snapshot.lockouts.filter { $0.key == bond }
         return snapshot
     }
 
@@ -119,6 +120,7 @@ extension MemoryLockStore: LockRows {
         holder.otherDevices = otherDevices(of: holder)
         holder.lastCommand = current.lastCommands[bond]
         holder.receiptCounter = current.receiptCounters[bond]
+        holder.lockout = current.lockouts[bond]
         return holder
     }
 

@@ -24,7 +24,7 @@ extension LockMachine {
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
         if result == .accepted, let credential {
             grant(audited, credential.id, on: link, until: use.bound, &turn)
-            lockouts[claim.bond]?.granted()
+            forgiveFailures(of: claim.bond, &turn)
             if !command.operation.isSecuring { spend(credential, &turn) }
         } else {
             refuse(audited, result, on: link, &turn)

@@ -23,7 +23,7 @@ package struct LockMachine {
     /// Of commands that move nothing.
     var idleGrants: [UInt64: AuditMeter] = [:]
     /// Of keys that asked too often for what they may not do.
-    var lockouts: [UInt64: Lockout] = [:]
+    var lockouts: [UInt64: Lockout]
     var auditHead: AuditHead
     /// Who asks at the machine, and whom the chain has named last.
     private var operators: (asking: UInt32?, told: UInt32?)
@@ -62,6 +62,7 @@ package struct LockMachine {
         relock = snapshot.relock
         lastCommands = snapshot.lastCommands
         counters = snapshot.receiptCounters.mapValues { ReceiptCounters(reservedBelow: $0) }
+        lockouts = snapshot.lockouts.mapValues { $0.resumed(in: boot) }
         auditHead = snapshot.auditHead
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         toldTime = snapshot.toldTime
@@ -109,6 +110,7 @@ package struct LockMachine {
         let holder = stored()
         recall(holder.credentials + holder.otherDevices)
         if lastCommands[bond] == nil { lastCommands[bond] = holder.lastCommand }
+        if lockouts[bond] == nil { lockouts[bond] = holder.lockout?.resumed(in: boot) }
         if counters[bond] == nil { counters[bond] = holder.receiptCounter.map { ReceiptCounters(reservedBelow: $0) } }
     }
 

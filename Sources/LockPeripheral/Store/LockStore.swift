@@ -122,6 +122,7 @@ package struct BondHolder: Hashable, Sendable {
     package var lastCommand: LastCommand?
     /// The first receipt counter that is certainly unused.
     package var receiptCounter: UInt32?
+    package var lockout: Lockout?
 
     package init(bond: UInt64) { self.bond = bond }
 
@@ -134,7 +135,9 @@ package struct BondHolder: Hashable, Sendable {
         case .credentialRemoved(let id): credentials.removeAll { $0.id == id }
         case .lastCommand(bond, let command): lastCommand = command
         case .receiptCounters(bond, let reservedBelow): receiptCounter = reservedBelow
+        case .lockout(bond, let lockout): self.lockout = lockout
         case .bondForgotten(bond):
+            lockout = nil
             lastCommand = nil
             receiptCounter = nil
         default: break
@@ -180,6 +183,8 @@ package enum LockMutation: Hashable, Sendable {
     case lastCommand(bond: UInt64, LastCommand)
     /// Receipt counters below this number are spent, or may be.
     case receiptCounters(bond: UInt64, reservedBelow: UInt32)
+    /// What a bond has failed at; nil: nothing that counts.
+    case lockout(bond: UInt64, Lockout?)
     /// A bond is gone, and what was kept under it.
     case bondForgotten(UInt64)
     /// Until when a bond may prove itself; nil once it has, or is gone.
@@ -195,7 +200,9 @@ extension LockMutation {
     var changesRights: Bool {
         switch self {
         case .credential, .credentialRemoved, .settings, .bondForgotten: true
-        case .toldTime, .intent, .bolt, .relock, .lastCommand, .receiptCounters, .unproven, .audit, .relaunched: false
+        case .toldTime, .intent, .bolt, .relock, .lastCommand, .receiptCounters, .lockout, .unproven, .audit,
+            .relaunched:
+            false
         }
     }
 }
@@ -213,6 +220,8 @@ package struct LockSnapshot: Hashable, Sendable {
     package var lastCommands: [UInt64: LastCommand] = [:]
     /// By bond: the first receipt counter that is certainly unused.
     package var receiptCounters: [UInt64: UInt32] = [:]
+    /// By bond.
+    package var lockouts: [UInt64: Lockout] = [:]
     /// By bond.
     package var unproven: [UInt64: BondLife] = [:]
     package var auditHead = AuditHead.empty
@@ -234,7 +243,9 @@ package struct LockSnapshot: Hashable, Sendable {
         case .relock(let relock): self.relock = relock
         case .lastCommand(let bond, let command): lastCommands[bond] = command
         case .receiptCounters(let bond, let reservedBelow): receiptCounters[bond] = reservedBelow
+        case .lockout(let bond, let lockout): lockouts[bond] = lockout
         case .bondForgotten(let bond):
+            lockouts[bond] = nil
             lastCommands[bond] = nil
             receiptCounters[bond] = nil
         case .unproven(let bond, let life): unproven[bond] = life
