@@ -35,6 +35,9 @@ private struct LockWorld {
     /// Movements that wait for their outcome, and those that have it.
     private var granted: Set<UInt64> = []
     private var ended: Set<UInt64> = []
+    /// Records on which the lock may open by its own rules.
+    private var openings: Set<UInt64> = []
+    private var isFire = false
 
     init() {
         for bond in Self.bonds {
@@ -53,7 +56,8 @@ private struct LockWorld {
     ) -> LockMachine {
         LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: receiptHandle,
-            at: LockMoment(now: now, wallClockSeconds: 1_000), into: &outputs)
+            rules: DoorRules(ajarSeconds: 5, locksWhenClosed: true), at: LockMoment(now: now, wallClockSeconds: 1_000),
+            into: &outputs)
     }
 
     private static func claim(_ bond: UInt64) -> LinkClaim {
@@ -160,9 +164,12 @@ private struct LockWorld {
         let position = BoltPosition(rawValue: input.octet() & 3) ?? .unknown
         let reports: [ActuatorReport] = [
             .began(intent), .ended(intent, position), .ended(intent, ordered?.movement.target ?? position),
-            .declined(intent), .bolt(position), .door(DoorCode(rawValue: input.octet())),
+            .declined(intent), .bolt(position), .door(DoorCode(rawValue: input.octet())), .input(.exit),
+            .input(.fire(true)), .input(.fire(false)),
         ]
-        feed(.actuator(reports[Int(input.octet()) % reports.count]))
+        let report = reports[Int(input.octet()) % reports.count]
+        if case .input(.fire(let isOn)) = report { isFire = isOn }
+        feed(.actuator(report))
     }
 
     private mutating func administer(_ input: inout FuzzInput) {
@@ -216,6 +223,8 @@ private struct LockWorld {
         if bits & 4 != 0 { reading.moving = committed.intent?.id }
         reading.performed = [nil, true, false, nil][Int(bits >> 3 & 3)]
         reading.isUnrecorded = bits & 0x20 != 0
+        reading.isFire = bits & 0x40 != 0
+        isFire = reading.isFire
         ordered = nil
         window = nil
         outputs.removeAll()
@@ -248,7 +257,7 @@ private struct LockWorld {
 
     private mutating func keep(_ fact: LockMutation) {
         committed.apply(fact)
-        // What the lock's mode opens stands on the record of that mode.
+        // What the lock opens by its own rules stands on the record of its mode, or of the opening.
         if case .intent(let intent?) = fact, intent.phase == .decided, intent.origin == .rule,
             !intent.movement.isSecuring
         {
@@ -262,6 +271,7 @@ private struct LockWorld {
             require(credential?.isEnabled == true && credential?.bond == command.bond, "a revoked credential opens")
             granted.insert(record.sequence)
         case .securing: granted.insert(record.sequence)
+        case .opening, .modeChanged(.passage, by: _): openings.insert(record.sequence)
         case .outcome(let sequence, _):
             require(granted.remove(sequence) != nil, "an outcome without a movement")
             require(ended.insert(sequence).inserted, "a movement has two outcomes")
@@ -269,7 +279,7 @@ private struct LockWorld {
             .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
             .windowClosed, .enrolled, .settingsChanged, .auditDoubted, .managed, .procedureRefused, .windowManaged,
             .spent, .lockedOut, .duress, .userSet, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs,
-            .stopped, .clockStepped:
+            .stopped, .clockStepped, .held:
             break
         }
     }
@@ -280,7 +290,10 @@ private struct LockWorld {
             ordered = order
             require(committed.intent?.id == order.intent, "a movement is ordered that is not on disk")
             require(order.movement.isSecuring || order.notAfter != nil, "an opening has no end to its time")
-            require(order.movement.isSecuring || order.command != nil, "a lock opens by itself")
+            require(
+                order.movement.isSecuring || order.command != nil || openings.contains(order.intent.rawValue),
+                "a lock opens by itself")
+            require(!isFire || !order.movement.isSecuring, "a door is locked in a fire")
             if let meant, order.command == meant.command, let notAfter = order.notAfter {
                 require(notAfter <= meant.until, "a lock may open later than was meant")
             }

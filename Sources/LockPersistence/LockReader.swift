@@ -106,7 +106,8 @@ struct LockReader {
         try each(
             """
             SELECT intent_id, intent_movement, intent_origin, intent_bond, intent_credential, intent_challenge,
-                intent_operation, intent_boot, intent_deadline, intent_phase, position, door, relock_boot, relock_at
+                intent_operation, intent_boot, intent_deadline, intent_phase, position, door, relock_boot, relock_at, hold,
+                ajar_boot, ajar_at
             FROM lock_state WHERE only = 1
             """
         ) { (row) throws(StoreError) in
@@ -132,12 +133,21 @@ struct LockReader {
         snapshot.intent = try intent(row)
         guard let position = BoltPosition(rawValue: try row.integer(10)) else { throw row.misfit(10) }
         snapshot.bolt = BoltRecord(position: position, door: DoorCode(rawValue: try row.integer(11)))
-        guard row.isNull(12) == row.isNull(13) else { throw row.misfit(12) }
-        if !row.isNull(12) {
-            snapshot.relock = BootDeadline(
-                boot: BootID(bits: try row.uint128(12)), at: Instant(nanoseconds: try row.integer(13)))
+        snapshot.relock = try deadline(row, 12)
+        if let number: UInt8 = try row.optionalInteger(14) {
+            guard let hold = DoorHold(rawValue: number) else { throw row.misfit(14) }
+            snapshot.hold = hold
         }
+        snapshot.ajar = try deadline(row, 15)
         return snapshot
+    }
+
+    /// Of two columns; nil where there is none.
+    private static func deadline(_ row: Row, _ column: Int32) throws(StoreError) -> BootDeadline? {
+        guard row.isNull(column) == row.isNull(column + 1) else { throw row.misfit(column) }
+        if row.isNull(column) { return nil }
+        return BootDeadline(
+            boot: BootID(bits: try row.uint128(column)), at: Instant(nanoseconds: try row.integer(column + 1)))
     }
 
     func whole<T>(

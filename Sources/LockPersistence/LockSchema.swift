@@ -214,5 +214,13 @@ extension SchemaComponent {
                 """
                 ALTER TABLE lock_bond ADD COLUMN lockout BLOB;
                 """),
+            // NULL for none of each.
+            Migration(
+                "12 doors",
+                """
+                ALTER TABLE lock_state ADD COLUMN hold INTEGER;
+                ALTER TABLE lock_state ADD COLUMN ajar_boot BLOB;
+                ALTER TABLE lock_state ADD COLUMN ajar_at INTEGER;
+                """),
         ])
 }

@@ -139,6 +139,11 @@ package final class SQLiteLockStore: LockStore {
             try run(
                 "UPDATE lock_state SET relock_boot = ?, relock_at = ?", SQLValue(optional: relock?.boot),
                 SQLValue(optional: relock?.at.nanoseconds))
+        case .hold(let hold): try run("UPDATE lock_state SET hold = ?", SQLValue(optional: hold?.rawValue))
+        case .ajar(let ajar):
+            try run(
+                "UPDATE lock_state SET ajar_boot = ?, ajar_at = ?", SQLValue(optional: ajar?.boot),
+                SQLValue(optional: ajar?.at.nanoseconds))
         case .lastCommand(let bond, let last):
             try run(
                 """

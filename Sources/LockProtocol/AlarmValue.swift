@@ -21,9 +21,11 @@ package struct AlarmKind: RawRepresentable, Hashable, Sendable {
     package static let duress = Self(rawValue: 7)
     /// Somebody is locked out for a while.
     package static let lockout = Self(rawValue: 8)
+    /// The door has been open for too long.
+    package static let ajar = Self(rawValue: 9)
 
     /// Those of this version, in their order.
-    package static let known: [Self] = [.forced, .jam, .tamper, .rollback, .clock, .refusals, .duress, .lockout]
+    package static let known: [Self] = [.forced, .jam, .tamper, .rollback, .clock, .refusals, .duress, .lockout, .ajar]
 }
 
 /// Twenty octets: the value of Alarm (0008), as it is notified and as it is read. It says the last alarm that was told, and what there

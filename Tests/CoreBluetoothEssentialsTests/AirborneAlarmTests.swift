@@ -71,7 +71,7 @@ struct AirborneAlarmTests {
         let alarm = try #require(app.alarms.first)
         #expect(app.alarms.count == 1 && alarm.kind == .forced && alarm.cause == ForcedPart.door.rawValue)
         let record = scene.household.lockStore.audit.first { $0.sequence == alarm.record }
-        #expect(record?.event == .door(.open))
+        #expect(record?.event == .door(.forced))
     }
 
     @Test("An owner who has subscribed hears that the bolt did not lock by itself")

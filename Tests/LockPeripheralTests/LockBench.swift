@@ -31,7 +31,7 @@ extension LockSnapshot {
 struct LockBench {
     var machine: LockMachine
     let store: MemoryLockStore
-    var now = Instant(nanoseconds: 1_000_000_000)
+    var now: Instant
     var wallClockSeconds: Int64?
     var nextRandom: UInt64 = 0x0000_1111_1111_0001
     /// What the last input made the lock do.
@@ -44,13 +44,15 @@ struct LockBench {
     init(
         _ snapshot: LockSnapshot = .furnished,
         reading: BoltReading = BoltReading(position: .locked, door: .closed), boot: BootID = boot,
-        auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum, wallClockSeconds: Int64? = 1_800_000_000
+        rules: DoorRules = DoorRules(), auditRecordsMaximum: UInt64 = AuditRetention.recordsMaximum,
+        now: Instant = Instant(nanoseconds: 1_000_000_000), wallClockSeconds: Int64? = 1_800_000_000
     ) {
         self.wallClockSeconds = wallClockSeconds
+        self.now = now
         store = MemoryLockStore(snapshot, auditRecordsMaximum: auditRecordsMaximum)
         var outputs: [LockOutput] = []
         machine = LockMachine(
-            restoring: snapshot, reading: reading, boot: boot, receiptHandle: receiptHandle,
+            restoring: snapshot, reading: reading, boot: boot, receiptHandle: receiptHandle, rules: rules,
             at: LockMoment(now: now, wallClockSeconds: wallClockSeconds), into: &outputs)
         self.outputs = outputs
         commit()

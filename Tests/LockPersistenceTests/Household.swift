@@ -123,6 +123,7 @@ struct Household {
                         challenge: ChallengeID(bits: 5), signCounter: 4, result: .done, phase: CommandPhase(rawValue: 3)
                     )))
             facts.append(.receiptCounters(bond: number, reservedBelow: 64))
+            facts += [.hold(.schedule), .ajar(BootDeadline(boot: boot, at: Instant(nanoseconds: 9)))]
             facts.append(.lockout(bond: number, Lockout(in: boot)))
         }
         facts.append(.settings(LockSettings(calendar: .sample)))

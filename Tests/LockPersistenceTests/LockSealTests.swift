@@ -269,9 +269,11 @@ struct LockSealTests {
             for sql in [
                 """
                 DELETE FROM schema_migration
-                WHERE component = 'lock' AND (substr(name, 1, 1) IN ('7', '8', '9') OR name IN ('10 modes', '11 lockouts'))
+                WHERE component = 'lock' AND (substr(name, 1, 1) IN ('7', '8', '9') OR name IN ('10 modes', '11 lockouts', '12 doors'))
                 """,
-                "ALTER TABLE lock_bond DROP COLUMN lockout", "ALTER TABLE lock_settings DROP COLUMN mode",
+                "ALTER TABLE lock_state DROP COLUMN hold", "ALTER TABLE lock_state DROP COLUMN ajar_boot",
+                "ALTER TABLE lock_state DROP COLUMN ajar_at", "ALTER TABLE lock_bond DROP COLUMN lockout",
+                "ALTER TABLE lock_settings DROP COLUMN mode",
                 "ALTER TABLE lock_state DROP COLUMN audit_sequence", "ALTER TABLE lock_state DROP COLUMN audit_hash",
                 "ALTER TABLE lock_state DROP COLUMN audit_signature", "ALTER TABLE lock_state DROP COLUMN audit_key",
                 "DROP INDEX lock_credential_user", "ALTER TABLE lock_credential DROP COLUMN user",

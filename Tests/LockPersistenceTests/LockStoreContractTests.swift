@@ -23,7 +23,7 @@ struct LockStoreContractTests {
             let store = SQLiteLockStore(database)
             #expect(try store.load() == memory.load(), "round \(round), seed \(generator.seed)")
             for _ in 0..<Int(generator.next() % 20 + 1) {
-                let kind = Int(generator.next() % 13)
+                let kind = Int(generator.next() % 15)
                 kinds.insert(kind)
                 let mutation = LockMutation.random(kind, using: &generator, head: &head)
                 memory.append(mutation)
@@ -31,7 +31,7 @@ struct LockStoreContractTests {
             }
             try database.commit([memory, store])
         }
-        #expect(kinds.count == 13)
+        #expect(kinds.count == 15)
         let store = SQLiteLockStore(try scratch.open())
         #expect(try store.load() == memory.load(), "seed \(generator.seed)")
         let all = try store.auditRecords(after: 0, limit: .max)
@@ -346,6 +346,8 @@ extension LockMutation {
         case 10:
             let life = BondLife(boot: boot, until: at, milliseconds: generator.edge())
             return .unproven(bond: bond, generator.maybe(life))
+        case 12: return .hold(generator.maybe(generator.oneOf(DoorHold.allCases)))
+        case 13: return .ajar(generator.maybe(BootDeadline(boot: boot, at: at)))
         case 11:
             var lockout = Lockout(in: boot)
             for _ in 0..<generator.oneOf([1, 9, 10, 25]) { _ = lockout.fail(now: at) }
@@ -375,6 +377,7 @@ extension LockMutation {
                 .timeSet(by: AuditedManager(credential: id, name: ""), seconds: generator.oneOf([.min, .max])),
                 .reset, .operatorIs(user: generator.edge()), .stopped,
                 .clockStepped(expected: .min, found: generator.oneOf([0, .max])),
+                .held(nil), .held(.fire), .opening(.exit), .opening(.hold),
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

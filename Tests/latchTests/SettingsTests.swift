@@ -1,6 +1,7 @@
 import BluetoothHost
 import DaemonControl
 import Foundation
+import LockPeripheral
 import LockProtocol
 import Testing
 
@@ -63,6 +64,15 @@ struct SettingsTests {
                     + "or vacation"
             ),
             (
+                "[door]\nexit = \"unlocks\"",
+                "key `exit` cannot be that in f.conf line 2 column 8: write one of \"opens\", \"announces\""
+            ),
+            (
+                "[door]\npassage = \"mon-fri 8-17\"",
+                "key `passage` cannot be that in f.conf line 2 column 11: \"8-17\" is no span of a day: write it as in "
+                    + "08:00-17:00"
+            ),
+            (
                 "[control]\ngroup = 5",
                 "key `group` is an integer in f.conf line 2 column 9: write a string in quotes"
             ),
@@ -111,6 +121,25 @@ struct SettingsTests {
         #expect(calendar.timeZone.text == "CET-1CEST,M3.5.0,M10.5.0/3")
         #expect(throws: ConfigurationError.self) {
             try Self.read(text(LockCalendar.holidaysMaximum + 1), as: PeripheralSettings.self)
+        }
+    }
+
+    @Test("what is fitted to the door makes the lock's rules, and a door with nothing has none")
+    func door() throws {
+        #expect(PeripheralSettings().doorRules == DoorRules())
+        let text = """
+            [door]
+            ajar_seconds = 30
+            lock_when_closed = true
+            exit = "announces"
+            passage = "mon-fri 08:00-17:00; sat,sun 22:00-02:00"
+            """
+        let rules = try Self.read(text, as: PeripheralSettings.self).doorRules
+        #expect(rules.ajarSeconds == 30 && rules.locksWhenClosed && rules.exit == .announces)
+        #expect(rules.passage.weekdays.map(\.description) == ["mon-fri 08:00-17:00", "sat,sun 22:00-02:00"])
+        let many = [String](repeating: "sun 10:00-11:00", count: CredentialSchedules.weekdaysMaximum + 1)
+        #expect(throws: ConfigurationError.self) {
+            try Self.read("[door]\npassage = \"\(many.joined(separator: "; "))\"", as: PeripheralSettings.self)
         }
     }
 

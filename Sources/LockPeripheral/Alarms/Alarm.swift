@@ -12,6 +12,7 @@ package enum Alarm: Hashable, Sendable {
     case refusals(of: CredentialID?)
     case duress(of: CredentialID)
     case lockout(of: CredentialID?)
+    case ajar
 
     /// What speaks against the state that rights rest on.
     package init(_ doubt: StateDoubt) { self = doubt == .older ? .rollback : .tamper(.state(doubt)) }
@@ -26,6 +27,7 @@ package enum Alarm: Hashable, Sendable {
         case .refusals: .refusals
         case .duress: .duress
         case .lockout: .lockout
+        case .ajar: .ajar
         }
     }
 
@@ -36,7 +38,7 @@ package enum Alarm: Hashable, Sendable {
         case .jam(let position): position.rawValue
         case .tamper(let cause): cause.number
         case .clock(let fault): fault.rawValue
-        case .rollback, .refusals, .duress, .lockout: 0
+        case .rollback, .refusals, .duress, .lockout, .ajar: 0
         }
     }
 
@@ -45,7 +47,7 @@ package enum Alarm: Hashable, Sendable {
         switch self {
         case .refusals(let credential), .lockout(let credential): credential
         case .duress(let credential): credential
-        case .forced, .jam, .tamper, .rollback, .clock: nil
+        case .forced, .jam, .tamper, .rollback, .clock, .ajar: nil
         }
     }
 }

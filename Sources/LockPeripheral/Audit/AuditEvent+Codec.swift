@@ -77,6 +77,8 @@ extension AuditEvent: WireCodable {
         case operatorIs = 35
         case stopped = 36
         case clockStepped = 37
+        case held = 38
+        case opening = 39
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -104,6 +106,16 @@ extension AuditEvent: WireCodable {
             self = .bolt(position)
         case .door: self = .door(DoorCode(rawValue: try reader.readUInt8()))
         case .launched: self = .launched
+        case .held:
+            let number = try reader.readUInt8()
+            let hold = DoorHold(rawValue: number)
+            guard hold != nil || number == 0 else { throw .invalidValue(field: "hold") }
+            self = .held(hold)
+        case .opening:
+            guard let cause = OpeningCause(rawValue: try reader.readUInt8()) else {
+                throw .invalidValue(field: "opening cause")
+            }
+            self = .opening(cause)
         case .reset: self = .reset
         case .stopped: self = .stopped
         case .operatorIs: self = .operatorIs(user: try reader.readUInt32())
@@ -217,6 +229,12 @@ extension AuditEvent: WireCodable {
             begin(.door)
             writer.write(door.rawValue)
         case .launched: begin(.launched)
+        case .held(let hold):
+            begin(.held)
+            writer.write(hold?.rawValue ?? 0)
+        case .opening(let cause):
+            begin(.opening)
+            writer.write(cause.rawValue)
         case .reset: begin(.reset)
         case .stopped: begin(.stopped)
         case .operatorIs(let user):

@@ -42,7 +42,7 @@ extension AuditEvent {
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .stopped, .clockStepped, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused,
-            .spent, .lockedOut, .duress:
+            .spent, .lockedOut, .duress, .held, .opening:
             false
         }
     }

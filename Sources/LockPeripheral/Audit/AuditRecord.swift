@@ -104,6 +104,10 @@ package enum AuditEvent: Hashable, Sendable {
     case duress(CredentialID, name: String)
     /// A credential is a device of this user, and its user of this kind.
     case userSet(CredentialID, name: String, user: String, UserKind)
+    /// This holds the bolt open from now on; nil: nothing does any more.
+    case held(DoorHold?)
+    /// The lock opens by its own rules: exactly one `outcome` follows here too.
+    case opening(OpeningCause)
 }
 
 extension AuditEvent {
@@ -116,7 +120,7 @@ extension AuditEvent {
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
             .windowClosed, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs, .stopped,
-            .clockStepped, .auditDoubted, .procedureRefused, .windowManaged, .lockedOut:
+            .clockStepped, .auditDoubted, .procedureRefused, .windowManaged, .lockedOut, .held, .opening:
             nil
         }
     }

@@ -38,8 +38,17 @@ package enum ActuatorReport: Hashable, Sendable {
     /// The bolt was moved by hand or key.
     case bolt(BoltPosition)
     case door(DoorCode)
+    case input(DoorInput)
 
     var isDeclined: Bool { if case .declined = self { true } else { false } }
+}
+
+/// What is fitted beside the door.
+package enum DoorInput: Hashable, Sendable {
+    /// Somebody inside asks to go out.
+    case exit
+    /// There is a fire, or no more.
+    case fire(Bool)
 }
 
 /// What an actuator finds when the program begins.
@@ -52,16 +61,19 @@ package struct BoltReading: Hashable, Sendable {
     package var performed: Bool?
     /// Whether the bolt's last movement was ``ActuatorOrder/unrecordedLock``.
     package var isUnrecorded: Bool
+    /// As the fire input says. Without one there is no fire.
+    package var isFire: Bool
 
     package init(
         position: BoltPosition, door: DoorCode = .unknown, moving: IntentID? = nil, performed: Bool? = nil,
-        isUnrecorded: Bool = false
+        isUnrecorded: Bool = false, isFire: Bool = false
     ) {
         self.position = position
         self.door = door
         self.moving = moving
         self.performed = performed
         self.isUnrecorded = isUnrecorded
+        self.isFire = isFire
     }
 }
 

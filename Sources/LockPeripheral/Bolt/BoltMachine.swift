@@ -89,7 +89,7 @@ package struct BoltMachine {
         // Reports of movements that are over, of what is known already, and of a hand on a bolt under way: where it comes to
         // rest is reported too.
         case (.resting, .began), (.resting, .ended), (.resting, .declined), (.resting, .bolt), (.resting, .door),
-            (.moving, .began), (.moving, .ended), (.moving, .declined), (.moving, .bolt), (.moving, .door):
+            (.moving, .began), (.moving, .ended), (.moving, .declined), (.moving, .bolt), (.moving, .door), (_, .input):
             return .nothing
         }
     }

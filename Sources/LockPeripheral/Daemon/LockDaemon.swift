@@ -15,18 +15,21 @@ package final class LockDaemon {
         package var settings: LockSettings
         /// Those of ``settings`` that hold whatever is kept. The others are as they are kept.
         package var fixed: LockSettings.Fields
+        package var rules: DoorRules
         package var boot: BootID
         /// Raised by this program already, before its daemon was there (``UnattendedBolt``).
         package var alarms: AlarmBook
 
         package init(
             restoreIdentifier: String, name: String, settings: LockSettings,
-            fixed: LockSettings.Fields = .all, boot: BootID, alarms: AlarmBook = AlarmBook()
+            fixed: LockSettings.Fields = .all, rules: DoorRules = DoorRules(), boot: BootID,
+            alarms: AlarmBook = AlarmBook()
         ) {
             self.restoreIdentifier = restoreIdentifier
             self.name = name
             self.settings = settings
             self.fixed = fixed
+            self.rules = rules
             self.boot = boot
             self.alarms = alarms
         }
@@ -145,7 +148,7 @@ package final class LockDaemon {
         var outputs: [LockOutput] = []
         var machine = LockMachine(
             restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
-            alarms: configuration.alarms, at: moment, into: &outputs)
+            rules: configuration.rules, alarms: configuration.alarms, at: moment, into: &outputs)
         let settings = snapshot.settings.taking(configuration.fixed, from: configuration.settings)
         if snapshot.settings != settings {
             machine.handle(

@@ -66,6 +66,8 @@ package struct LockStatus: Sendable {
     package var addressOnAir: DeviceAddress?
     package var bolt: BoltCode
     package var door: DoorCode
+    /// What holds the bolt open; nil: nothing.
+    package var hold: DoorHold?
     package var settings: SettingsRecord
     package var time: LockTime
     package var links: [LinkInfo]
@@ -90,7 +92,7 @@ extension LockDaemon {
         var status = LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            settings: SettingsRecord(settings, fixed: configuration.fixed),
+            hold: machine?.hold, settings: SettingsRecord(settings, fixed: configuration.fixed),
             time: machine?.time(moment) ?? LockTime(source: .none, seconds: nil, markSeconds: nil),
             links: (machine?.sortedLinks { _ in true } ?? []).compactMap { host.link($0.id) }, credentials: [],
             unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential,

@@ -12,11 +12,14 @@ package struct UnattendedBolt {
         /// Returns at that instant or before.
         package var wait: (Instant) -> Void
         package var observe: (LockEvent) -> Void
+        package var rules: DoorRules
 
         package init(
-            moment: @escaping () -> LockMoment, commit: @escaping (any LockStore) throws -> Void,
+            rules: DoorRules = DoorRules(), moment: @escaping () -> LockMoment,
+            commit: @escaping (any LockStore) throws -> Void,
             wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void
         ) {
+            self.rules = rules
             self.moment = moment
             self.commit = commit
             self.wait = wait
@@ -74,7 +77,8 @@ package struct UnattendedBolt {
         // No link, no receipt: the handle is never used.
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
-            tellsLaunch: tellsLaunch, alarms: alarms, at: surroundings.moment(), into: &outputs)
+            rules: surroundings.rules, tellsLaunch: tellsLaunch, alarms: alarms, at: surroundings.moment(),
+            into: &outputs)
         self.outputs = outputs
     }
 

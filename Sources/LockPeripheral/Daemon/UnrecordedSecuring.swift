@@ -27,7 +27,7 @@ package struct UnrecordedSecuring {
     /// Whether the door is to be secured now. `known` is the last commit, and nil when it cannot be read: a lock that does
     /// not know what it owes locks.
     package static func isOwed(_ known: LockSnapshot?, reading: BoltReading, boot: BootID, now: Instant) -> Bool {
-        guard reading.position != .locked, !reading.door.standsOpen else { return false }
+        guard reading.position != .locked, !reading.door.standsOpen, !reading.isFire else { return false }
         guard let known else { return true }
         if let relock = known.relock, now >= relock.due(in: boot) { return true }
         guard let intent = known.intent else { return false }

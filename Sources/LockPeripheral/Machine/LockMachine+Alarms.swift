@@ -46,11 +46,10 @@ extension LockMachine {
     }
 
     mutating func alarmDoor(_ door: DoorCode, before: DoorCode, on record: UInt64, _ turn: inout LockTurn) {
-        if door.standsOpen, !before.standsOpen, bolt.position == .locked {
-            raise(.forced(.door), on: record, &turn)
-        } else if door.state == .forced, before.state != .forced {
+        if door.state == .forced, before.state != .forced {
             raise(.forced(.door), on: record, &turn)
         }
+        if door.state == .ajar, before.state != .ajar { raise(.ajar, on: record, &turn) }
         if door.isTampered, !before.isTampered { raise(.tamper(.door), on: record, &turn) }
     }
 }

@@ -18,7 +18,7 @@ extension LockMachine {
         var result = AccessPolicy.decide(
             command, isChallengeLive: isLive,
             subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) },
-            mode: settings.mode, bolt: bolt.code, door: bolt.door)
+            mode: modeInEffect, bolt: bolt.code, door: bolt.door)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
@@ -109,12 +109,16 @@ extension LockMachine {
         func after(_ seconds: UInt64) -> BootDeadline {
             BootDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
         }
+        // It waits for the end of what holds the door open.
+        guard holdNow == nil else { return BootDeadline(boot: boot, at: now) }
         guard settings.mode != .passage else { return nil }
         switch (command.operation, command.argument) {
         case (.lock, _), (_, .holdOpen): return nil
         case (_, .after(let seconds)): return after(UInt64(seconds))
         case (.lockAndGo, .setting): return after(UInt64(settings.lockAndGoSeconds))
-        case (_, .setting): return settings.relockSeconds.map { after(UInt64($0)) }
+        case (_, .setting):
+            if let seconds = settings.relockSeconds { return after(UInt64(seconds)) }
+            return doorway.rules.locksWhenClosed ? BootDeadline(boot: boot, at: .never) : nil
         }
     }
 

@@ -109,6 +109,7 @@ extension LockMachine {
 
     mutating func timerFired(_ turn: inout LockTurn) {
         settle(bolt.timerFired(now: turn.now), &turn)
+        watchAjar(&turn)
         secureIfDue(&turn)
         let now = turn.now
         func isDue(_ instant: Instant?) -> Bool { instant.map { now >= $0 } ?? false }

@@ -5,6 +5,10 @@ import LockProtocol
 extension LockMachine {
     /// Settles what the last process left, by ``LaunchRules``.
     mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
+        lookAtHours(turn)
+        let reading = refine(reading, behind: snapshot.bolt.door, turn)
+        bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
+        if doorway.ajar != snapshot.ajar { turn.persist(.ajar(doorway.ajar)) }
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
@@ -17,6 +21,9 @@ extension LockMachine {
         if let intent = snapshot.intent {
             switch LaunchRules.settle(intent, reading: reading, boot: boot, now: turn.now) {
             case .awaited: bolt.begin(intent, now: turn.now)
+            // Something holds the door open by now.
+            case .driven where intent.movement.isSecuring && holdNow != nil:
+                end(intent, .aborted, at: reading.position, isJam: false, &turn)
             case .driven:
                 bolt.begin(intent, now: turn.now)
                 turn.act(.actuate(ActuatorOrder(intent)))
@@ -25,7 +32,8 @@ extension LockMachine {
                 end(intent, outcome, at: reading.position, isJam: isJam, &turn)
             }
         }
-        secureIfDue(&turn)
+        // People leave by it, whoever has locked it meanwhile.
+        if doorway.isFire { doorway.owed = (.hold, Doorway.openingsMaximum) }
     }
 
     /// Nothing was owed: what is not where it was has moved without the lock.
@@ -66,7 +74,11 @@ extension LockMachine {
     }
 
     mutating func actuator(_ report: ActuatorReport, _ turn: inout LockTurn) {
+        if case .input(let input) = report { return take(input, &turn) }
         let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)
+        let ajar = doorway.ajar
+        let report = refine(report, turn)
+        if doorway.ajar != ajar { turn.persist(.ajar(doorway.ajar)) }
         settle(bolt.handle(report), before: before, isDeclined: report.isDeclined, &turn)
     }
 
@@ -93,6 +105,7 @@ extension LockMachine {
             let record = audit(.door(door), &turn)
             turn.persist(.bolt(BoltRecord(position: bolt.position ?? .unknown, door: door)))
             tellState(except: nil, &turn)
+            lockBehind(door, before: before.door, &turn)
             secureIfDue(&turn)
             alarmDoor(door, before: before.door, on: record, &turn)
         }
@@ -145,6 +158,10 @@ extension LockMachine {
         _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
     ) {
         guard outcome != .done, position != .locked, intent.origin != .recovery else { return }
+        guard holdNow == nil else {
+            doorway.owed = doorway.owed ?? (.hold, Doorway.openingsMaximum)
+            return
+        }
         if bolt.door.standsOpen {
             setRelock(BootDeadline(boot: boot, at: turn.now), &turn)
         } else {
@@ -152,8 +169,8 @@ extension LockMachine {
         }
     }
 
-    /// A relock waits for a movement to end, and for the door to close.
-    var isFreeToSecure: Bool { !bolt.isMoving && !bolt.door.standsOpen }
+    /// A relock waits for a movement to end, for the door to close, and for whatever holds it open.
+    var isFreeToSecure: Bool { !bolt.isMoving && !bolt.door.standsOpen && holdNow == nil }
 
     mutating func secureIfDue(_ turn: inout LockTurn) {
         guard isFreeToSecure, let relock, turn.now >= relock.due(in: boot) else { return }

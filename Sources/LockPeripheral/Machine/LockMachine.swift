@@ -17,6 +17,7 @@ package struct LockMachine {
     var settings: LockSettings
     var bolt: BoltMachine
     var relock: BootDeadline?
+    var doorway: Doorway
     var lastCommands: [UInt64: LastCommand]
     var counters: [UInt64: ReceiptCounters]
     var refusals: [UInt64: AuditMeter] = [:]
@@ -50,7 +51,8 @@ package struct LockMachine {
     /// behind which the lock begins. `alarms`: those of this program before.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
-        tellsLaunch: Bool = true, alarms: AlarmBook = AlarmBook(), at moment: LockMoment,
+        rules: DoorRules = DoorRules(), tellsLaunch: Bool = true, alarms: AlarmBook = AlarmBook(),
+        at moment: LockMoment,
         into outputs: inout [LockOutput]
     ) {
         self.alarms = alarms
@@ -59,6 +61,7 @@ package struct LockMachine {
         credentials = snapshot.credentials
         settings = snapshot.settings
         bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
+        doorway = Doorway(rules, isFire: reading.isFire, hold: snapshot.hold, ajar: snapshot.ajar)
         relock = snapshot.relock
         lastCommands = snapshot.lastCommands
         counters = snapshot.receiptCounters.mapValues { ReceiptCounters(reservedBelow: $0) }
@@ -74,6 +77,8 @@ package struct LockMachine {
             untoldLaunches = snapshot.auditTail.relaunches
         }
         launch(snapshot, reading: reading, &turn)
+        reviewHold(&turn)
+        secureIfDue(&turn)
         watchSteps(&turn)
         watchClock(&turn)
         turn.flush(into: &outputs)
@@ -84,6 +89,7 @@ package struct LockMachine {
         _ input: LockInput, at moment: LockMoment, random: UInt64, into outputs: inout [LockOutput]
     ) {
         var turn = LockTurn(moment, random: random)
+        watchHours(&turn)
         switch input {
         case .connected(let link, let claim, let subscriptions): connect(link, claim, subscriptions, &turn)
         case .disconnected(let link): forget(link)
@@ -99,6 +105,7 @@ package struct LockMachine {
         case .administration(let change): administer(change, &turn)
         case .alarm(let alarm): raise(alarm, &turn)
         }
+        reviewHold(&turn)
         watchSteps(&turn)
         watchClock(&turn)
         turn.flush(into: &outputs)
@@ -125,7 +132,8 @@ package struct LockMachine {
         func consider(_ instant: Instant?) {
             if let instant { earliest = min(earliest ?? instant, instant) }
         }
-        if isFreeToSecure { consider(relock?.due(in: boot)) }
+        if isFreeToSecure, let due = relock?.due(in: boot), due != .never { consider(due) }
+        consider(doorDeadline)
         for state in links.values {
             consider(state.dropAt)
             consider(state.renewalDue)

@@ -180,6 +180,10 @@ package enum LockMutation: Hashable, Sendable {
     case bolt(BoltRecord)
     /// nil: the bolt stays as it is.
     case relock(BootDeadline?)
+    /// What holds the bolt open; nil: nothing.
+    case hold(DoorHold?)
+    /// When the open door is ajar; nil: it is not open, or never is.
+    case ajar(BootDeadline?)
     case lastCommand(bond: UInt64, LastCommand)
     /// Receipt counters below this number are spent, or may be.
     case receiptCounters(bond: UInt64, reservedBelow: UInt32)
@@ -200,7 +204,8 @@ extension LockMutation {
     var changesRights: Bool {
         switch self {
         case .credential, .credentialRemoved, .settings, .bondForgotten: true
-        case .toldTime, .intent, .bolt, .relock, .lastCommand, .receiptCounters, .lockout, .unproven, .audit,
+        case .toldTime, .intent, .bolt, .relock, .hold, .ajar, .lastCommand, .receiptCounters, .lockout, .unproven,
+            .audit,
             .relaunched:
             false
         }
@@ -216,6 +221,8 @@ package struct LockSnapshot: Hashable, Sendable {
     package var bolt = BoltRecord()
     /// When the bolt is to go back by itself.
     package var relock: BootDeadline?
+    package var hold: DoorHold?
+    package var ajar: BootDeadline?
     /// By bond.
     package var lastCommands: [UInt64: LastCommand] = [:]
     /// By bond: the first receipt counter that is certainly unused.
@@ -241,6 +248,8 @@ package struct LockSnapshot: Hashable, Sendable {
         case .intent(let intent): self.intent = intent
         case .bolt(let bolt): self.bolt = bolt
         case .relock(let relock): self.relock = relock
+        case .hold(let hold): self.hold = hold
+        case .ajar(let ajar): self.ajar = ajar
         case .lastCommand(let bond, let command): lastCommands[bond] = command
         case .receiptCounters(let bond, let reservedBelow): receiptCounters[bond] = reservedBelow
         case .lockout(let bond, let lockout): lockouts[bond] = lockout

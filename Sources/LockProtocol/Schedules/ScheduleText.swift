@@ -107,6 +107,23 @@ extension LockCalendar {
     }
 }
 
+extension CredentialSchedules {
+    /// Reads week day schedules with semicolons between them, such as `mon-fri 08:00-17:00; sat 09:00-12:00`.
+    ///
+    /// - Throws: A ``ScheduleTextError``.
+    package init(weekdays text: String) throws(ScheduleTextError) {
+        var list: [WeekdaySchedule] = []
+        for part in text.split(separator: ";", omittingEmptySubsequences: false) {
+            let bare = part.drop { $0 == " " }
+            list.append(try WeekdaySchedule(text: String(bare)))
+        }
+        guard let schedules = Self(weekdays: list) else {
+            throw ScheduleTextError("there are \(Self.weekdaysMaximum) week day schedules at most")
+        }
+        self = schedules
+    }
+}
+
 extension WeekdaySet: CustomStringConvertible {
     /// From Monday on, as ISO 8601 counts.
     private static let names: [(name: Substring, day: Weekday)] = [

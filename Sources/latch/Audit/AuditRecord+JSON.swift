@@ -34,6 +34,12 @@ extension AuditRecord {
             fields["what"] = "door"
             fields["door"] = .string(door.name)
         case .launched: fields["what"] = "launched"
+        case .held(let hold):
+            fields["what"] = "held_open"
+            fields["by"] = .string(hold.map { "\($0)" } ?? "nothing")
+        case .opening(let cause):
+            fields["what"] = "opening"
+            fields["for"] = .string("\(cause)")
         case .reset: fields["what"] = "reset"
         case .stopped: fields["what"] = "stopped"
         case .operatorIs(let user):

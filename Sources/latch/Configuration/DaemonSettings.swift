@@ -1,4 +1,5 @@
 import BluetoothHost
+import LockPeripheral
 import LockProtocol
 
 /// What both daemons are told: how to reach the controller, where to keep state, what to write down.
@@ -59,6 +60,12 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var timeZone: String?
     /// Spans with commas between them.
     var holidays: String?
+    /// 0: an open door is never ajar.
+    var ajarSeconds = 0
+    var locksWhenClosed = false
+    var exit = DoorRules.Exit.opens.rawValue
+    /// Week day schedules with semicolons between them.
+    var passage: String?
     var boltTravelMilliseconds = 500
     /// `bolt.journal` in the state directory unless set.
     var boltJournal: String?
@@ -87,9 +94,22 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             .fault { Self.fault(timeZone: $0, holidays: nil) },
             ConfigurationKey("lock", "holidays", .optionalText(\.holidays))
                 .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) },
+            ConfigurationKey("door", "ajar_seconds", .integer(\.ajarSeconds, 0...Int(DoorRules.ajarSecondsMaximum))),
+            ConfigurationKey("door", "lock_when_closed", .boolean(\.locksWhenClosed)),
+            ConfigurationKey("door", "exit", .text(\.exit)).choices(DoorRules.Exit.allCases.map(\.rawValue)),
+            ConfigurationKey("door", "passage", .optionalText(\.passage)).fault(Self.fault(passage:)),
             ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
             ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(AlarmHook.fault),
         ]
+    }
+
+    private static func fault(passage: String) -> String? {
+        do throws(ScheduleTextError) {
+            _ = try CredentialSchedules(weekdays: passage)
+            return nil
+        } catch {
+            return error.description
+        }
     }
 
     private static func fault(timeZone: String, holidays: String?) -> String? {

@@ -1,3 +1,4 @@
+import LockPeripheral
 import LockProtocol
 
 extension PeripheralSettings {
@@ -27,5 +28,13 @@ extension PeripheralSettings {
         if timeZone != nil { fixed.insert(.timeZone) }
         if holidays != nil { fixed.insert(.holidays) }
         return (settings, fixed)
+    }
+
+    /// What is fitted to the door. Each key has been looked at when the file was read.
+    var doorRules: DoorRules {
+        DoorRules(
+            ajarSeconds: ajarSeconds == 0 ? nil : UInt16(ajarSeconds), locksWhenClosed: locksWhenClosed,
+            exit: DoorRules.Exit(rawValue: exit) ?? .opens,
+            passage: passage.flatMap { try? CredentialSchedules(weekdays: $0) } ?? .none)
     }
 }

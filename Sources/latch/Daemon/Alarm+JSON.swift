@@ -35,6 +35,7 @@ extension AlarmKind {
         case .refusals: "refusals"
         case .duress: "duress"
         case .lockout: "lockout"
+        case .ajar: "ajar"
         default: "alarm \(rawValue)"
         }
     }
@@ -51,7 +52,7 @@ extension Alarm {
         case .tamper(.audit): "audit"
         case .tamper(.door): "door"
         case .clock(let fault): "\(fault)"
-        case .rollback, .refusals, .duress, .lockout: nil
+        case .rollback, .refusals, .duress, .lockout, .ajar: nil
         }
     }
 }

@@ -18,6 +18,7 @@ final class BoltDuty {
     private var opened: SimulatedBolt?
     /// nil where the configuration names none.
     let hook: AlarmHook?
+    let rules: DoorRules
     private let lockName: String
     /// What was raised before there was a daemon.
     private(set) var alarms = AlarmBook()
@@ -27,6 +28,7 @@ final class BoltDuty {
         journalPath = settings.boltJournal ?? holdings.plan.directory.boltJournal
         travelMilliseconds = UInt64(settings.boltTravelMilliseconds)
         lockName = settings.name
+        rules = settings.doorRules
         hook = settings.alarmHook.map { path in
             AlarmHook(path: path) { (try? holdings.journal())?.record($0, path: path) }
         }
@@ -63,7 +65,7 @@ final class BoltDuty {
 
     private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
         UnattendedBolt.Surroundings(
-            moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
+            rules: rules, moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
             commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { [self] in record($0, in: journal) }
         )
     }

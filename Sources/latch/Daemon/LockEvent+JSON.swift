@@ -46,6 +46,7 @@ extension LockStatus {
             "bolt": .string(bolt.name), "door": .string(door.name),
         ]
         fields["mode"] = .string("\(settings.settings.mode)")
+        fields["held_open"] = hold.map { .string("\($0)") }
         fields["time"] = .object(time.json)
         fields["settings"] = .object(settings.json)
         fields["on_air"] = addressOnAir.map { .string("\($0)") }

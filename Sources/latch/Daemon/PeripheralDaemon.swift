@@ -54,7 +54,7 @@ final class PeripheralDaemon {
         lock = try LockDaemon(
             LockDaemon.Configuration(
                 restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
-                fixed: fixed, boot: runtime.boot, alarms: duty.alarms),
+                fixed: fixed, rules: duty.rules, boot: runtime.boot, alarms: duty.alarms),
             host: runtime.host, bluetooth: runtime.bluetooth,
             store: store, actuator: bolt,
             surroundings: LockDaemon.Surroundings(

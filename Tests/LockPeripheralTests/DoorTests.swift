@@ -1,0 +1,303 @@
+import BluetoothCore
+import LockProtocol
+import MemoryStores
+import Testing
+
+@testable import LockPeripheral
+
+/// Alice owns the lock. The bench's clock says Friday, 15 January 2027, 08:00 UTC.
+@Suite("Doors")
+struct DoorTests {
+    private func bench(
+        _ rules: DoorRules = DoorRules(), mode: LockMode = .normal, bolt position: BoltPosition = .locked,
+        door: DoorCode = .closed, isFire: Bool = false
+    ) -> LockBench {
+        var snapshot = LockSnapshot.furnished
+        snapshot.settings.mode = mode
+        snapshot.bolt = BoltRecord(position: position, door: door)
+        return LockBench(snapshot, reading: BoltReading(position: position, door: door, isFire: isFire), rules: rules)
+    }
+
+    /// Another process on what is on disk, with a bolt that is where this one's is unless `position` says otherwise.
+    private func relaunched(
+        _ bench: LockBench, _ rules: DoorRules = DoorRules(), bolt position: BoltPosition? = nil, isFire: Bool = false,
+        in boot: BootID = LockPeripheralTests.boot
+    ) -> LockBench {
+        let kept = bench.store.committed
+        let reading = BoltReading(
+            position: position ?? kept.bolt.position, door: kept.bolt.door, performed: false, isFire: isFire)
+        var next = LockBench(
+            kept, reading: reading, boot: boot, rules: rules,
+            now: boot == LockPeripheralTests.boot ? bench.now : Instant(nanoseconds: 5),
+            wallClockSeconds: bench.wallClockSeconds)
+        next.nextRandom = bench.nextRandom + 1_000
+        return next
+    }
+
+    private func feel(_ bench: inout LockBench, _ input: DoorInput) { bench.put(.actuator(.input(input))) }
+
+    private func movements(_ bench: LockBench) -> [Movement] { bench.orders.map(\.movement) }
+
+    private func ask(
+        _ bench: inout LockBench, _ operation: LockOperation, _ argument: RelockArgument = .setting
+    ) throws -> LockResult? {
+        let link = 100 + bench.nextRandom
+        bench.connectEncrypted(link)
+        bench.encrypted(
+            link, LockCommand(operation: operation, argument: argument, challenge: try bench.challenge(link).id))
+        return bench.outputs.compactMap { output -> LockResult? in
+            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
+            return (try? LockState(exactly: octets))?.result
+        }.first
+    }
+
+    /// The clock goes on with the time.
+    private func pass(_ bench: inout LockBench, seconds: Int64) -> [LockOutput] {
+        var all: [LockOutput] = []
+        for _ in 0..<seconds {
+            bench.wallClockSeconds = bench.wallClockSeconds.map { $0 + 1 }
+            all += bench.run(milliseconds: 1_000)
+        }
+        return all
+    }
+
+    // MARK: Exit
+
+    @Test("Whoever is inside gets out, in every mode, and the door is locked behind him", arguments: LockMode.allCases)
+    func exit(mode: LockMode) throws {
+        var bench = bench(mode: mode)
+        feel(&bench, .exit)
+        #expect(movements(bench) == [.unlock] && bench.orders.first?.command == nil)
+        #expect(bench.orders.first?.notAfter != nil)
+        let record = try #require(bench.outputs.records.first)
+        #expect(record.event == .opening(.exit) && bench.store.committed.intent?.id.rawValue == record.sequence)
+        bench.finishMovement()
+        #expect(bench.events == [.outcome(of: record.sequence, .done)])
+        feel(&bench, .exit)
+        #expect(bench.orders.isEmpty && bench.events.isEmpty)
+        let locked = bench.run(milliseconds: 10_000)
+        #expect(locked.contains { if case .actuate = $0 { true } else { false } } == (mode != .passage))
+    }
+
+    @Test("An exit while the bolt goes out waits for its end; one that comes late does not close a door sooner")
+    func exitWaits() throws {
+        var bench = bench(bolt: .unlocked)
+        #expect(try ask(&bench, .lock) == .accepted)
+        let order = try #require(bench.orders.first)
+        feel(&bench, .exit)
+        #expect(bench.orders.isEmpty)
+        bench.put(.actuator(.ended(order.intent, .locked)))
+        #expect(movements(bench) == [.unlock])
+        bench.finishMovement()
+
+        #expect(try ask(&bench, .unlock, .after(seconds: 60)) == .done)
+        let due = bench.store.committed.relock
+        feel(&bench, .exit)
+        #expect(bench.store.committed.relock == due)
+        #expect(try ask(&bench, .unlock, .holdOpen) == .done)
+        feel(&bench, .exit)
+        #expect(bench.store.committed.relock == nil)
+    }
+
+    @Test("An exit that is announced moves nothing, and for ten seconds a door that opens is not forced")
+    func announced() throws {
+        for (milliseconds, isForced) in [(9_999, false), (10_000, true)] as [(UInt64, Bool)] {
+            var bench = bench(DoorRules(exit: .announces))
+            feel(&bench, .exit)
+            #expect(bench.outputs.isEmpty)
+            bench.pass(milliseconds: milliseconds)
+            bench.put(.actuator(.door(.open)))
+            #expect(bench.raised == (isForced ? [.forced(.door)] : []))
+            #expect(bench.store.committed.bolt.door == (isForced ? .forced : .open))
+            // It was for one door.
+            bench.put(.actuator(.door(.closed)))
+            bench.put(.actuator(.door(.open)))
+            #expect(bench.raised == [.forced(.door)])
+        }
+    }
+
+    // MARK: Fire
+
+    @Test("A fire opens in every mode; nobody locks while it lasts, and its end does", arguments: LockMode.allCases)
+    func fire(mode: LockMode) throws {
+        var bench = bench(mode: mode)
+        feel(&bench, .fire(true))
+        #expect(movements(bench) == [.unlock] && bench.events.prefix(2) == [.held(.fire), .opening(.hold)])
+        bench.finishMovement()
+        #expect(!bench.run(milliseconds: 86_400_000).contains { if case .actuate = $0 { true } else { false } })
+        #expect(try ask(&bench, .lock) == .modeForbids)
+        #expect(try ask(&bench, .unlock) == .done)
+        bench.put(.administration(.mode(.lockdown)))
+        #expect(bench.orders.isEmpty)
+        bench.put(.administration(.mode(mode)))
+        #expect(bench.orders.isEmpty)
+        bench.put(.actuator(.door(.open)))
+        feel(&bench, .fire(false))
+        #expect(bench.events == [.held(nil)] && bench.orders.isEmpty)
+        bench.put(.actuator(.door(.closed)))
+        #expect(movements(bench) == (mode == .passage ? [] : [.lock]))
+    }
+
+    @Test("Killed in a fire: the next process opens if the fire is still there, and locks if it is not")
+    func killedInFire() throws {
+        var bench = bench()
+        feel(&bench, .fire(true))
+        // In the middle of the movement, and behind it.
+        #expect(movements(relaunched(bench, bolt: .locked, isFire: true)) == [.unlock])
+        #expect(movements(relaunched(bench, bolt: .unlocked, isFire: false)) == [.lock])
+        bench.finishMovement()
+        #expect(relaunched(bench, isFire: true).outputs.records.map(\.event) == [.launched])
+        let over = relaunched(bench)
+        #expect(movements(over) == [.lock] && over.events.contains(.held(nil)))
+        #expect(movements(relaunched(bench, isFire: true, in: BootID(bits: 9))) == [])
+        #expect(movements(relaunched(bench, bolt: .locked, isFire: true, in: BootID(bits: 9))) == [.unlock])
+        // Killed while it was locking, and then the fire began.
+        var locking = self.bench(bolt: .unlocked)
+        #expect(try ask(&locking, .lock) == .accepted)
+        #expect(movements(relaunched(locking, bolt: .unlocked, isFire: true)) == [])
+        #expect(movements(relaunched(locking, bolt: .unknown, isFire: true)) == [.unlock])
+        // A fire that began while nobody was there.
+        #expect(movements(self.bench(isFire: true)) == [.unlock])
+    }
+
+    @Test("In a fire a bolt that does not get open is tried three times, and again when somebody asks")
+    func jamInFire() throws {
+        var bench = bench()
+        feel(&bench, .fire(true))
+        for left in [true, true, false] {
+            let order = try #require(bench.orders.first)
+            bench.put(.actuator(.ended(order.intent, .jammed)))
+            #expect(bench.raised == [.jam(.jammed)])
+            #expect(movements(bench) == (left ? [.unlock] : []))
+        }
+        feel(&bench, .exit)
+        #expect(movements(bench) == [.unlock])
+        let order = try #require(bench.orders.first)
+        bench.put(.actuator(.ended(order.intent, .unlocked)))
+        #expect(bench.orders.isEmpty)
+    }
+
+    @Test("A lock that cannot write locks no door in a fire")
+    func unrecorded() {
+        let now = Instant(nanoseconds: 1)
+        for (isFire, isOwed) in [(true, false), (false, true)] {
+            let reading = BoltReading(position: .unlocked, door: .closed, isFire: isFire)
+            #expect(UnrecordedSecuring.isOwed(nil, reading: reading, boot: boot, now: now) == isOwed)
+        }
+    }
+
+    // MARK: Hours
+
+    private static let hours = DoorRules(
+        passage: (try? CredentialSchedules(weekdays: "fri 08:30-09:00; sat 10:00-11:00")) ?? .none)
+
+    @Test("The bolt goes open when its hours begin, stays so, and is locked when they end")
+    func hours() throws {
+        var bench = bench(Self.hours)
+        #expect(pass(&bench, seconds: 1_799).records.isEmpty)
+        let begun = pass(&bench, seconds: 1)
+        #expect(begun.records.map(\.event) == [.held(.schedule), .opening(.hold)])
+        bench.outputs = begun
+        bench.finishMovement()
+        #expect(try ask(&bench, .lock) == .modeForbids)
+        #expect(try ask(&bench, .unlock, .after(seconds: 5)) == .done)
+        #expect(pass(&bench, seconds: 1_799).records.isEmpty)
+        let over = pass(&bench, seconds: 1)
+        #expect(over.records.map(\.event) == [.held(nil), .securing(recovering: false)])
+    }
+
+    @Test("Hours that begin or end while no process is there count from its launch; each is told once")
+    func relaunchedInHours() throws {
+        var bench = bench(Self.hours)
+        bench.wallClockSeconds = bench.wallClockSeconds.map { $0 + 1_900 }
+        var begun = relaunched(bench, Self.hours)
+        #expect(movements(begun) == [.unlock] && begun.events.contains(.held(.schedule)))
+        begun.finishMovement()
+        #expect(relaunched(begun, Self.hours).events == [.launched])
+        // Somebody has locked by hand: he is not overruled.
+        #expect(movements(relaunched(begun, Self.hours, bolt: .locked)) == [])
+        begun.wallClockSeconds = begun.wallClockSeconds.map { $0 + 3_600 }
+        #expect(movements(relaunched(begun, Self.hours)) == [.lock])
+        // Rules that say nothing of hours any more.
+        #expect(movements(relaunched(begun)) == [.lock])
+    }
+
+    @Test("Without a clock that can be trusted the door is for nobody; who shuts it in its hours means it")
+    func hoursAndModes() throws {
+        var bench = bench(Self.hours)
+        _ = pass(&bench, seconds: 1_900)
+        for order in bench.orders { bench.put(.actuator(.ended(order.intent, .unlocked))) }
+        #expect(bench.machine.hold == .schedule)
+        bench.put(.actuator(.bolt(.unlocked)))
+        bench.put(.administration(.mode(.lockdown)))
+        #expect(movements(bench) == [.lock] && bench.machine.hold == nil)
+        bench.finishMovement()
+        bench.put(.administration(.mode(.normal)))
+        #expect(movements(bench) == [.unlock] && bench.machine.hold == .schedule)
+        bench.finishMovement()
+        bench.wallClockSeconds = nil
+        bench.put(.timerFired)
+        #expect(movements(bench) == [.lock] && bench.machine.hold == nil)
+    }
+
+    @Test("On a holiday there are no hours")
+    func holiday() throws {
+        var bench = bench(Self.hours)
+        let calendar = try LockCalendar(timeZone: "UTC0", holidays: "2027-01-15T00:00/2027-01-16T00:00")
+        bench.put(.administration(.settings(LockSettings(calendar: calendar))))
+        #expect(!pass(&bench, seconds: 1_900).contains { if case .actuate = $0 { true } else { false } })
+    }
+
+    // MARK: The contact
+
+    @Test("A door that is open for too long is ajar, once, and no kill puts that off")
+    func ajar() throws {
+        let rules = DoorRules(ajarSeconds: 30)
+        var bench = bench(rules, bolt: .unlocked)
+        bench.put(.actuator(.door(.open)))
+        bench.pass(milliseconds: 20_000)
+        bench = relaunched(bench, rules)
+        #expect(bench.run(milliseconds: 9_999).alarms.isEmpty)
+        #expect(bench.run(milliseconds: 1).alarms.map(\.alarm) == [.ajar])
+        #expect(bench.store.committed.bolt.door == .ajar)
+        bench = relaunched(bench, rules)
+        #expect(bench.machine.state.door == .ajar && bench.run(milliseconds: 60_000).alarms.isEmpty)
+        bench.put(.actuator(.door(.closed)))
+        bench.put(.actuator(.door(.open)))
+        bench.put(.actuator(.door(.closed)))
+        #expect(bench.run(milliseconds: 60_000).alarms.isEmpty && bench.store.committed.ajar == nil)
+    }
+
+    @Test("A door that opens with the bolt out is forced until it is closed, also behind a restart")
+    func forced() throws {
+        var bench = bench()
+        bench.put(.actuator(.door(.open)))
+        #expect(bench.raised == [.forced(.door)] && bench.machine.state.door == .forced)
+        bench = relaunched(bench)
+        #expect(bench.machine.state.door == .forced && bench.raised.isEmpty)
+        bench.put(.actuator(.door(.closed)))
+        #expect(bench.machine.state.door == .closed)
+    }
+
+    @Test("Locked when it closes: at once, for an opening with a time and for one without, and never into an open door")
+    func lockedWhenClosed() throws {
+        let rules = DoorRules(locksWhenClosed: true)
+        for seconds in [nil, 10] as [UInt16?] {
+            var bench = bench(rules)
+            bench.put(.administration(.settings(LockSettings(relockSeconds: seconds))))
+            #expect(try ask(&bench, .unlock) == .accepted)
+            bench.finishMovement()
+            bench.put(.actuator(.door(.open)))
+            #expect(bench.run(milliseconds: 60_000).filter { if case .actuate = $0 { true } else { false } }.isEmpty)
+            bench.put(.actuator(.door(.closed)))
+            #expect(movements(bench) == [.lock])
+            bench.finishMovement()
+            // Nobody wanted it locked.
+            #expect(try ask(&bench, .unlock, .holdOpen) == .accepted)
+            bench.finishMovement()
+            bench.put(.actuator(.door(.open)))
+            bench.put(.actuator(.door(.closed)))
+            #expect(bench.orders.isEmpty)
+        }
+    }
+}
