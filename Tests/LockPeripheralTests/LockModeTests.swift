@@ -170,4 +170,23 @@ struct LockModeTests {
             kept, reading: BoltReading(position: .locked, door: .closed, performed: false), boot: BootID(bits: 2))
         #expect(next.orders.isEmpty)
     }
+
+    @Test(
+        "In passage a restart locks no door that somebody's interrupted latch has left open; elsewhere it does",
+        arguments: [LockMode.passage, .normal])
+    func interrupted(mode: LockMode) throws {
+        var bench = bench(mode, .unlocked)
+        #expect(try ask(&bench, 3, .unlatch) == .accepted)
+        let order = try #require(bench.orders.first)
+        let reading = BoltReading(position: .unlocked, door: .closed, performed: false)
+        // Killed before the latch was pulled.
+        let next = LockBench(bench.store.committed, reading: reading)
+        #expect(next.events.contains(.outcome(of: order.intent.rawValue, .aborted)))
+        #expect(next.orders.map(\.movement) == (mode == .passage ? [] : [.lock]))
+        // And where nothing can be written.
+        #expect(
+            UnrecordedSecuring.isOwed(
+                bench.store.committed, reading: reading, boot: next.machine.boot, now: Instant(nanoseconds: 0))
+                == (mode != .passage))
+    }
 }

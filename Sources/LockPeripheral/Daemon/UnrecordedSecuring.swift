@@ -34,7 +34,7 @@ package struct UnrecordedSecuring {
         return switch LaunchRules.settle(intent, reading: reading, boot: boot, now: now) {
         case .awaited: false
         case .driven: intent.movement.isSecuring
-        case .ended(let outcome): outcome != .done
+        case .ended(let outcome): outcome != .done && known.settings.mode != .passage
         }
     }
 

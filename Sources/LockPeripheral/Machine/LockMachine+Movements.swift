@@ -153,7 +153,8 @@ extension LockMachine {
         if let told, told.challenge == origin.challenge { answer(told.link, result, told.challenge, &turn) }
     }
 
-    /// What did not come to its end is brought to its secure state: once, and not by trying a failed lock again for ever.
+    /// What did not come to its end is brought to its secure state: once, and not by trying a failed lock again for ever. In passage
+    /// nothing locks, and the bolt stays where it is.
     private mutating func recover(
         _ intent: Intent, _ outcome: Outcome, at position: BoltPosition, _ turn: inout LockTurn
     ) {
@@ -162,6 +163,7 @@ extension LockMachine {
             doorway.owed = doorway.owed ?? (.hold, Doorway.openingsMaximum)
             return
         }
+        if settings.mode == .passage { return }
         if bolt.door.standsOpen {
             setRelock(BootDeadline(boot: boot, at: turn.now), &turn)
         } else {
