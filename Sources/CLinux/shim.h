@@ -286,11 +286,12 @@ static inline pid_t latch_spawn(
     _exit(127);
 }
 
-// Starts a program that somebody else has written, in a process group of its own and in the root directory, with `input` for its
-// standard input, a standard output that nobody reads and this process's standard error. It has this environment, no other
-// descriptor, no signal blocked or ignored, and no capability that this process was given to pass on. 0, or an error number.
-static inline int latch_spawn_alone(pid_t *child, const char *path, char *const environment[], int input) {
-    char *const arguments[] = {(char *)path, 0};
+// Starts a program that somebody else has written, `arguments[0]`, in a process group of its own and in the root directory, with
+// `input` for its standard input (-1: nothing to read), a standard output that nobody reads and this process's standard error. It
+// has this environment, `kept` as descriptor 3 (-1: none) and no other one, no signal blocked or ignored, and no capability that
+// this process was given to pass on. 0, or an error number.
+static inline int latch_spawn_alone(
+    pid_t *child, char *const arguments[], char *const environment[], int input, int kept) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t none, all;
@@ -302,9 +303,11 @@ static inline int latch_spawn_alone(pid_t *child, const char *path, char *const 
         posix_spawn_file_actions_destroy(&actions);
         return failure;
     }
-    if ((failure = posix_spawn_file_actions_adddup2(&actions, input, 0)) == 0 &&
-        (failure = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)) == 0 &&
-        (failure = posix_spawn_file_actions_addclosefrom_np(&actions, 3)) == 0 &&
+    failure = input < 0 ? posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+                        : posix_spawn_file_actions_adddup2(&actions, input, 0);
+    if (failure == 0 && (failure = posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)) == 0 &&
+        (failure = kept < 0 ? 0 : posix_spawn_file_actions_adddup2(&actions, kept, 3)) == 0 &&
+        (failure = posix_spawn_file_actions_addclosefrom_np(&actions, kept < 0 ? 3 : 4)) == 0 &&
         (failure = posix_spawn_file_actions_addchdir_np(&actions, "/")) == 0 &&
         (failure = posix_spawnattr_setflags(
              &attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP)) == 0 &&
@@ -313,7 +316,7 @@ static inline int latch_spawn_alone(pid_t *child, const char *path, char *const 
         (failure = posix_spawnattr_setpgroup(&attributes, 0)) == 0) {
         // Of this thread: it keeps what it has itself. A kernel without ambient capabilities has nothing to pass on.
         (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-        failure = posix_spawn(child, path, &actions, &attributes, arguments, environment);
+        failure = posix_spawn(child, arguments[0], &actions, &attributes, arguments, environment);
     }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);

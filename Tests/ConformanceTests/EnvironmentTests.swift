@@ -1,7 +1,8 @@
 import Foundation
 import Testing
 
-/// The variables of the environment that programs and scripts read are those that the pages tell, and the other way round.
+/// The variables of the environment that programs and scripts read, or hand to programs of the operator, are those that the pages tell,
+/// and the other way round.
 @Suite("Variables of the environment")
 struct EnvironmentTests {
     /// In C they are constants of ours.
@@ -19,11 +20,12 @@ struct EnvironmentTests {
         names(in: page.lines.joined(separator: "\n").replacing("-D" + prefix, with: ""))
     }
 
-    /// Variables as they are read: `"LATCH_X"` in Swift and in Python, `LATCH_X=` and `$LATCH_X` in scripts. A condition of
+    /// Variables as they are read: `"LATCH_X"` in Swift and in Python, `LATCH_X=` and `$LATCH_X` in scripts; or handed over, `"LATCH_X=`. A condition of
     /// the compiler (`-DLATCH_X`, `#if LATCH_X`) is none.
     static func read(by source: String) -> Set<String> {
         names(in: source).filter { name in
-            ["\"\(name)\"", "$\(name)", "${\(name)", " \(name)=", "\n\(name)="].contains(where: source.contains)
+            ["\"\(name)\"", "\"\(name)=", "$\(name)", "${\(name)", " \(name)=", "\n\(name)="].contains(
+                where: source.contains)
         }
     }
 
@@ -58,8 +60,11 @@ struct EnvironmentTests {
             time LATCH_THREE=$x "$LATCH_FOUR" ${LATCH_FIVE:-1}
             swift build -DLATCH_SIX
             LATCH_SEVEN=1 swift build
+            environment = ["LATCH_EIGHT=1"]
             """
         #expect(
-            Self.read(by: source) == ["LATCH_ONE", "LATCH_THREE", "LATCH_FOUR", "LATCH_FIVE", "LATCH_SEVEN"])
+            Self.read(by: source) == [
+                "LATCH_ONE", "LATCH_THREE", "LATCH_FOUR", "LATCH_FIVE", "LATCH_SEVEN", "LATCH_EIGHT",
+            ])
     }
 }

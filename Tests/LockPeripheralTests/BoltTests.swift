@@ -72,6 +72,23 @@ struct LaunchRuleTests {
         #expect(settled == row.expected, "\(row.name)")
     }
 
+    @Test("A movement that may have begun is not begun again, and nobody says that it was not made; a lock is")
+    func perhapsBegun() {
+        let now = Instant(nanoseconds: 1)
+        for (asked, position, expected) in [
+            (intent(.unlock, .unlock), BoltPosition.locked, LaunchRules.Settlement.ended(.unknown)),
+            (intent(.unlock, .unlock), .unknown, .ended(.unknown)),
+            (intent(.unlock, .unlock), .unlocked, .ended(.done)),
+            (intent(.unlatch, .unlatch), .locked, .ended(.unknown)),
+            (intent(.unlock, .lockAndGo), .unlocked, .ended(.unknown)),
+            (intent(.lock, .lock), .unlocked, .driven), (intent(.lock, .lock), .locked, .ended(.done)),
+        ] {
+            let reading = BoltReading(position: position, mayHaveBegun: true)
+            let settled = LaunchRules.settle(asked, reading: reading, boot: boot, now: now)
+            #expect(settled == expected, "\(asked.movement) at \(position)")
+        }
+    }
+
     @Test("A momentary opening that was interrupted is aborted and the bolt driven to its secure state")
     func recovery() {
         var snapshot = LockSnapshot.furnished

@@ -59,6 +59,8 @@ package struct BoltReading: Hashable, Sendable {
     package var moving: IntentID?
     /// Whether the movement that was asked about has been made, or begun; nil from hardware that does not remember.
     package var performed: Bool?
+    /// Whether the movement that was asked about may have begun, by hardware that knows this and not how it ended.
+    package var mayHaveBegun: Bool
     /// Whether the bolt's last movement was ``ActuatorOrder/unrecordedLock``.
     package var isUnrecorded: Bool
     /// As the fire input says. Without one there is no fire.
@@ -66,12 +68,13 @@ package struct BoltReading: Hashable, Sendable {
 
     package init(
         position: BoltPosition, door: DoorCode = .unknown, moving: IntentID? = nil, performed: Bool? = nil,
-        isUnrecorded: Bool = false, isFire: Bool = false
+        mayHaveBegun: Bool = false, isUnrecorded: Bool = false, isFire: Bool = false
     ) {
         self.position = position
         self.door = door
         self.moving = moving
         self.performed = performed
+        self.mayHaveBegun = mayHaveBegun
         self.isUnrecorded = isUnrecorded
         self.isFire = isFire
     }
@@ -86,6 +89,12 @@ package protocol Actuator: AnyObject {
     func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport?
     /// When it wants to be asked again.
     var deadline: Instant? { get }
-    /// What has come to its end by now.
+    /// Readable while it wants to be asked, whatever its deadline; the same one for all its life. nil from one that only waits.
+    var descriptor: Int32? { get }
+    /// What has come to its end by now: one thing. To be asked until there is nothing.
     func poll(now: Instant) throws -> ActuatorReport?
+}
+
+extension Actuator {
+    package var descriptor: Int32? { nil }
 }

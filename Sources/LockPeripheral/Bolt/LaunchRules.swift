@@ -21,7 +21,7 @@ package enum LaunchRules {
         if intent.movement.isSecuring { return reading.position == .locked ? .ended(.done) : .driven }
         if intent.isLevelType && reading.position == intent.movement.target { return .ended(.done) }
         let isInTime = intent.boot == boot && intent.deadline.map { now <= $0 } ?? false
-        if intent.isLevelType && isInTime && intent.phase == .decided { return .driven }
+        if intent.isLevelType && isInTime && !mayHaveBegun(intent, reading) { return .driven }
         return .ended(ofAbandoned(intent, reading: reading))
     }
 
@@ -36,6 +36,11 @@ package enum LaunchRules {
     private static func ofAbandoned(_ intent: Intent, reading: BoltReading) -> Outcome {
         if reading.performed == false { return .aborted }
         // Without a memory, a bolt that rests locked proves that a level was not reached, but nothing of a latch.
-        return intent.isLevelType && intent.phase == .decided && reading.position == .locked ? .aborted : .unknown
+        let isUntouched = !mayHaveBegun(intent, reading) && reading.position == .locked
+        return intent.isLevelType && isUntouched ? .aborted : .unknown
+    }
+
+    private static func mayHaveBegun(_ intent: Intent, _ reading: BoltReading) -> Bool {
+        intent.phase == .moving || reading.mayHaveBegun
     }
 }

@@ -93,6 +93,7 @@ package final class LockDaemon {
     private(set) var machine: LockMachine?
     /// Found before the machine was there.
     private var earlyAlarms: Set<Alarm> = []
+    private var earlyReports = EarlyReports()
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
@@ -166,6 +167,7 @@ package final class LockDaemon {
             feed(.alarm(alarm))
         }
         earlyAlarms = []
+        for report in earlyReports.take() { feed(.actuator(report)) }
     }
 
     /// Whoever keeps the rows has found something wrong with them: in the middle of an answer to the machine, as a rule, which hears of
@@ -227,9 +229,16 @@ package final class LockDaemon {
         host.setTimer(actuatorTimer, at: actuator.deadline) { [weak self] now in self?.pollActuator(now) }
     }
 
+    /// ``Actuator/descriptor`` may be readable, in an iteration of the host's. What the actuator tells before the machine begins waits
+    /// for it.
+    package func actuatorIsReady() { pollActuator(surroundings.bootTime()) }
+
     private func pollActuator(_ now: Instant) {
         do {
-            if let report = try actuator.poll(now: now) { feed(.actuator(report)) } else { armTimers() }
+            while let report = try actuator.poll(now: now) {
+                if machine == nil { earlyReports.put(report) } else { feed(.actuator(report)) }
+            }
+            armTimers()
         } catch {
             surroundings.fail(error)
         }

@@ -11,7 +11,7 @@ package struct UnrecordedSecuring {
     /// What the shell does for it.
     package struct Surroundings {
         package var now: () -> Instant
-        /// Returns at that instant or later.
+        /// Returns at that instant, or when the actuator's descriptor is readable.
         package var wait: (Instant) -> Void
         package var observe: (LockEvent) -> Void
 
@@ -43,9 +43,11 @@ package struct UnrecordedSecuring {
         _ known: LockSnapshot?, by actuator: any Actuator, boot: BootID, surroundings: Surroundings
     ) throws -> Bool {
         var reading = try read(actuator, known, surroundings)
-        // A movement that is still going on comes to its end first.
-        if reading.moving != nil, let end = actuator.deadline {
+        // A movement that is still going on comes to its end first. What cannot be flushed of it has ended all the same.
+        let giveUp = surroundings.now().advanced(byMilliseconds: BoltMachine.travelMaximumMilliseconds)
+        while reading.moving != nil, let end = actuator.deadline, surroundings.now() < giveUp {
             surroundings.wait(end)
+            _ = try? actuator.poll(now: surroundings.now())
             reading = try read(actuator, known, surroundings)
         }
         guard isOwed(known, reading: reading, boot: boot, now: surroundings.now()) else { return false }
@@ -69,11 +71,13 @@ package struct UnrecordedSecuring {
         surroundings.observe(.actuator(order))
         var failure: (any Error)?
         do {
-            if try actuator.perform(order, now: surroundings.now()) == nil, let end = actuator.deadline {
+            let giveUp = surroundings.now().advanced(byMilliseconds: BoltMachine.travelMaximumMilliseconds)
+            var report = try actuator.perform(order, now: surroundings.now())
+            while report == nil, let end = actuator.deadline, surroundings.now() < giveUp {
                 surroundings.wait(end)
+                // Has what can be flushed of it flushed, as behind every movement. It is locked whether or not that works.
+                report = try actuator.poll(now: surroundings.now())
             }
-            // Has what can be flushed of it flushed, as behind every movement. It is locked whether or not that works.
-            _ = try actuator.poll(now: surroundings.now())
         } catch {
             failure = error
         }

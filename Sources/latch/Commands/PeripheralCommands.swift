@@ -17,8 +17,11 @@ enum PeripheralCommands {
     ) { arguments in
         var settings = try PeripheralSettings.load(arguments["config"])
         Commands.override(&settings.daemon, with: arguments)
-        if let hook = settings.alarmHook, let file = arguments["config"] {
-            try AlarmHook.requireUsable(hook, configuration: file)
+        if let file = arguments["config"] {
+            try settings.bolt.requireUsable(configuration: file)
+            if let hook = settings.alarmHook {
+                try OperatorProgram(path: hook, section: "alarms", key: "hook").requireUsable(configuration: file)
+            }
         }
         return try PeripheralDaemon.run(settings)
     }

@@ -66,7 +66,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     var exit = DoorRules.Exit.opens.rawValue
     /// Week day schedules with semicolons between them.
     var passage: String?
-    var boltTravelMilliseconds = 500
+    var bolt = BoltSettings()
     /// `bolt.journal` in the state directory unless set.
     var boltJournal: String?
     /// What keys are asked to make of their links; nil asks for nothing.
@@ -98,9 +98,8 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("door", "lock_when_closed", .boolean(\.locksWhenClosed)),
             ConfigurationKey("door", "exit", .text(\.exit)).choices(DoorRules.Exit.allCases.map(\.rawValue)),
             ConfigurationKey("door", "passage", .optionalText(\.passage)).fault(Self.fault(passage:)),
-            ConfigurationKey("bolt", "travel_ms", .integer(\.boltTravelMilliseconds, 0...60_000)),
-            ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(AlarmHook.fault),
-        ]
+            ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(OperatorProgram.fault),
+        ] + BoltSettings.keys(\.bolt)
     }
 
     private static func fault(passage: String) -> String? {

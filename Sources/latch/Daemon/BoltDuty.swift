@@ -14,8 +14,8 @@ import StatePersistence
 final class BoltDuty {
     let holdings: DaemonHoldings
     private let journalPath: String
-    private let travelMilliseconds: UInt64
-    private var opened: SimulatedBolt?
+    private let settings: BoltSettings
+    private var opened: (any Actuator)?
     /// nil where the configuration names none.
     let hook: AlarmHook?
     let rules: DoorRules
@@ -26,7 +26,7 @@ final class BoltDuty {
     init(_ holdings: DaemonHoldings, _ settings: PeripheralSettings) {
         self.holdings = holdings
         journalPath = settings.boltJournal ?? holdings.plan.directory.boltJournal
-        travelMilliseconds = UInt64(settings.boltTravelMilliseconds)
+        self.settings = settings.bolt
         lockName = settings.name
         rules = settings.doorRules
         hook = settings.alarmHook.map { path in
@@ -36,17 +36,44 @@ final class BoltDuty {
 
     private var plan: DaemonPlan { holdings.plan }
 
-    /// The process's one hand on the metal. What an earlier process secured without a record is at rest when it returns, so
-    /// that the launch which tells of it finds a bolt and no movement that it never ordered.
-    func bolt() throws -> SimulatedBolt {
+    /// The process's one hand on the metal.
+    func bolt() throws -> any Actuator {
         if let opened { return opened }
-        let journal = try boltJournal()
-        if let last = journal.last, !last.isIntended, SystemClock.now() >= last.at {
-            Self.wait(until: last.at.advanced(byMilliseconds: travelMilliseconds))
-        }
-        let bolt = SimulatedBolt(journal: journal, travelMilliseconds: travelMilliseconds)
+        let bolt: any Actuator =
+            switch settings.kind {
+            case .simulated: try simulated()
+            case .exec: try command()
+            }
         opened = bolt
         return bolt
+    }
+
+    /// What an earlier process secured without a record is at rest when it returns, so that the launch which tells of it finds a
+    /// bolt and no movement that it never ordered.
+    private func simulated() throws -> SimulatedBolt {
+        let travelMilliseconds = UInt64(settings.travelMilliseconds)
+        let journal = try boltJournal()
+        if let last = journal.last, !last.isIntended, SystemClock.now() >= last.at {
+            wait(until: last.at.advanced(byMilliseconds: travelMilliseconds))
+        }
+        return SimulatedBolt(journal: journal, travelMilliseconds: travelMilliseconds)
+    }
+
+    private func command() throws -> CommandBolt {
+        let journal = try boltJournal()
+        do throws(CommandProcess.Failure) {
+            return CommandBolt(
+                journal: journal, runner: try CommandProcess(settings.words, claim: plan.directory.boltCommand),
+                limits: settings.limits, bootTime: SystemClock.now, tell: tellOperator)
+        } catch .noDescriptor(let code) {
+            throw Failure(
+                .state, "the bolt's command has no descriptor: \(String(cString: strerror(code))): raise LimitNOFILE=")
+        }
+    }
+
+    private func tellOperator(_ reason: String) {
+        let fields: JSONObject = ["command": .string(settings.words.first ?? ""), "reason": .string(reason)]
+        (try? holdings.journal())?.record("bolt_command_failed", fields, level: .warning)
     }
 
     /// A movement that a kill cut off, a relock that is due: written down like everything else.
@@ -66,7 +93,7 @@ final class BoltDuty {
     private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
         UnattendedBolt.Surroundings(
             rules: rules, moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
-            commit: { try state.database.commit([$0]) }, wait: Self.wait, observe: { [self] in record($0, in: journal) }
+            commit: { try state.database.commit([$0]) }, wait: wait, observe: { [self] in record($0, in: journal) }
         )
     }
 
@@ -99,10 +126,10 @@ final class BoltDuty {
             _ = try UnrecordedSecuring.perform(
                 try? SQLiteLockStore.duties(at: plan.database), by: try bolt(), boot: boot,
                 surroundings: UnrecordedSecuring.Surroundings(
-                    now: SystemClock.now, wait: Self.wait, observe: { journal?.record($0) }))
+                    now: SystemClock.now, wait: wait, observe: { journal?.record($0) }))
         } catch let second {
-            // A file that can only be read says whether the door is locked all the same.
-            if (try? BoltJournal.isLocked(at: journalPath)) == true { return }
+            // The simulated bolt's file, which can only be read, says whether the door is locked all the same.
+            if settings.kind == .simulated, (try? BoltJournal.isLocked(at: journalPath)) == true { return }
             let reason = Failure(second).message
             // What the daemon ends with is said already.
             if reason != Failure(error).message { say("bolt_not_secured", reason, journal) }
@@ -120,10 +147,13 @@ final class BoltDuty {
         if let journal { journal.record(event, fields, level: .error) } else { plan.log.error(event, fields) }
     }
 
-    private static func wait(until: Instant) {
+    /// Or until the bolt has something to tell.
+    private func wait(until: Instant) {
         // poll waits whole milliseconds: rounded up, so that the instant has come.
         let left = until.milliseconds(since: SystemClock.now())
-        if left > 0 { _ = poll(nil, 0, Int32(clamping: left + 1)) }
+        guard left > 0 else { return }
+        var interest = pollfd(fd: opened?.descriptor ?? -1, events: Int16(POLLIN), revents: 0)
+        _ = poll(&interest, 1, Int32(clamping: left + 1))
     }
 
     private func boltJournal() throws(Failure) -> BoltJournal {

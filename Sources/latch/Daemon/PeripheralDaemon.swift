@@ -69,6 +69,15 @@ final class PeripheralDaemon {
         if let doubt = seal.doubt { lock.raise(Alarm(doubt)) }
         if runtime.state.database.damagedRowCount > 0 { lock.raise(.tamper(.row)) }
         runtime.onDamagedRow = { [weak lock] in lock?.raise(.tamper(.row)) }
+        if let descriptor = bolt.descriptor {
+            let ask = { [unowned lock, host = runtime.host] in
+                host.beginIteration(now: SystemClock.now())
+                lock.actuatorIsReady()
+            }
+            _ = try runtime.loop.register(descriptor, .readable) { _ in ask() }
+            // From now on its deadlines count, too.
+            ask()
+        }
         try duty.hook?.serve(on: runtime.loop)
         runtime.idleWork = { [unowned lock] in
             if seal.checkSlice() { return .more }

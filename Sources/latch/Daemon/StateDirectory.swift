@@ -16,6 +16,8 @@ struct StateDirectory: Sendable {
     func controlSocket(_ role: Role) -> String { "\(path)/\(role.rawValue).sock" }
     var database: String { "\(path)/latch.sqlite" }
     var boltJournal: String { "\(path)/bolt.journal" }
+    /// Held by the bolt's command while it runs.
+    var boltCommand: String { "\(path)/bolt.command" }
     var machineKey: String { "\(path)/machine.key" }
     var anchor: String { "\(path)/\(Self.anchorName)" }
     static let anchorName = "lock.anchor"

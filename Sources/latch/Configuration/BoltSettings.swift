@@ -1,0 +1,78 @@
+import CommandInterface
+import LockPeripheral
+
+/// What moves the bolt, and how: the section [bolt], which config/peripheral.conf documents.
+struct BoltSettings: Equatable, Sendable {
+    enum Kind: String, CaseIterable { case simulated, exec }
+
+    /// A ``Kind``.
+    var actuator = Kind.simulated.rawValue
+    /// Of the simulated bolt.
+    var travelMilliseconds = 500
+    /// Words with spaces between them; the first one is the program's path.
+    var command: String?
+    // Of the command.
+    var timeoutMilliseconds = 3_000
+    var retries = 1
+    var retryPauseMilliseconds = 250
+
+    static func keys(_ bolt: WritableKeyPath<PeripheralSettings, Self>) -> [ConfigurationKey<PeripheralSettings>] {
+        [
+            ConfigurationKey("bolt", "actuator", .text(bolt.appending(path: \.actuator)))
+                .choices(Kind.allCases.map(\.rawValue)),
+            ConfigurationKey("bolt", "travel_ms", .integer(bolt.appending(path: \.travelMilliseconds), 0...60_000)),
+            ConfigurationKey("bolt", "command", .optionalText(bolt.appending(path: \.command))).maximumOctets(1_024)
+                .fault(Self.fault(command:)),
+            ConfigurationKey("bolt", "timeout_ms", .integer(bolt.appending(path: \.timeoutMilliseconds), 100...9_000)),
+            ConfigurationKey("bolt", "retries", .integer(bolt.appending(path: \.retries), 0...3)),
+            ConfigurationKey(
+                "bolt", "retry_pause_ms", .integer(bolt.appending(path: \.retryPauseMilliseconds), 0...2_000)),
+        ]
+    }
+
+    private static func fault(command: String) -> String? {
+        guard !command.contains(where: { "\"'\\`$".contains($0) }) else {
+            return "words stand between spaces and no shell reads them: write a script for anything else"
+        }
+        return OperatorProgram.fault(command)
+    }
+
+    var kind: Kind { Kind(rawValue: actuator) ?? .simulated }
+
+    /// The command's own: what is wanted of it comes behind them.
+    var words: [String] { command?.split(separator: " ").map(String.init) ?? [] }
+
+    var limits: CommandMachine.Limits {
+        CommandMachine.Limits(
+            timeMilliseconds: UInt64(timeoutMilliseconds), retries: retries,
+            pauseMilliseconds: UInt64(retryPauseMilliseconds))
+    }
+
+    /// At a start: what one key alone cannot tell.
+    func requireUsable(configuration: String) throws(Failure) {
+        func refuse(_ key: String, _ problem: String) -> Failure {
+            Failure(.configuration, "key `\(key)` in section [bolt] of \(configuration) \(problem)")
+        }
+        switch kind {
+        case .simulated:
+            if command != nil {
+                throw refuse(
+                    "command", "is for another actuator: write actuator = \"exec\" beside it, or take it out")
+            }
+        case .exec:
+            guard let program = words.first else {
+                throw refuse("command", "is wanted for actuator = \"exec\": write the program's path and its words")
+            }
+            let whole = BoltMachine.travelMaximumMilliseconds
+            guard limits.wholeMilliseconds < whole else {
+                throw refuse(
+                    "timeout_ms",
+                    "is too long: with `retries` and `retry_pause_ms` a movement may take "
+                        + "\(limits.wholeMilliseconds) ms, and the lock waits \(whole) ms for it: lower one of the three"
+                )
+            }
+            try OperatorProgram(path: program, section: "bolt", key: "command")
+                .requireUsable(configuration: configuration)
+        }
+    }
+}

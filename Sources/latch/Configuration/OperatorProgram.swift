@@ -1,0 +1,34 @@
+import CommandInterface
+import Glibc
+
+/// A program of the operator's that the daemon runs as its own user: named by a key of the configuration.
+struct OperatorProgram {
+    let path: String
+    let section: String
+    let key: String
+
+    /// What is wrong with this path wherever it is read; nil for nothing.
+    static func fault(_ path: String) -> String? {
+        path.hasPrefix("/") ? nil : "write the program's whole path, from / on"
+    }
+
+    /// At a start: the program is there, and nobody but root and the daemon's user can put another in its place.
+    func requireUsable(configuration: String) throws(Failure) {
+        func refuse(_ problem: String, _ remedy: String) -> Failure {
+            Failure(
+                .configuration,
+                "key `\(key)` in section [\(section)] of \(configuration): \(path) \(problem): \(remedy)")
+        }
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw refuse("cannot be found: \(String(cString: strerror(errno)))", "install it, or name another program")
+        }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("is no file", "name a program") }
+        guard access(path, X_OK) == 0 else { throw refuse("may not be executed", "`chmod a+x` it") }
+        guard status.st_uid == 0 || status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+            throw refuse(
+                "can be changed by other users, who would get the lock's keys",
+                "give it to root, and `chmod go-w` it")
+        }
+    }
+}
