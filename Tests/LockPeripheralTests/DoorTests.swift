@@ -240,6 +240,23 @@ struct DoorTests {
         #expect(movements(bench) == [.lock] && bench.machine.hold == nil)
     }
 
+    @Test(
+        "A launch goes by the time zone that is configured, and not first by the one that was: no hours begin for a moment"
+    )
+    func launchInAnotherZone() throws {
+        var snapshot = LockSnapshot.furnished
+        snapshot.bolt = BoltRecord(position: .locked, door: .closed)
+        let calendar = try LockCalendar(timeZone: "EAT-3", holidays: nil)
+        let rules = DoorRules(passage: try CredentialSchedules(weekdays: "fri 07:30-08:30"))
+        var outputs: [LockOutput] = []
+        _ = LockMachine(
+            restoring: snapshot, reading: BoltReading(position: .locked, door: .closed), boot: boot,
+            receiptHandle: receiptHandle, configured: LockSettings(calendar: calendar), rules: rules,
+            at: LockMoment(now: Instant(nanoseconds: 1), wallClockSeconds: 1_800_000_000), into: &outputs)
+        #expect(outputs.records.map(\.event).contains(.settingsChanged(LockSettings(calendar: calendar))))
+        #expect(!outputs.contains { if case .actuate = $0 { true } else { false } })
+    }
+
     @Test("On a holiday there are no hours")
     func holiday() throws {
         var bench = bench(Self.hours)

@@ -147,15 +147,10 @@ package final class LockDaemon {
         guard let (snapshot, reading) = beginning, let receipt = tree.receipt.valueHandle else { return }
         beginning = nil
         var outputs: [LockOutput] = []
-        var machine = LockMachine(
+        let machine = LockMachine(
             restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
+            configured: snapshot.settings.taking(configuration.fixed, from: configuration.settings),
             rules: configuration.rules, alarms: configuration.alarms, at: moment, into: &outputs)
-        let settings = snapshot.settings.taking(configuration.fixed, from: configuration.settings)
-        if snapshot.settings != settings {
-            machine.handle(
-                .administration(.settings(settings)), at: moment, random: surroundings.random(),
-                into: &outputs)
-        }
         self.machine = machine
         carryOut(outputs)
         // Where everything has been read, it costs nothing now.

@@ -13,13 +13,17 @@ package struct UnattendedBolt {
         package var wait: (Instant) -> Void
         package var observe: (LockEvent) -> Void
         package var rules: DoorRules
+        /// What the lock goes by, from what is kept.
+        package var settings: (LockSettings) -> LockSettings
 
         package init(
-            rules: DoorRules = DoorRules(), moment: @escaping () -> LockMoment,
+            rules: DoorRules = DoorRules(), settings: @escaping (LockSettings) -> LockSettings = { $0 },
+            moment: @escaping () -> LockMoment,
             commit: @escaping (any LockStore) throws -> Void,
             wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void
         ) {
             self.rules = rules
+            self.settings = settings
             self.moment = moment
             self.commit = commit
             self.wait = wait
@@ -77,7 +81,8 @@ package struct UnattendedBolt {
         // No link, no receipt: the handle is never used.
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
-            rules: surroundings.rules, tellsLaunch: tellsLaunch, alarms: alarms, at: surroundings.moment(),
+            configured: surroundings.settings(snapshot.settings), rules: surroundings.rules, tellsLaunch: tellsLaunch,
+            alarms: alarms, at: surroundings.moment(),
             into: &outputs)
         self.outputs = outputs
     }

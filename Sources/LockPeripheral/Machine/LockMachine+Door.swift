@@ -106,6 +106,7 @@ extension LockMachine {
 
     mutating func watchAjar(_ turn: inout LockTurn) {
         guard let code = doorway.ajarCode(behind: bolt.door, at: here(turn)) else { return }
+        turn.persist(.ajar(nil))
         let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)
         settle(bolt.handle(.door(code)), before: before, &turn)
     }

@@ -48,10 +48,12 @@ package struct LockMachine {
 
     /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
     /// what was owed, and come before anything that the next input brings. `tellsLaunch`: false for one that only settles, and
-    /// behind which the lock begins. `alarms`: those of this program before.
+    /// behind which the lock begins. `alarms`: those of this program before. `configured`: what the lock goes by from the beginning, where
+    /// that is not what is kept.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
-        rules: DoorRules = DoorRules(), tellsLaunch: Bool = true, alarms: AlarmBook = AlarmBook(),
+        configured: LockSettings? = nil, rules: DoorRules = DoorRules(), tellsLaunch: Bool = true,
+        alarms: AlarmBook = AlarmBook(),
         at moment: LockMoment,
         into outputs: inout [LockOutput]
     ) {
@@ -59,7 +61,7 @@ package struct LockMachine {
         self.boot = boot
         self.receiptHandle = receiptHandle
         credentials = snapshot.credentials
-        settings = snapshot.settings
+        settings = configured ?? snapshot.settings
         bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
         doorway = Doorway(rules, isFire: reading.isFire, hold: snapshot.hold, ajar: snapshot.ajar)
         relock = snapshot.relock
@@ -79,6 +81,7 @@ package struct LockMachine {
         launch(snapshot, reading: reading, &turn)
         reviewHold(&turn)
         secureIfDue(&turn)
+        if settings != snapshot.settings { administer(.settings(settings), &turn) }
         watchSteps(&turn)
         watchClock(&turn)
         turn.flush(into: &outputs)

@@ -30,6 +30,12 @@ extension PeripheralSettings {
         return (settings, fixed)
     }
 
+    /// What the lock goes by, from what is kept.
+    func applied(to kept: LockSettings) -> LockSettings {
+        guard let (settings, fixed) = try? lockSettings() else { return kept }
+        return kept.taking(fixed, from: settings)
+    }
+
     /// What is fitted to the door. Each key has been looked at when the file was read.
     var doorRules: DoorRules {
         DoorRules(

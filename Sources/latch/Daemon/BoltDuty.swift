@@ -19,6 +19,7 @@ final class BoltDuty {
     /// nil where the configuration names none.
     let hook: AlarmHook?
     let rules: DoorRules
+    private let goesBy: (LockSettings) -> LockSettings
     private let lockName: String
     /// What was raised before there was a daemon.
     private(set) var alarms = AlarmBook()
@@ -29,6 +30,7 @@ final class BoltDuty {
         self.settings = settings.bolt
         lockName = settings.name
         rules = settings.doorRules
+        goesBy = settings.applied(to:)
         hook = settings.alarmHook.map { path in
             AlarmHook(path: path) { (try? holdings.journal())?.record($0, path: path) }
         }
@@ -92,7 +94,8 @@ final class BoltDuty {
 
     private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
         UnattendedBolt.Surroundings(
-            rules: rules, moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
+            rules: rules, settings: goesBy,
+            moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
             commit: { try state.database.commit([$0]) }, wait: wait, observe: { [self] in record($0, in: journal) }
         )
     }
