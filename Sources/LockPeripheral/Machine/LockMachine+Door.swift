@@ -90,18 +90,25 @@ extension LockMachine {
     // MARK: The contact
 
     /// What the contact's word means, with what is known of bolt and door.
-    mutating func refine(_ report: ActuatorReport, _ turn: LockTurn) -> ActuatorReport {
+    mutating func refine(_ report: ActuatorReport, _ turn: inout LockTurn) -> ActuatorReport {
         guard case .door(let said) = report else { return report }
-        return .door(doorway.take(said, behind: bolt.door, bolt: bolt.position, at: here(turn)))
+        return .door(take(said, behind: bolt.door, bolt: bolt.position, &turn))
     }
 
     /// The same of what a launch finds. A door that was open before is open still.
-    mutating func refine(_ reading: BoltReading, behind kept: DoorCode, _ turn: LockTurn) -> BoltReading {
+    mutating func refine(_ reading: BoltReading, behind kept: DoorCode, _ turn: inout LockTurn) -> BoltReading {
         var reading = reading
-        let isResting = reading.moving == nil
-        reading.door = doorway.take(
-            reading.door, behind: kept, bolt: isResting ? reading.position : nil, at: here(turn))
+        reading.door = take(reading.door, behind: kept, bolt: reading.moving == nil ? reading.position : nil, &turn)
         return reading
+    }
+
+    private mutating func take(
+        _ said: DoorCode, behind known: DoorCode, bolt: BoltPosition?, _ turn: inout LockTurn
+    ) -> DoorCode {
+        let ajar = doorway.ajar
+        let code = doorway.take(said, behind: known, bolt: bolt, at: here(turn))
+        if doorway.ajar != ajar { turn.persist(.ajar(doorway.ajar)) }
+        return code
     }
 
     mutating func watchAjar(_ turn: inout LockTurn) {

@@ -6,9 +6,8 @@ extension LockMachine {
     /// Settles what the last process left, by ``LaunchRules``.
     mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
         lookAtHours(turn)
-        let reading = refine(reading, behind: snapshot.bolt.door, turn)
+        let reading = refine(reading, behind: snapshot.bolt.door, &turn)
         bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
-        if doorway.ajar != snapshot.ajar { turn.persist(.ajar(doorway.ajar)) }
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
@@ -76,9 +75,7 @@ extension LockMachine {
     mutating func actuator(_ report: ActuatorReport, _ turn: inout LockTurn) {
         if case .input(let input) = report { return take(input, &turn) }
         let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)
-        let ajar = doorway.ajar
-        let report = refine(report, turn)
-        if doorway.ajar != ajar { turn.persist(.ajar(doorway.ajar)) }
+        let report = refine(report, &turn)
         settle(bolt.handle(report), before: before, isDeclined: report.isDeclined, &turn)
     }
 
