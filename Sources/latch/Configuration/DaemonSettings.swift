@@ -103,17 +103,16 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
     }
 
     private static func fault(passage: String) -> String? {
-        do throws(ScheduleTextError) {
-            _ = try CredentialSchedules(weekdays: passage)
-            return nil
-        } catch {
-            return error.description
-        }
+        fault { () throws(ScheduleTextError) in _ = try CredentialSchedules(weekdays: passage) }
     }
 
     private static func fault(timeZone: String, holidays: String?) -> String? {
+        fault { () throws(ScheduleTextError) in _ = try LockCalendar(timeZone: timeZone, holidays: holidays) }
+    }
+
+    private static func fault(_ read: () throws(ScheduleTextError) -> Void) -> String? {
         do throws(ScheduleTextError) {
-            _ = try LockCalendar(timeZone: timeZone, holidays: holidays)
+            try read()
             return nil
         } catch {
             return error.description
