@@ -33,6 +33,15 @@ static inline int latch_hci_is_up(int fd, uint16_t device) {
     return hci_test_bit(HCI_UP, &information.flags) != 0;
 }
 
+// The adapter's public address, first octet in the most significant place; -1 with errno.
+static inline int latch_hci_address(int fd, uint16_t device, uint64_t *bits) {
+    struct hci_dev_info information = {.dev_id = device};
+    if (ioctl(fd, HCIGETDEVINFO, &information) < 0) return -1;
+    *bits = 0;
+    for (int octet = 5; octet >= 0; octet--) *bits = *bits << 8 | information.bdaddr.b[octet];
+    return 0;
+}
+
 // Links that the kernel keeps on the adapter, whoever made them: 0 or 1 for any; -1 with errno.
 static inline int latch_hci_has_links(int fd, uint16_t device) {
     struct {

@@ -15,6 +15,7 @@
 #include <spawn.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
@@ -95,6 +96,20 @@ static inline int latch_unix_address(struct sockaddr_un *address, const char *pa
     }
     strcpy(address->sun_path, path);
     return 0;
+}
+
+static inline int latch_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
+
+// Connects to a unix socket by path, or by its name in the abstract name space, which is written with an `@` first.
+static inline int latch_connect_unix_name(int fd, const char *name) {
+    struct sockaddr_un address;
+    if (latch_unix_address(&address, name) < 0) return -1;
+    socklen_t length = offsetof(struct sockaddr_un, sun_path) + strlen(name);
+    if (name[0] == '@')
+        address.sun_path[0] = 0;
+    else
+        length += 1;
+    return connect(fd, (struct sockaddr *)&address, length);
 }
 
 // Fills a socket address from a numeric host, IPv4 or IPv6; its length, or -1 with EINVAL.

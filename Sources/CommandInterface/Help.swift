@@ -30,7 +30,7 @@ package enum Help {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private static func usage(of command: CommandSpec, of program: CommandProgram) -> String {
+    static func usage(of command: CommandSpec, of program: CommandProgram) -> String {
         var words = [program.name(of: command.path)]
         for option in command.options where option.isRequired {
             words.append("--\(option.name) " + (option.value ?? ""))

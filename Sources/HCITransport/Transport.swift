@@ -36,7 +36,8 @@ package struct Transport: ~Copyable, Sendable {
         case .tcp(let host, let port): try connectTCP(host, port, name)
         case .serial(let device, let baud, let flowControl):
             Transport(try openSerial(device, baud: baud, flowControl: flowControl), framing: .stream, name: name)
-        case .userChannel(let number): Transport(try openUserChannel(number), framing: .packets, name: name)
+        case .userChannel(let adapter, let takes):
+            Transport(try openUserChannel(adapter, takes: takes, name), framing: .packets, name: name)
         case .inherited(let number): try adopt(number, name)
         }
     }

@@ -1,6 +1,3 @@
-import CLinux
-import Glibc
-
 /// Where a controller is, as configuration and command lines write it.
 package enum TransportAddress: Hashable, Sendable {
     /// `unix:PATH`: H4 over a stream socket.
@@ -9,12 +6,14 @@ package enum TransportAddress: Hashable, Sendable {
     case tcp(host: String, port: UInt16)
     /// `serial:DEVICE[,BAUD][,rtscts]`: H4 over a UART.
     case serial(device: String, baud: UInt32, flowControl: Bool)
-    /// `hci:N`: the kernel's controller hciN, taken over through its user channel.
-    case userChannel(UInt16)
+    /// `hci:N`, `hci:ADDRESS` or `hci:usb-PORT`: an adapter of the kernel's, taken over through its user channel. With `,take` behind it
+    /// it is taken even from a bluetoothd that has it up.
+    case userChannel(AdapterName, takes: Bool)
     /// `fd:N`: a descriptor that whoever started this process opened.
     case inherited(Int32)
 
     package static let defaultBaud: UInt32 = 115_200
+    private static let takeOption: Substring = "take"
 
     /// Reads an address in one of the forms above.
     ///
@@ -28,7 +27,7 @@ package enum TransportAddress: Hashable, Sendable {
             case "unix": rest.utf8.contains(0) ? nil : .unix(path: String(rest))
             case "tcp": Self.tcp(rest)
             case "serial": Self.serial(rest)
-            case "hci": UInt16(rest).flatMap { $0 == .max ? nil : .userChannel($0) }
+            case "hci": Self.adapter(rest)
             case "fd": Int32(rest).flatMap { $0 < 0 ? nil : .inherited($0) }
             default: nil
             }
@@ -37,19 +36,10 @@ package enum TransportAddress: Hashable, Sendable {
     }
 
     /// The kernel's adapters, least number first.
-    package static func adapters(in folder: String = "/sys/class/bluetooth") -> [Self] {
-        guard let entries = opendir(folder) else { return [] }
-        defer { closedir(entries) }
-        var numbers: [UInt16] = []
-        while let entry = readdir(entries) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) { octets in
-                String(decoding: octets.prefix { $0 != 0 }, as: UTF8.self)
-            }
-            // A link over hci0 is `hci0:64` there.
-            guard name.hasPrefix("hci"), let number = UInt16(name.dropFirst(3)) else { continue }
-            numbers.append(number)
-        }
-        return numbers.sorted().map { .userChannel($0) }
+    package static func adapters() -> [Self] { adapters(in: KernelAdapters.folder) }
+
+    static func adapters(in folder: String) -> [Self] {
+        KernelAdapters(in: folder).numbers().map { .userChannel(.number($0), takes: false) }
     }
 
     /// Whether it can be opened a second time: an inherited descriptor is gone once it is closed, and its number may be
@@ -59,6 +49,14 @@ package enum TransportAddress: Hashable, Sendable {
         case .unix, .tcp, .serial, .userChannel: true
         case .inherited: false
         }
+    }
+
+    private static func adapter(_ text: Substring) -> Self? {
+        let parts = text.split(separator: ",", omittingEmptySubsequences: false)
+        guard let name = AdapterName(parts[0]), parts.count == 1 || parts.dropFirst() == [takeOption] else {
+            return nil
+        }
+        return .userChannel(name, takes: parts.count > 1)
     }
 
     private static func tcp(_ text: Substring) -> Self? {
@@ -96,8 +94,8 @@ package enum TransportAddress: Hashable, Sendable {
     private static func malformed(_ text: String) -> TransportError {
         TransportError(
             .malformedAddress,
-            "\"\(text)\" is no controller: write unix:PATH, tcp:ADDRESS:PORT, serial:DEVICE[,BAUD][,rtscts], hci:N"
-                + " or fd:N")
+            "\"\(text)\" is no controller: write unix:PATH, tcp:ADDRESS:PORT, serial:DEVICE[,BAUD][,rtscts],"
+                + " hci:N, hci:ADDRESS or hci:usb-PORT, each with or without \",take\" behind it, or fd:N")
     }
 }
 
@@ -107,7 +105,7 @@ extension TransportAddress: CustomStringConvertible {
         case .unix(let path): "unix:\(path)"
         case .tcp(let host, let port): host.contains(":") ? "tcp:[\(host)]:\(port)" : "tcp:\(host):\(port)"
         case .serial(let device, let baud, let flowControl): "serial:\(device),\(baud)\(flowControl ? ",rtscts" : "")"
-        case .userChannel(let number): "hci:\(number)"
+        case .userChannel(let name, let takes): "hci:\(name)" + (takes ? ",\(Self.takeOption)" : "")
         case .inherited(let number): "fd:\(number)"
         }
     }

@@ -14,12 +14,15 @@ struct AdapterKernel {
 }
 
 /// Takes the adapter hciN over whole: what the kernel and `bluetoothd` have it for otherwise ends until the channel is
-/// closed. An adapter that is up and that nobody uses is brought down first; one that somebody uses is left to them.
+/// closed. An adapter that is up and that nobody uses is brought down first; one that somebody uses is left to them, unless
+/// the configuration says that it is ours.
 struct UserChannel {
     let number: UInt16
+    /// As the configuration has it.
+    let name: String
+    /// The adapter is nobody else's, whoever has it up.
+    var takes = false
     let kernel: AdapterKernel
-
-    private var name: String { "hci:\(number)" }
 
     func take() throws(TransportError) {
         var result = kernel.bindUserChannel()
@@ -37,18 +40,23 @@ struct UserChannel {
         guard isUp == 1 else {
             throw TransportError(.notReady, "\(name): the kernel is setting the adapter up; it is free in a moment")
         }
+        if !takes { try requireUnused() }
+        let result = kernel.bringDown()
+        guard result >= 0 else { throw error(-result) }
+    }
+
+    private func requireUnused() throws(TransportError) {
         guard !kernel.isBluetoothdRunning() else {
             throw TransportError(
                 .busy,
                 "\(name): bluetoothd holds the adapter; hand it over with \"systemctl stop bluetooth\" or \"bluetoothctl"
-                    + " power off\", and back by stopping this daemon")
+                    + " power off\", and back by stopping this daemon; or have it taken, by \",take\" behind the address"
+            )
         }
         guard kernel.hasLinks() <= 0 else {
             throw TransportError(
                 .busy, "\(name): somebody has links over the adapter; end them, or \"hciconfig hci\(number) down\"")
         }
-        let result = kernel.bringDown()
-        guard result >= 0 else { throw error(-result) }
     }
 
     private func error(_ number: Int32) -> TransportError {
@@ -57,6 +65,8 @@ struct UserChannel {
             TransportError(
                 .busy, "\(name): another program holds the adapter's user channel; stop that first")
         // Up again at once: somebody wants it so.
+        case EBUSY where takes, EALREADY where takes:
+            TransportError(.notReady, "\(name): another program brings the adapter up again; it is taken in a moment")
         case EBUSY, EALREADY:
             TransportError(.busy, "\(name): another program brings the adapter up again; stop that first")
         case ENODEV:
@@ -76,20 +86,28 @@ struct UserChannel {
 }
 
 /// Opens the user channel of AF_BLUETOOTH.
-func openUserChannel(_ number: UInt16) throws(TransportError) -> OwnedDescriptor {
+///
+/// - Throws: ``TransportError``, which says whether waiting mends it. `name` is how it calls the adapter.
+func openUserChannel(_ adapter: AdapterName, takes: Bool, _ name: String) throws(TransportError) -> OwnedDescriptor {
     let raw = latch_hci_socket()
     guard raw >= 0 else {
         switch errno {
         case EAFNOSUPPORT, EPROTONOSUPPORT:
             throw TransportError(
-                .unsupported, "hci:\(number): this kernel has no Bluetooth sockets; load the module \"bluetooth\"")
-        case let other: throw TransportError(system: other, "hci:\(number): no Bluetooth socket")
+                .unsupported, "\(name): this kernel has no Bluetooth sockets; load the module \"bluetooth\"")
+        case let other: throw TransportError(system: other, "\(name): no Bluetooth socket")
         }
     }
     let descriptor = OwnedDescriptor(raw)
     func asked(_ result: Int32) -> Int32 { result < 0 ? -errno : result }
+    guard let number = adapter.number(among: KernelAdapters(asking: raw)) else {
+        throw TransportError(
+            .notFound,
+            "\(name): no such adapter; \"ls -l \(KernelAdapters.folder)/*/device\" names the ports of those that are, and"
+                + " \"hciconfig\" their addresses")
+    }
     try UserChannel(
-        number: number,
+        number: number, name: name, takes: takes,
         kernel: AdapterKernel(
             bindUserChannel: { asked(latch_hci_bind_user_channel(raw, number)) },
             isUp: { asked(latch_hci_is_up(raw, number)) },

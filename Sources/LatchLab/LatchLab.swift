@@ -11,7 +11,7 @@ struct LatchLab {
             commands: [
                 RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, MeasuredCommands.restarts,
                 MeasuredCommands.power, DiskCommand.disk,
-            ],
+            ] + ReferenceCommands.all(of: "latch-lab") { Self.program },
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",
                 "latch-lab drill processes --kills 10 --seed 1 --report ./report",

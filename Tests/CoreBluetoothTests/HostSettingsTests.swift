@@ -44,7 +44,7 @@ struct HostSettingsTests {
             "LATCH_TRANSPORT": "hci:1", "LATCH_NAME": "Bell", "LATCH_PAIRING": "just-works", "LATCH_PRIVACY": "yes",
             "CREDENTIALS_DIRECTORY": "/run/credentials/bell",
         ])
-        #expect(settings.transport == .userChannel(1))
+        #expect(settings.transport == .userChannel(.number(1), takes: false))
         #expect(settings.configuration.deviceName == "Bell")
         #expect(settings.configuration.pairing.admission == .anybody)
         #expect(settings.configuration.privacy)

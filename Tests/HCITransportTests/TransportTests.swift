@@ -175,7 +175,7 @@ struct TransportTests {
 
     @Test("the user channel without a kernel, an adapter or a permission for it says which")
     func userChannel() throws {
-        let error = try #require(failure(.userChannel(65_000)))
+        let error = try #require(failure(.userChannel(.number(65_000), takes: false)))
         #expect([.unsupported, .notFound, .notPermitted].contains(error.kind), "\(error)")
         #expect(error.description.hasPrefix("hci:65000: "))
     }

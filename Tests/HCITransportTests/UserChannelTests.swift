@@ -40,9 +40,9 @@ private final class FakeKernel {
 /// The answers are those of net/bluetooth/hci_sock.c.
 @Suite("The HCI user channel")
 struct UserChannelTests {
-    private func take(_ fake: FakeKernel) -> TransportError? {
+    private func take(_ fake: FakeKernel, takes: Bool = false) -> TransportError? {
         do throws(TransportError) {
-            try UserChannel(number: 3, kernel: fake.kernel).take()
+            try UserChannel(number: 3, name: "hci:3", takes: takes, kernel: fake.kernel).take()
             return nil
         } catch {
             return error
@@ -61,6 +61,21 @@ struct UserChannelTests {
         let fake = FakeKernel(binds: [-EBUSY, 0])
         #expect(take(fake) == nil)
         #expect(fake.asked == ["bind", "down", "bind"])
+    }
+
+    @Test("an adapter that is said to be ours is taken from bluetoothd, and from whoever has links over it")
+    func taken() {
+        let fake = FakeKernel(binds: [-EBUSY, 0], hasLinks: 1, bluetoothd: true)
+        #expect(take(fake, takes: true) == nil)
+        #expect(fake.asked == ["bind", "down", "bind"])
+    }
+
+    @Test("one that is ours and comes up again at once is tried again, and another user channel's is left to that")
+    func contended() throws {
+        let again = try #require(take(FakeKernel(binds: [-EBUSY, -EBUSY], bluetoothd: true), takes: true))
+        #expect(again.isMendedByWaiting)
+        let held = try #require(take(FakeKernel(binds: [-EUSERS]), takes: true))
+        #expect(held.kind == .busy)
     }
 
     struct Refusal: Sendable {

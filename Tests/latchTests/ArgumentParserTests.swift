@@ -107,7 +107,10 @@ struct ArgumentParserTests {
     @Test("each program knows which commands are the other's")
     func elsewhere() {
         let (latch, lab) = (Latch.program(), LatchLab.program)
-        func first(_ program: CommandProgram) -> Set<String> { Set(program.commands.compactMap(\.path.first)) }
+        // Each has a manual and a completion of its own.
+        func first(_ program: CommandProgram) -> Set<String> {
+            Set(program.commands.compactMap(\.path.first)).subtracting(["manual", "completion"])
+        }
         #expect(Set(latch.elsewhere.keys) == first(lab) && Set(latch.elsewhere.values) == [lab.name])
         #expect(Set(lab.elsewhere.keys) == first(latch) && Set(lab.elsewhere.values) == [latch.name])
     }

@@ -50,7 +50,8 @@ struct ServiceUnitTests {
 
     /// The lines of sysusers.d of one kind (`u`, `g` or `m`), word by word.
     private static func accounts(_ kind: String) throws -> [[String]] {
-        try lines("sysusers.d/latch.conf").map { $0.split(separator: " ").map(String.init) }.filter { $0[0] == kind }
+        try ["lock", "key"].flatMap { try lines("sysusers.d/latch-\($0).conf") }
+            .map { $0.split(separator: " ").map(String.init) }.filter { $0[0] == kind }
     }
 
     @Test("Compromised daemon: lock and key share no user, no group, no machine key and no directory")
@@ -127,6 +128,21 @@ struct ServiceUnitTests {
     }
 
     /// Its disk's failures in a row are counted where no disk is, from one process to the next.
+    /// What conflicts with a unit stops it, and nothing starts it again.
+    @Test("nothing that is started beside a daemon stops it, and one that hangs is ended", arguments: roles)
+    func stays(role: String) throws {
+        let unit = try Self.settings(role)
+        for name in ["Conflicts", "BindsTo", "PartOf", "Requires", "Requisite", "StopWhenUnneeded", "After"] {
+            #expect(unit[name] == nil, "\(name)")
+        }
+        #expect(unit["Before"] == ["bluetooth.service"])
+        #expect(unit["StartLimitIntervalSec"] == ["0"])
+        #expect(unit["Restart"] == ["always"])
+        #expect(unit["Type"] == ["notify"])
+        #expect(unit["NotifyAccess"] == ["main"])
+        #expect(unit["WatchdogSec"] == ["30s"])
+    }
+
     @Test("the runtime directory outlives a restart", arguments: roles)
     func runtimeDirectory(role: String) throws {
         let settings = try Self.settings(role)

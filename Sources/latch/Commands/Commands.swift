@@ -13,7 +13,7 @@ enum Commands {
         ] + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
-        ] + AuditCommands.all + StateCommands.all
+        ] + AuditCommands.all + StateCommands.all + ReferenceCommands.all(of: "latch") { Latch.program() }
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.
@@ -32,7 +32,7 @@ enum Commands {
         .value("config", "FILE", "The configuration file; every option below overrides a key in it."),
         .value(
             "transport", "ADDRESS",
-            "The controller: hci:N (kernel adapter N, taken over), unix:PATH, tcp:HOST:PORT, serial:DEVICE,BAUD or fd:N (H4)."
+            "The controller: hci:N, hci:ADDRESS or hci:usb-PORT (the kernel's adapter, taken over), unix:PATH, tcp:HOST:PORT, serial:DEVICE,BAUD or fd:N (H4)."
         ),
         .value("state", "DIR", "Where state is kept; a directory of mode 0700 that exists."),
         .value(

@@ -152,6 +152,7 @@ final class BoltDuty {
 
     /// Or until the bolt has something to tell.
     private func wait(until: Instant) {
+        holdings.manager?.tellAlive()
         // poll waits whole milliseconds: rounded up, so that the instant has come.
         let left = until.milliseconds(since: SystemClock.now())
         guard left > 0 else { return }

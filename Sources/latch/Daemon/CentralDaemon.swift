@@ -18,19 +18,20 @@ final class CentralDaemon {
 
     static func run(_ settings: CentralSettings) throws -> ExitCode {
         let plan = try DaemonPlan(settings.daemon, role: .central)
+        let holdings = DaemonHoldings(plan)
         do {
-            return try CentralDaemon(settings, plan).serve()
+            return try CentralDaemon(settings, holdings).serve()
         } catch {
-            RestartBackOff(plan).wait(after: error)
+            RestartBackOff(holdings).wait(after: error)
             throw Failure(error)
         }
     }
 
-    private init(_ settings: CentralSettings, _ plan: DaemonPlan) throws {
-        runtime = try DaemonRuntime(DaemonHoldings(plan), deviceName: "Latch key")
+    private init(_ settings: CentralSettings, _ holdings: DaemonHoldings) throws {
+        runtime = try DaemonRuntime(holdings, deviceName: "Latch key")
         key = try KeyDaemon(
             KeyDaemon.Configuration(
-                restoreIdentifier: plan.restoreIdentifier, boot: runtime.boot,
+                restoreIdentifier: holdings.plan.restoreIdentifier, boot: runtime.boot,
                 unlocksWhenNear: settings.unlocksByProximity),
             host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteKeyStore(runtime.state.database)
         ) { [journal = runtime.journal] in journal.record($0) }

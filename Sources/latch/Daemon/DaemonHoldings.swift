@@ -5,6 +5,8 @@ import StatePersistence
 /// the journal of its events. The lock still needs both when it secures its door and nothing else works any more.
 final class DaemonHoldings {
     let plan: DaemonPlan
+    /// nil for a daemon that was started by hand.
+    let manager = ServiceManager()
     private var claim: RestoreClaim?
     private var opened: EventJournal?
 

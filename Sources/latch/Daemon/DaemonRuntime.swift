@@ -89,7 +89,14 @@ final class DaemonRuntime {
             configuration, boot: self.boot, state: state, store: store, controller: controller, launched: launched,
             loop: loop,
             misuse: { message in log.error(message) })
-        driver.onTransportNotice = { [journal] in journal.record($0, of: address) }
+        switch launched {
+        case .success: holdings.manager?.tellStatus("serves over \(address)")
+        case .failure(let error): holdings.manager?.tellStatus("waits for its controller: \(error)")
+        }
+        driver.onTransportNotice = { [journal, manager = holdings.manager] in
+            journal.record($0, of: address)
+            manager?.tell($0, of: address)
+        }
         runtime.host.onNotice = { [journal] in journal.record($0) }
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
     }
@@ -140,6 +147,8 @@ final class DaemonRuntime {
         loop.onSignal = { [unowned self] _ in stop() }
         journal.record("started", ["role": .string(plan.role.rawValue), "transport": .string("\(plan.transport)")])
         defer { control?.close() }
+        try holdings.manager?.giveSigns(on: loop)
+        holdings.manager?.tellReady()
         try driver.run()
         if let fault { throw fault }
         journal.record("stopped")
@@ -152,6 +161,7 @@ final class DaemonRuntime {
     func stop() {
         guard !isStopping else { return }
         isStopping = true
+        holdings.manager?.tellStopping()
         host.beginIteration(now: SystemClock.now())
         willStop()
         driver.stop()

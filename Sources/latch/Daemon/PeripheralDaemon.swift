@@ -28,7 +28,7 @@ final class PeripheralDaemon {
         } catch {
             duty.secure(after: error)
             // A relock may fall due meanwhile.
-            RestartBackOff(plan).wait(after: error, doing: (duty.nextRelock, { duty.secure(after: error) }))
+            RestartBackOff(duty.holdings).wait(after: error, doing: (duty.nextRelock, { duty.secure(after: error) }))
             throw Failure(error)
         }
     }

@@ -6,8 +6,9 @@ import Glibc
 import HCITransport
 import StatePersistence
 
-/// What a daemon that its disk or its database has ended waits for before its process goes. The unit starts the next one after
-/// 100 ms, which is right behind a kill; into a disk that is full or broken it would launch ten times a second, and mend nothing.
+/// What a daemon waits for before its process goes, when its disk, its database, its socket or its controller has ended it. The unit
+/// starts the next one after 100 ms, which is right behind a kill; into a disk that is full, or an adapter that another program holds,
+/// it would launch ten times a second, and mend nothing.
 ///
 /// How often it was so in a row stands in the runtime directory, which is in memory: a disk that takes nothing keeps nobody from
 /// counting. Without one (no unit, or another) nobody starts the daemon again, and nothing is waited for.
@@ -22,8 +23,12 @@ struct RestartBackOff {
     private static let fileMaximumOctets = 64
 
     private let plan: DaemonPlan
+    private let manager: ServiceManager?
 
-    init(_ plan: DaemonPlan) { self.plan = plan }
+    init(_ holdings: DaemonHoldings) {
+        plan = holdings.plan
+        manager = holdings.manager
+    }
 
     /// 0 for the quick ones; then a second, and twice as long each time.
     static func waitMilliseconds(ends: UInt64) -> UInt64 {
@@ -41,7 +46,7 @@ struct RestartBackOff {
     /// Returns when the process is to go: at once, at the end of its wait, or when it is told to stop. Meanwhile `duty` is done
     /// at each instant that it names, and every few seconds.
     func wait(after error: any Error, doing duty: (due: () -> Instant?, perform: () -> Void)? = nil) {
-        guard Self.isOfState(error), let directory = Self.runtimeDirectory else { return }
+        guard Self.isLasting(error), let directory = Self.runtimeDirectory else { return }
         // Told to stop from here on, it still ends as one that failed.
         let signals = latch_signalfd(1 << UInt64(SIGTERM) | 1 << UInt64(SIGINT))
         defer { if signals >= 0 { close(signals) } }
@@ -53,10 +58,14 @@ struct RestartBackOff {
             [
                 "reason": .string(Failure(error).message), "ends": JSONValue(ends), "ms": JSONValue(milliseconds),
             ])
+        manager?.tellStatus("waits \(milliseconds / 1_000) s before it is started again: \(Failure(error).message)")
         let end = SystemClock.now().advanced(byMilliseconds: milliseconds)
         while case let now = SystemClock.now(), now < end {
+            // Whoever waits in order is not one that hangs.
+            manager?.tellAlive()
             let due = duty?.due().flatMap { $0 > now ? $0 : nil } ?? end
-            let next = duty == nil ? end : min(due, now.advanced(byMilliseconds: Self.dutyIntervalMilliseconds), end)
+            let interval = min(manager?.signMilliseconds ?? .max, duty == nil ? .max : Self.dutyIntervalMilliseconds)
+            let next = interval == .max ? end : min(due, now.advanced(byMilliseconds: interval), end)
             var waiting = pollfd(fd: signals, events: Int16(POLLIN), revents: 0)
             let left = next.milliseconds(since: now)
             // poll waits whole milliseconds: rounded up, so that the instant has come.
@@ -65,11 +74,17 @@ struct RestartBackOff {
         }
     }
 
-    /// What another launch may well find as it was. Another process that has the identity, or the file for a while, goes by itself.
-    private static func isOfState(_ error: any Error) -> Bool {
-        switch error as? StoreError {
-        case nil, .identityClaimed, .busy: false
-        default: true
+    /// Another launch may well find all as it was. Another process that has the identity, or the file for a while, goes by itself; and
+    /// what the configuration has wrong nobody starts again.
+    private static func isLasting(_ error: any Error) -> Bool {
+        switch error {
+        case StoreError.identityClaimed, StoreError.busy: return false
+        case let error as ControlSocketError where error.reason == .alreadyRunning: return false
+        default: break
+        }
+        return switch Failure(error).code {
+        case .state, .transport: true
+        default: false
         }
     }
 
