@@ -18,6 +18,8 @@ extension SQLiteLockStore: LockRows {
 
     package var isInDoubt: Bool { seal?.doubt != nil }
 
+    package var hasFailed: Bool { database.hasFailed }
+
     package func isNamed(_ bond: UInt64) -> Bool {
         let isKept = database.reading(false) { () throws(StoreError) in
             try database.statement("SELECT 1 FROM lock_credential WHERE bond = ? LIMIT 1")

@@ -53,6 +53,8 @@ package enum BondRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case named(BondID, credential: String?)
     /// The machine begins once the service has its handles.
     case notBegun
+    /// The disk failed while it was read: what the bond is for is not known. The program ends.
+    case stateUnreadable
 
     package var description: String {
         switch self {
@@ -62,6 +64,7 @@ package enum BondRefusal: Error, Equatable, Sendable, CustomStringConvertible {
         case .named(let id, nil):
             "bond \(id) is the key of a credential that cannot be read: `latch peripheral status` says which to remove"
         case .notBegun: RevocationRefusal.notBegun.description
+        case .stateUnreadable: RevocationRefusal.stateUnreadable.description
         }
     }
 }
@@ -103,8 +106,12 @@ extension LockDaemon {
     /// Deletes a bond that no credential names, with its links, on the audit's record.
     package func deleteBond(_ id: BondID) throws(BondRefusal) {
         guard machine != nil else { throw .notBegun }
-        guard host.isBondKept(id), host.bondState(id) != .provisional else { throw .unknown(id) }
-        guard !isNamed(id) else { throw .named(id, credential: credential(of: id)) }
+        let isKnown = host.isBondKept(id) && host.bondState(id) != .provisional
+        let isNamed = isKnown && isNamed(id)
+        let name = isNamed ? credential(of: id) : nil
+        guard isStateReadable else { throw .stateUnreadable }
+        guard isKnown else { throw .unknown(id) }
+        guard !isNamed else { throw .named(id, credential: name) }
         end(id, .deleted)
         reviewUnprovenBonds()
     }

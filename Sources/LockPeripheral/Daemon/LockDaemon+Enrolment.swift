@@ -16,9 +16,10 @@ extension LockDaemon {
             offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1),
             user: request.user, kind: request.kind)
         let isReady = manager?.state == .poweredOn && machine != nil
+        let known = register(for: opening)
+        guard isStateReadable else { throw .stateUnreadable }
         var outputs: [LockEnrolment.Output] = []
-        enrolment.handle(
-            .open(opening, isReady: isReady, register(for: opening)), now: host.now, into: &outputs)
+        enrolment.handle(.open(opening, isReady: isReady, known), now: host.now, into: &outputs)
         if case .refuse(let refusal)? = outputs.first { throw refusal }
         enrolmentReport = report
         for output in outputs { carryOut(output) }

@@ -11,7 +11,9 @@ extension LockDaemon {
         feed(.administration(.reset))
         cancelEnrolment()
         var removed = 0
-        for name in credentialNames {
+        let names = credentialNames
+        guard isStateReadable else { throw .stateUnreadable }
+        for name in names {
             removed += credentials(named: name).count
             _ = try administer(name, .removed)
         }

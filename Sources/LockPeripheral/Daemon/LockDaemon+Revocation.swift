@@ -11,6 +11,8 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
     case unreadable(String)
     /// The machine begins once the service has its handles.
     case notBegun
+    /// The disk failed while it was read: who has a credential is not known. Nothing has been changed, and the program ends.
+    case stateUnreadable
 
     package var description: String {
         switch self {
@@ -21,6 +23,7 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
         case .unreadable(let name):
             "the row of credential \"\(name)\" is damaged: remove it, and enrol its key again"
         case .notBegun: "the lock has not published its service yet: wait for its radio"
+        case .stateUnreadable: "the lock's disk cannot be read: its program ends, ask the next one"
         }
     }
 }
@@ -52,6 +55,7 @@ extension LockDaemon {
         guard machine != nil else { throw .notBegun }
         let concerned = credentials(in: scope)
         let unreadable = rows?.unreadableCredentials(in: scope) ?? []
+        guard isStateReadable else { throw .stateUnreadable }
         guard !concerned.isEmpty || change == .removed && !unreadable.isEmpty else {
             throw refusal(of: scope, unreadable)
         }
@@ -72,13 +76,18 @@ extension LockDaemon {
         return true
     }
 
+    /// False once a read has failed. What was not found may be there then.
+    var isStateReadable: Bool { rows?.hasFailed != true }
+
     /// There is nothing in this scope that can be read.
     func refusal(of scope: CredentialScope, _ unreadable: [UnreadableCredential]) -> RevocationRefusal {
         guard unreadable.isEmpty else { return .unreadable(scope.name) }
-        switch scope {
-        case .named(let name): return .unknown(name, known: credentialNames)
-        case .ofUser(let user): return .unknownUser(user)
-        }
+        let refusal: RevocationRefusal =
+            switch scope {
+            case .named(let name): .unknown(name, known: credentialNames)
+            case .ofUser(let user): .unknownUser(user)
+            }
+        return isStateReadable ? refusal : .stateUnreadable
     }
 
     /// A bond that such a row names may be anybody's: it goes where no other credential names it.

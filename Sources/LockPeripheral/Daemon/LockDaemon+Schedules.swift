@@ -12,6 +12,7 @@ extension LockDaemon {
     package func rules(of scope: CredentialScope) throws(RevocationRefusal) -> [CredentialRules] {
         let concerned = credentials(in: scope).sorted { $0.id.rawValue < $1.id.rawValue }
         guard let machine else { throw .notBegun }
+        guard isStateReadable else { throw .stateUnreadable }
         guard !concerned.isEmpty else { throw refusal(of: scope, rows?.unreadableCredentials(in: scope) ?? []) }
         var rules: [CredentialRules] = []
         for credential in concerned {

@@ -48,10 +48,13 @@ package enum EnrolmentRefusal: Error, Equatable, Sendable, CustomStringConvertib
     /// A user's devices have one kind in common: a further device does not change it.
     case otherKind(user: String)
     case tooManyDevices(user: String)
+    /// The disk failed while it was read: who has a credential is not known. The program ends.
+    case stateUnreadable
 
     package var description: String {
         switch self {
         case .windowIsOpen(let credential): "the window is open for \(credential) already: wait until it has closed"
+        case .stateUnreadable: RevocationRefusal.stateUnreadable.description
         case .notPoweredOn: "the radio is not on yet: nobody could enrol"
         case .badUser: "a user's name has 1 to \(CredentialRecord.nameOctetsMaximum) octets"
         case .otherUser(let credential, let user):

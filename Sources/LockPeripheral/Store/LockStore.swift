@@ -38,6 +38,8 @@ package protocol LockRows: AnyObject {
     /// Whether it is known that credentials are not to be believed. Then no bond and no name has any. Whoever asks for some
     /// learns of a doubt about these.
     var isInDoubt: Bool { get }
+    /// Whether the file itself has failed: an answer of nothing says nothing then.
+    var hasFailed: Bool { get }
     func holder(of bond: UInt64) -> BondHolder
     /// Whether any credential names this bond, one that cannot be read among them.
     func isNamed(_ bond: UInt64) -> Bool
@@ -66,6 +68,7 @@ package protocol LockRows: AnyObject {
 
 extension LockRows {
     package var isInDoubt: Bool { false }
+    package var hasFailed: Bool { false }
     package func listed(ofUser user: String) -> [Credential] { credentials(ofUser: user) }
     package func listed(of bond: UInt64) -> [Credential] { holder(of: bond).credentials }
     package func unreadableCredentials(named name: String) -> [UnreadableCredential] { [] }

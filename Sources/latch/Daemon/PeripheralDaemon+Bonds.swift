@@ -27,6 +27,7 @@ extension PeripheralDaemon {
             case .unknown: throw ControlFailure(.notFound, error.description)
             case .named: throw ControlFailure(.refused, error.description)
             case .notBegun: throw ControlFailure(.noRadio, error.description)
+            case .stateUnreadable: throw ControlFailure(.stopping, error.description)
             }
         }
         exchange.finish(["bond": .string("\(id)"), "state": "deleted"])

@@ -181,6 +181,7 @@ final class PeripheralDaemon {
             switch error {
             case .windowIsOpen: throw ControlFailure(.busy, error.description)
             case .notPoweredOn: throw ControlFailure(.noRadio, error.description)
+            case .stateUnreadable: throw ControlFailure(.stopping, error.description)
             case .badName, .badUser, .otherUser, .otherKind, .tooManyDevices:
                 throw ControlFailure(.refused, error.description)
             }
@@ -229,6 +230,7 @@ extension ControlFailure {
         switch refusal {
         case .unknown, .unknownUser: self.init(.notFound, refusal.description)
         case .unreadable: self.init(.refused, refusal.description)
+        case .stateUnreadable: self.init(.stopping, refusal.description)
         case .notBegun: self.init(.noRadio, refusal.description)
         }
     }
