@@ -2,17 +2,26 @@
 package struct Simulation: Sendable {
     /// A house is furnished anew behind so many schedules.
     package static let schedulesPerHouse = 100
-    package static let keys = 2
+    package static let keys = Tenants.plain
 
     /// Each fourth house has two locks.
     static func doors(seed: UInt64) -> Int { seed % 4 == 3 ? 2 : 1 }
 
-    private static func schedule(seed: UInt64, place: Int) -> Schedule {
-        Schedule(seed: seed, place: place, doors: doors(seed: seed), keys: keys)
+    /// Each second house is a household: it has an operator, people with software of their own, and more keys.
+    static func isHousehold(seed: UInt64) -> Bool { seed.isMultiple(of: 2) }
+
+    static func keys(seed: UInt64) -> Int { isHousehold(seed: seed) ? Tenants.household : keys }
+
+    static func schedule(seed: UInt64, place: Int) -> Schedule {
+        Schedule(
+            seed: seed, place: place, doors: doors(seed: seed), keys: keys(seed: seed),
+            isHousehold: isHousehold(seed: seed))
     }
 
     private static func house(seed: UInt64) throws -> House {
-        try House(seed: seed, doors: doors(seed: seed), keys: keys, scratch: try ScratchSpace())
+        try House(
+            seed: seed, doors: doors(seed: seed), keys: keys(seed: seed), isHousehold: isHousehold(seed: seed),
+            scratch: try ScratchSpace())
     }
 
     package struct Violation: Sendable {
@@ -51,7 +60,7 @@ package struct Simulation: Sendable {
     private static func chronicle(seed: UInt64, _ schedules: [Schedule]) throws -> Chronicle {
         let house = try house(seed: seed)
         for schedule in schedules.dropLast() { _ = house.play(schedule) }
-        return schedules.last.flatMap(house.chronicle(of:)) ?? Chronicle(keys: keys, begin: house.world.now)
+        return schedules.last.flatMap(house.chronicle(of:)) ?? Chronicle(keys: keys(seed: seed), begin: house.world.now)
     }
 
     /// A house in which these are played, and no others.

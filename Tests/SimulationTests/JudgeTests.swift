@@ -26,7 +26,8 @@ struct JudgeTests {
             ledger.asked(0, operation, of: 0, until: seconds(9))
             ledger.took(0, id)
             guard let sent else { return }
-            ledger.sent(0, challenge, at: milliseconds(sent))
+            ledger.sent(
+                0, LockCommand(operation: operation, challenge: challenge), isSigned: true, at: milliseconds(sent))
             if let arrival { ledger.arrived(challenge, at: 0, milliseconds(arrival)) }
         }
 
@@ -127,7 +128,7 @@ struct JudgeTests {
         // What came to the other one has not come to this one.
         let ledger = Ledger()
         ledger.asked(0, .unlock, of: 0, until: Self.seconds(9))
-        ledger.sent(0, Self.challenge, at: Self.seconds(1))
+        ledger.sent(0, LockCommand(operation: .unlock, challenge: Self.challenge), isSigned: true, at: Self.seconds(1))
         ledger.arrived(Self.challenge, at: 1, Self.seconds(1))
         #expect(ledger.requests[0].arrived == nil)
     }
@@ -216,7 +217,7 @@ struct JudgeTests {
     func strays() {
         let ledger = Ledger()
         ledger.ended(0, Self.id, .done)
-        ledger.sent(1, Self.challenge, at: Self.seconds(1))
+        ledger.sent(1, LockCommand(operation: .unlock, challenge: Self.challenge), isSigned: true, at: Self.seconds(1))
         #expect(ledger.strays == [Self.id] && ledger.unasked == [Self.challenge])
         // A key that was killed before it could say that it took the command.
         ledger.asked(0, .unlock, of: 0, until: Self.seconds(9))

@@ -16,10 +16,21 @@ package final class Door {
     package let metal = MetalJournal()
     package private(set) var lock: LockDaemon?
     private unowned let world: World
-    private let settings: LockSettings
+    /// Of its configuration.
+    private var settings: LockSettings
+    private var fixed = LockSettings.Fields.all
+    /// What the present process takes from its configuration, whatever is kept.
+    private(set) var runningFixed = LockSettings.Fields.all
     private var dice: Dice
-    /// What its clock on the wall says; nil where nobody has set it.
-    package var wallClockSeconds: Int64? = 1_800_000_000
+    static let usualClockOrigin: Int64 = 1_800_000_000
+    /// What its clock on the wall said when the world began; nil where nobody has set it.
+    package var clockOrigin: Int64? = usualClockOrigin
+    /// As it was furnished, and as it is configured.
+    let homeCalendar: HouseCalendar
+    private(set) var calendar: HouseCalendar
+    /// Numbers of credentials by their names, as its journal has told them.
+    private(set) var numbers: [String: CredentialID] = [:]
+    private(set) var address: DeviceAddress?
     private var seal: LockSeal?
     /// What a key calls it: the address that it had when it was enrolled. It keeps that for good.
     private(set) var nameForKeys: String?
@@ -27,12 +38,14 @@ package final class Door {
     /// When the present process began, until it is on the air.
     var began: Instant?
 
-    init(_ world: World, _ number: Int, disk: SimulatedDisk, settings: LockSettings, seed: UInt64) {
+    init(_ world: World, _ number: Int, disk: SimulatedDisk, zone: Zone, seed: UInt64) {
         self.number = number
         name = "Door \(number)"
         self.world = world
         self.disk = disk
-        self.settings = settings
+        (homeCalendar, calendar) = (HouseCalendar(zone: zone), HouseCalendar(zone: zone))
+        settings = House.settings
+        settings.calendar = homeCalendar.wording
         dice = Dice(seed: seed)
         node = world.add("door \(number)", seed: seed, disk: disk)
         node.onEnd = { [unowned self] in
@@ -52,17 +65,40 @@ package final class Door {
                 state, anchor: FileAnchor(path: disk.directory + "/anchor", keys: state.keys))
             lock = try LockDaemon(
                 LockDaemon.Configuration(
-                    restoreIdentifier: "lock", name: name, settings: settings, boot: node.boot),
+                    restoreIdentifier: "lock", name: name, settings: settings, fixed: fixed, boot: node.boot),
                 host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state, seal: seal),
                 actuator: SimulatedBolt(journal: metal),
                 surroundings: LockDaemon.Surroundings(
                     random: { [unowned self] in dice.next() }, wallClockSeconds: { [unowned self] in wallClockSeconds },
-                    bootTime: { [unowned world] in world.now }, observe: { _ in },
+                    bootTime: { [unowned world] in world.now }, observe: { [unowned self] in heard($0) },
                     fail: { [unowned self] in node.onFailure($0) }))
             self.seal = seal
             nameForKeys = "\(host.identity.address)"
+            (address, runningFixed) = (host.identity.address.address, fixed)
         }
     }
+
+    private var wallClockSeconds: Int64? { clockOrigin.map { $0 + Int64(world.now.nanoseconds / 1_000_000_000) } }
+
+    private func heard(_ event: LockEvent) {
+        guard case .audit(let record) = event, case .enrolled(let number, let name, _, _) = record.event else { return }
+        numbers[name] = number
+    }
+
+    /// Whether there is somebody to say something to.
+    var isListening: Bool { node.host != nil && !node.isSuspended }
+
+    // MARK: Its configuration
+
+    /// From the next process on.
+    func configure(_ calendar: HouseCalendar) {
+        self.calendar = calendar
+        settings.calendar = calendar.wording
+        fixed = .all
+    }
+
+    /// From the next process on, managers may set what is none of a house's relock times.
+    func leavesSettingsFree() { fixed = [.relock, .lockAndGo] }
 
     /// What the loop does while the radio is quiet.
     package func idle() {

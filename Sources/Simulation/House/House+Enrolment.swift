@@ -8,32 +8,36 @@ final class EnrolmentCourse {
     fileprivate(set) var isAnnounced = false
     /// One of the two was told how it ended.
     fileprivate(set) var isOver = false
+    /// Why it came to nothing, as far as anybody was told.
+    fileprivate(set) var failure = "nobody was told"
 }
 
 /// Keys are enrolled, for the first time or once more.
 extension House {
     private static let windowSeconds: UInt64 = 30
 
-    /// The first one's is the owner, and all others are guests.
-    static func role(of key: Int) -> Role { key == 0 ? .owner : .guest }
-
     /// The lock's operator opens a window, and the key's gives the code to it.
     func beginEnrolment(of number: Int, at door: Door) -> EnrolmentCourse {
         let course = EnrolmentCourse()
-        let pocket = pockets[number]
+        let (pocket, tenant) = (pockets[number], tenants[number])
         let request = EnrolmentRequest(
-            credential: pocket.name, role: Self.role(of: number), method: .outOfBand, seconds: Self.windowSeconds)
+            credential: tenant.name, role: tenant.role, method: .outOfBand, seconds: Self.windowSeconds,
+            user: tenant.user == tenant.name ? nil : tenant.user, kind: tenant.kind)
+        let ticket = household?.register.ask(.renewed(number), at: world.now)
         var code: SetupCode?
         door.node.call { _ in
             do {
                 try door.lock?.openEnrolment(request) { progress in
                     switch progress {
                     case .opened(let opened): code = opened
-                    case .ended: course.isOver = true
+                    case .ended(let end):
+                        course.failure = "the window has ended: \(end)"
+                        course.isOver = true
                     case .passkey, .attemptFailed, .paired: break
                     }
                 }
             } catch {
+                course.failure = "\(error)"
                 course.isOver = true
             }
         }
@@ -41,10 +45,14 @@ extension House {
             course.isOver = true
             return course
         }
-        pocket.enroll(code, waitMilliseconds: Self.windowSeconds * 1_000) { progress in
+        pocket.enroll(code, waitMilliseconds: Self.windowSeconds * 1_000) { [unowned self] progress in
             switch progress {
-            case .enrolled: (course.isAnnounced, course.isOver) = (true, true)
-            case .failed: course.isOver = true
+            case .enrolled:
+                (course.isAnnounced, course.isOver) = (true, true)
+                if let ticket { household?.register.tell(ticket, isMade: true, at: world.now) }
+            case .failed(let failure):
+                course.failure = "\(failure)"
+                course.isOver = true
             case .connecting, .pairing, .paired: break
             }
         }

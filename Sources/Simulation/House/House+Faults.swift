@@ -26,8 +26,11 @@ extension House {
                     of: resident(machine, pocket), after: cut.afterMilliseconds, medium: cut.medium,
                     losesMovement: false)
             }
-        case .clockStep(let delay, let seconds):
-            agenda.after(delay) { door.wallClockSeconds = seconds }
+        case .clockStep(let delay, let step):
+            agenda.after(delay) { [unowned self] in
+                let origin = step.origin(from: door.clockOrigin)
+                if let household { household.terminal.setClock(origin) } else { door.clockOrigin = origin }
+            }
         case .slowDisk(let machine, let milliseconds):
             resident(machine, pocket).node.commitMilliseconds = milliseconds
             // Nobody else goes on while one waits for its disk: there is one thread for all.

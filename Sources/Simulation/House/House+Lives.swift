@@ -12,6 +12,7 @@ extension House {
                 tally.points.insert(Tally.Point(machine: machine, point: point))
             }
             endsOfSchedule += 1
+            household?.ended(resident)
             if let door = resident as? Door {
                 door.absences.begin(.dead, at: world.now)
                 door.absences.end(.suspended, at: world.now)
@@ -43,6 +44,7 @@ extension House {
             tally.restores += 1
             note(lane(of: resident), .begun, "a process begins")
             door?.absences.end(.dead, at: world.now)
+            household?.launched(resident)
         } catch {
             if !disk.hasDied { complaints.append("\(machine): the next process cannot begin: \(error)") }
             disk.mend()

@@ -8,7 +8,8 @@ import StatePersistence
 extension House {
     /// The guest's command afterwards opens nothing. Says what was broken.
     func broken(by vandalism: Vandalism) -> [String] {
-        guard let guest = pockets.last, pockets.count > 1 else { return [] }
+        guard pockets.count > 1 else { return [] }
+        let guest = pockets[1]
         do {
             switch vandalism {
             case .alteredRow:

@@ -27,6 +27,9 @@ package final class House {
     package let pockets: [Pocket]
     let adversary: Adversary
     let agenda: Agenda
+    let tenants: [Tenant]
+    /// Where more lives in it than keys; nil: that is all that there is.
+    private(set) var household: Household?
     package internal(set) var tally = Tally()
     var complaints: [String] = []
     /// Where a process is to be killed, and has not come to.
@@ -42,14 +45,19 @@ package final class House {
     /// Makes the machines, and enrols each key at each door.
     ///
     /// - Throws: ``SimulationFailure`` when it cannot be furnished.
-    package init(seed: UInt64, doors count: Int = 1, keys: Int, scratch: ScratchSpace) throws {
+    /// - Parameter isHousehold: whether there is an operator, and people with software of their own. It has one door then.
+    package init(
+        seed: UInt64, doors count: Int = 1, keys: Int, isHousehold: Bool = false, scratch: ScratchSpace
+    ) throws {
         self.scratch = scratch
+        tenants = Tenants.of(seed, keys: keys)
+        let zone = isHousehold ? Zone.all[Int(seed / 2 % UInt64(Zone.all.count))] : Zone.all[0]
         world = World(SharedAir(AirConfiguration(pacing: .paced, seed: seed), recorder: nil))
         let (world, ledger) = (world, ledger)
         let doors = try (0..<count).map { number in
             Door(
                 world, number, disk: SimulatedDisk(try scratch.makeDirectory("door-\(number)"), .lock),
-                settings: Self.settings, seed: Self.seed(of: number, in: seed))
+                zone: zone, seed: Self.seed(of: number, in: seed))
         }
         guard let first = doors.first else { throw SimulationFailure.notFurnished("it has no door") }
         (self.doors, door) = (doors, first)
@@ -67,14 +75,16 @@ package final class House {
             watch(pocket)
             pocket.node.onSent = { [unowned world, unowned adversary] packet in
                 adversary.heard.heardKey(number, packet)
-                if let challenge = Self.command(in: packet) { ledger.sent(number, challenge, at: world.now) }
+                guard let (command, isSigned) = Self.command(in: packet) else { return }
+                ledger.sent(number, command, isSigned: isSigned, at: world.now)
             }
         }
         for door in doors {
             let number = door.number
             // Whoever is heard is in the world, and would keep it.
             door.node.onReceived = { [unowned world] packet in
-                if let challenge = Self.command(in: packet) { ledger.arrived(challenge, at: number, world.now) }
+                guard let (command, _) = Self.command(in: packet) else { return }
+                ledger.arrived(command.challenge, at: number, world.now)
             }
             door.node.onSent = { [unowned self, unowned world, unowned adversary, unowned door] in
                 adversary.heard.heardLock($0)
@@ -86,6 +96,7 @@ package final class House {
             watch(door)
         }
         try furnish()
+        if isHousehold { household = Household(world, first, pockets, tenants, ledger, agenda) }
     }
 
     /// The seed of a machine's first process; each next one takes the next. Two machines with the same chance would make the
@@ -111,7 +122,7 @@ package final class House {
     }
 
     private var unlatching: Set<Int> {
-        Set(pockets.indices.filter { Self.role(of: $0).rights.isSuperset(of: .unlatch) })
+        Set(pockets.indices.filter { RightsTable.abilities(of: tenants[$0].role).contains(.unlatch) })
     }
 
     // MARK: One schedule
@@ -124,8 +135,10 @@ package final class House {
             note(.faults, .wrong, "\(fault)", at: begin.advanced(byMilliseconds: fault.afterMilliseconds ?? 0))
         }
         ledger.onNews = { [unowned self] in note(.commands, $1, "key \($0): \($2)") }
+        household?.terminal.onNews = { [unowned self] in note(.commands, .asked, "the operator: \($0)") }
         let broken = play(schedule)
         ledger.onNews = nil
+        household?.terminal.onNews = { _ in }
         for door in doors {
             for (line, _) in door.metal.movements {
                 note(
@@ -157,20 +170,25 @@ package final class House {
         endsOfSchedule = 0
         keyHasEnded = false
         watchAir()
+        household?.begin(schedule)
         for fault in schedule.faults { arm(fault, pockets[schedule.key]) }
         let begin = world.now
         let eventsBefore = events
+        household?.prepare(schedule, downMilliseconds: downMilliseconds)
         agenda.run(milliseconds: schedule.leadMilliseconds)
         let bystander = beginBystander(of: schedule)
         let isOver = beginDeed(of: schedule)
         agenda.run(milliseconds: schedule.waitMilliseconds + Self.longestFaultMilliseconds) { [unowned self] in
-            agenda.isEmpty && isOver() && bystander.map { !ledger.requests[$0].ends.isEmpty } ?? true
+            agenda.isEmpty && isOver() && household?.isOver ?? true
+                && bystander.map { !ledger.requests[$0].ends.isEmpty } ?? true
         }
         disarm(pockets[schedule.key])
+        household?.stop()
         // A point that the schedule did not come to: then where it has come to.
         if endsOfSchedule == 0 { (schedule.killsKey ? pockets[schedule.key].node : door.node).kill() }
         agenda.run(milliseconds: Self.settlingMilliseconds + 2 * downMilliseconds)
         for door in doors { door.idle() }
+        restoreOrder(for: schedule.key)
         expectObedience(
             of: pockets[schedule.key],
             within: schedule.faults.contains(where: \.losesPackets) ? Self.owedMilliseconds : Self.calmMilliseconds)
@@ -179,11 +197,14 @@ package final class House {
         tally.virtualMilliseconds += world.now.milliseconds(since: begin)
         var broken = complaints
         for door in doors {
-            let judge = Judge(
+            var judge = Judge(
                 door: door.number, requests: ledger.requests, keyHasEnded: keyHasEnded, metal: door.metal.movements,
                 absences: door.absences.all, unlatching: unlatching, end: world.now, settings: Self.settings)
+            judge.commands = ledger.commands
+            if let household { judge.mayBeInPassage = { household.register.mode.during($0, $1).contains(.passage) } }
             broken += judge.broken
         }
+        if let household { broken += household.broken(end: world.now) }
         if let bystander, schedule.sparesBystanders {
             let request = ledger.requests[bystander]
             if !request.ends.contains(.done), !request.outcomes.contains(.done) {
@@ -207,6 +228,8 @@ package final class House {
 
     /// What somebody does in it; says whether that is over.
     private func beginDeed(of schedule: Schedule) -> () -> Bool {
+        // His own software has his key then.
+        if household != nil, schedule.visit?.key == schedule.key { return { true } }
         guard !schedule.isEnrolment else {
             let enrolment = beginEnrolment(of: schedule.key, at: door)
             return { enrolment.isOver }
@@ -230,6 +253,19 @@ package final class House {
         (doors as [any Resident] + pockets).map(\.node).reduce(0) { $0 + $1.commitCount + $1.actCount }
     }
 
+    private func restoreOrder(for key: Int) {
+        guard let household else { return }
+        let complaint = household.restore(key) { [unowned self] number in
+            let enrolment = beginEnrolment(of: number, at: door)
+            agenda.run(milliseconds: 40_000) { enrolment.isOver }
+            // The lock's operator is told first.
+            agenda.run(milliseconds: 5_000) { enrolment.isAnnounced }
+            return enrolment.isAnnounced ? nil : enrolment.failure
+        }
+        if let complaint { complaints.append(complaint) }
+        agenda.run(milliseconds: 1_000)
+    }
+
     /// Whatever happened, the lock obeys its keys afterwards, and says so.
     private func expectObedience(of pocket: Pocket, within milliseconds: UInt64) {
         let count = ledger.requests.count
@@ -241,16 +277,17 @@ package final class House {
             return complaints.append("the key neither took a command nor said what became of it, with nothing wrong")
         }
         if end != .done && end != .accepted { complaints.append("a command was \(end), with nothing wrong") }
+        if let key = ledger.requests.last?.key { household?.register.granted(key) }
         agenda.run(milliseconds: 1_000) { [unowned self] in !(ledger.requests.last?.outcomes.isEmpty ?? true) }
         if end == .accepted, ledger.requests.last?.outcomes.first != .done {
             complaints.append("what became of a command that was accepted was not told, with nothing wrong")
         }
     }
 
-    /// The challenge of a command between a host and its controller: ATT Write Request, Write Command or Signed Write Command of eight octets.
+    /// A command between a host and its controller: ATT Write Request, Write Command or Signed Write Command of eight octets.
     ///
     /// Core 5.4, Vol 3, Part F, 3.4.5 (Writing attributes)
-    private static func command(in packet: [UInt8]) -> ChallengeID? {
+    private static func command(in packet: [UInt8]) -> (LockCommand, isSigned: Bool)? {
         guard let pdu = RawController.attributePDU(packet), pdu.count > 3 else { return nil }
         let value: ArraySlice<UInt8>
         switch pdu[0] {
@@ -258,6 +295,6 @@ package final class House {
         case 0xD2: value = pdu[3...].dropLast(12)
         default: return nil
         }
-        return (try? LockCommand(exactly: Array(value)))?.challenge
+        return (try? LockCommand(exactly: Array(value))).map { ($0, pdu[0] == 0xD2) }
     }
 }

@@ -17,6 +17,10 @@ package struct Judge {
     let unlatching: Set<Int>
     let end: Instant
     let settings: LockSettings
+    /// As they were seen to leave keys.
+    var commands: [ChallengeID: Ledger.Command] = [:]
+    /// Whether the lock may have been in passage in this time.
+    var mayBeInPassage: (Instant, Instant) -> Bool = { _, _ in false }
 
     /// How long a bolt takes, with a launch before it.
     private static let promptMilliseconds: UInt64 = 2_500
@@ -42,23 +46,37 @@ package struct Judge {
         }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
         switch request.ends.first {
-        case .done where moved.isEmpty && request.operation != .lock:
+        case .done where moved.isEmpty && request.operation != .lock && !wasOpen(request):
             broken.append("\(name) is done, and nothing moved")
         case .refused, .aborted, .expired, .cancelled, .declined, .unproven:
             if !moved.isEmpty { broken.append("\(name) has not taken effect, it was told, and the bolt moved") }
         case .done, .accepted, .unknown, nil: break
         }
-        if request.outcomes.contains(.done), moved.isEmpty, request.operation != .lock {
+        if request.outcomes.contains(.done), moved.isEmpty, request.operation != .lock, !wasOpen(request) {
             broken.append("\(name) was done, it was told, and nothing moved")
         }
         return broken
     }
 
+    /// The bolt was open already when the command came.
+    private func wasOpen(_ request: Ledger.Request) -> Bool {
+        guard let arrived = request.arrived, let last = metal.last(where: { $0.line.at <= arrived }) else {
+            return false
+        }
+        return last.line.movement != .lock
+    }
+
+    /// As long as the slowest disk and the next process keep an opening on its way.
+    private static let slowMilliseconds: UInt64 = 15_000
+
     private var brokenByMetal: [String] {
         metal.compactMap { movement in
             let line = movement.line
             guard line.movement != .lock else { return nil }
-            guard let command = line.command else { return "the lock opened by itself" }
+            guard let command = line.command else {
+                let before = line.at.nanoseconds - min(line.at.nanoseconds, Self.slowMilliseconds * 1_000_000)
+                return mayBeInPassage(Instant(nanoseconds: before), line.at) ? nil : "the lock opened by itself"
+            }
             let asking = requests.first { $0.sent[command] != nil }
             guard let asking, let sent = asking.sent[command] else {
                 return "the lock opened for a command that no key has sent"
@@ -92,12 +110,31 @@ package struct Judge {
             let line = metal[place].line
             guard line.movement != .lock else { return nil }
             let next = metal.dropFirst(place + 1).first?.line
-            var due = line.at.advanced(byMilliseconds: longest + Self.promptMilliseconds)
+            guard var due = due(of: line, longestMilliseconds: longest) else { return nil }
             for absence in absences where absence.from <= due {
                 due = max(due, (absence.to ?? end).advanced(byMilliseconds: Self.promptMilliseconds))
             }
+            if mayBeInPassage(line.at, due) { return nil }
             guard let next else { return due < end ? "the door stayed open" : nil }
             return next.at > due ? "the door was locked \(next.at.milliseconds(since: due)) ms late" : nil
         }
+    }
+
+    /// When the bolt has to be on its way back; nil: never. Commands that come while it is open put that off.
+    private func due(of line: BoltJournal.Line, longestMilliseconds longest: UInt64) -> Instant? {
+        func due(_ command: Ledger.Command?, from instant: Instant) -> Instant? {
+            let argument = command?.argument ?? 0
+            guard argument < 255 else { return nil }
+            let open = argument == 0 ? longest : max(longest, UInt64(argument) * 1_000)
+            return instant.advanced(byMilliseconds: open + Self.promptMilliseconds)
+        }
+        guard var last = due(line.command.flatMap { commands[$0] }, from: line.at) else { return nil }
+        let opening = commands.values.filter { $0.operation != 1 }
+        let later = opening.flatMap { command in command.arrivals.filter { $0.door == door }.map { (command, $0.at) } }
+        for (command, at) in later.sorted(by: { $0.1 < $1.1 }) where at >= line.at && at <= last {
+            guard let further = due(command, from: at) else { return nil }
+            last = max(last, further)
+        }
+        return last
     }
 }

@@ -18,8 +18,8 @@ package enum Fault: Sendable {
     case suspension(Machine, afterMilliseconds: UInt64, milliseconds: UInt64, withController: Bool)
     /// The controller is unplugged, and plugged in again.
     case controllerReset(Machine, afterMilliseconds: UInt64)
-    /// The lock's clock on the wall is set to this, or is not set any more.
-    case clockStep(afterMilliseconds: UInt64, seconds: Int64?)
+    /// Somebody sets the lock's clock on the wall.
+    case clockStep(afterMilliseconds: UInt64, ClockStep)
     case packets(Machine, PacketFault)
     /// Somebody starts a second process on the machine's database.
     case secondProcess(Machine, afterMilliseconds: UInt64)
@@ -53,9 +53,7 @@ package enum Fault: Sendable {
         case 13: self = .killBoth(afterMilliseconds: UInt64(dice.below(1_500)))
         case 14, 15: self = .packets(Machine(&dice), PacketFault(&dice))
         case 16:
-            self = .clockStep(
-                afterMilliseconds: UInt64(dice.below(1_500)),
-                seconds: dice.choice([nil, 0, 1_700_000_000, 1_900_000_000]))
+            self = .clockStep(afterMilliseconds: UInt64(dice.below(1_500)), ClockStep(&dice))
         default: self = .kill(Machine(&dice), KillPoint(&dice))
         }
     }
@@ -134,8 +132,7 @@ extension Fault: CustomStringConvertible {
         case .suspension(let machine, let delay, let milliseconds, let withController):
             "the \(machine) is suspended after \(delay) ms, for \(milliseconds) ms"
                 + (withController ? ", its controller too" : "")
-        case .clockStep(let delay, let seconds):
-            "the lock's clock is set to \(seconds.map { "\($0) s" } ?? "nothing") after \(delay) ms"
+        case .clockStep(let delay, let step): "the lock's clock \(step) after \(delay) ms"
         case .packets(let machine, let fault): "at the \(machine), \(fault)"
         case .controllerReset(let machine, let delay): "the \(machine)'s controller is unplugged after \(delay) ms"
         case .secondProcess(let machine, let delay):

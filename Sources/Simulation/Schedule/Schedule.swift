@@ -16,8 +16,12 @@ package struct Schedule: Sendable, CustomStringConvertible {
     package var faults: [Fault]
     /// What somebody does to the lock's disk behind it.
     package let vandalism: Vandalism?
+    /// In a household: what its operator says.
+    package var chores: [Chore] = []
+    /// In a household: who comes with software of his own.
+    package var visit: Visit?
 
-    package init(seed: UInt64, place: Int, doors: Int = 1, keys: Int) {
+    package init(seed: UInt64, place: Int, doors: Int = 1, keys: Int, isHousehold: Bool = false) {
         var dice = Dice(seed: seed, part: UInt64(place))
         self.place = place
         key = dice.below(keys)
@@ -33,6 +37,14 @@ package struct Schedule: Sendable, CustomStringConvertible {
             place % Simulation.schedulesPerHouse == Simulation.schedulesPerHouse - 1
             ? dice.choice(Vandalism.allCases) : nil
         if !faults.contains(where: \.isKill) { faults.append(.kill(Machine(&dice), KillPoint(&dice))) }
+        if isHousehold, !isEnrolment { drawHousehold(keys, &dice) }
+    }
+
+    /// Each third schedule of a household is like any other.
+    private mutating func drawHousehold(_ keys: Int, _ dice: inout Dice) {
+        guard !dice.oneIn(3) else { return }
+        while chores.count < 3, !dice.oneIn(3) { chores.append(Chore(&dice, keys: keys, key: key)) }
+        if dice.oneIn(2) { visit = Visit(&dice, keys: keys, key: dice.oneIn(3) ? dice.below(keys) : key) }
     }
 
     /// Which machine's process a schedule ends that has ended none.
@@ -68,6 +80,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
         return
             "\(place): \(isEnrolment ? "enrolment of" : "\(operation.name) by") key \(key) at door \(door) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
             + (hasBystander ? "; somebody else opens another door" : "")
+            + chores.map { "; \($0)" }.joined() + (visit.map { "; \($0)" } ?? "")
             + (vandalism.map { "; and then \($0)" } ?? "")
     }
 }

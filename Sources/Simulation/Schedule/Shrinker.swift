@@ -36,6 +36,27 @@ package enum Shrinker {
             }
             place = min(place - 1, least.count - 1)
         }
+        return try withoutNeedless(least, broken)
+    }
+
+    /// The same for chores and wishes.
+    private static func withoutNeedless(
+        _ schedules: [Schedule], _ broken: ([Schedule]) throws -> [Schedule]?
+    ) rethrows -> [Schedule] {
+        var least = schedules
+        for place in schedules.indices.reversed() {
+            func take(_ change: (inout Schedule) -> Void) throws {
+                guard least.indices.contains(place) else { return }
+                var fewer = least
+                change(&fewer[place])
+                if let found = try broken(fewer) { least = found }
+            }
+            for number in schedules[place].chores.indices.reversed() { try take { $0.chores.remove(at: number) } }
+            for number in (schedules[place].visit?.wishes ?? []).indices.reversed() {
+                try take { $0.visit?.wishes.remove(at: number) }
+            }
+            if schedules[place].visit != nil { try take { $0.visit = nil } }
+        }
         return least
     }
 }
