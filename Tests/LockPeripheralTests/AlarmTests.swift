@@ -8,7 +8,7 @@ import Testing
 struct AlarmTests {
     @Test("Forced: the bolt leaves its locked place without a command, and what a hand does else raises nothing")
     func forcedBolt() {
-        for position in [BoltPosition.unlocked, .unknown, .jammed] {
+        for position in [BoltPosition.unlocked, .jammed] {
             var bench = LockBench()
             #expect(bench.report(.bolt(position)) == [.forced(.bolt)])
             #expect(bench.standsOn == .bolt(position))
@@ -16,6 +16,19 @@ struct AlarmTests {
         }
         var open = LockBench(reading: BoltReading(position: .unlocked, door: .closed))
         #expect(open.report(.bolt(.locked)) == [])
+    }
+
+    @Test("Jam: nobody can say any more where a locked bolt is, while the lock runs or at its launch")
+    func unknownBolt() {
+        var bench = LockBench()
+        #expect(bench.report(.bolt(.unknown)) == [.jam(.unknown)])
+        #expect(bench.standsOn == .bolt(.unknown))
+        #expect(bench.report(.bolt(.unlocked)) == [])
+        let launched = LockBench(reading: BoltReading(position: .unknown, door: .closed))
+        #expect(launched.raised == [.jam(.unknown)])
+        // It was known before: a lock that is new, or that never knew, has nothing to tell.
+        let again = LockBench(launched.store.committed, reading: BoltReading(position: .unknown, door: .closed))
+        #expect(again.raised == [])
     }
 
     @Test("Forced: the door opens while the bolt is locked, and not while it is not")

@@ -36,11 +36,12 @@ extension LockMachine {
         if alarms.doubtClock(fault), let fault { raise(.clock(fault), &turn) }
     }
 
-    /// The bolt was found somewhere without having been sent, by a hand or by force.
+    /// The bolt was found somewhere without having been sent, by a hand or by force. Where nobody can say where it is, nobody can say that
+    /// it was forced either: hardware that is unplugged, or that cannot be read, says no more.
     mutating func alarmBolt(_ position: BoltPosition, before: BoltPosition, on record: UInt64, _ turn: inout LockTurn) {
-        if before == .locked {
+        if before == .locked, position != .unknown {
             raise(.forced(.bolt), on: record, &turn)
-        } else if position == .jammed {
+        } else if position == .jammed || before == .locked {
             raise(.jam(position), on: record, &turn)
         }
     }
