@@ -18,9 +18,10 @@ KERNEL_OPTIONS = "console=ttyS0 quiet panic=-1 no_timer_check nowatchdog rcupdat
 
 class Machine(Process):
     """`radios` are sockets of controllers: each becomes an adapter of the kernel inside, in this order, once
-    `add_adapter` has been called for it. `devices` are further words for QEMU."""
+    `add_adapter` has been called for it. `devices` are further words for QEMU. `has_systemd`: systemd is the first process inside,
+    with a system bus of its own; otherwise a shell is, with a bus that can be reached from out here."""
 
-    def __init__(self, cache, directory, radios, devices=()):
+    def __init__(self, cache, directory, radios, devices=(), has_systemd=False):
         self._directory = directory
         self._console = os.path.join(directory, "console")
         self._shell = None
@@ -29,7 +30,7 @@ class Machine(Process):
             *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
             *("-machine", "q35", "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "1G"),
             *("-kernel", f"{made}/vmlinuz", "-initrd", f"{made}/initramfs"),
-            *("-append", KERNEL_OPTIONS, "-serial", f"file:{self._console}"),
+            *("-append", KERNEL_OPTIONS + (" latch.init=systemd" if has_systemd else ""), "-serial", f"file:{self._console}"),
             *_share("outside", "/"),
             *_share("unpacked", f"{made}/root"),
             *("-device", "virtio-serial-pci"),
@@ -64,12 +65,12 @@ class Machine(Process):
         self._shell = self.connect("shell").makefile("rwb", buffering=0)
         check_equal(self._line(BOOT_DEADLINE_SECONDS), "ready", "the first line of the shell inside")
 
-    def run(self, command, expect=0):
-        """Runs a line of shell inside to its end; what it printed."""
+    def run(self, command, expect=0, seconds=DEADLINE_SECONDS):
+        """Runs a line of shell inside to its end; what it printed. It fails when that says nothing for so long."""
         self._shell.write(command.encode() + b"\n")
         said = []
         while True:
-            line = self._line(DEADLINE_SECONDS)
+            line = self._line(seconds)
             if line.startswith("status "):
                 break
             said.append(line)
@@ -78,14 +79,25 @@ class Machine(Process):
             raise StepFailed(f"inside, {command}: {line}, {expect} was expected: {text}")
         return text
 
-    def add_adapter(self, index):
-        """The kernel's hciN on radio N."""
-        self.run(f'"$here/guest_bridge" packets "$(port radio{index})" >>/run/bridge.log 2>&1 &')
-        self.until(f"[ -e /sys/class/bluetooth/hci{index} ]", f"adapter hci{index} appears")
+    def add_adapter(self, index, number=None):
+        """The kernel's hciN, or another number where that is the next one, on radio N."""
+        number = index if number is None else number
+        bridge = f'"$here/guest_bridge" packets "$(port radio{index})" >>/run/bridge.log 2>&1'
+        self.run(f"{bridge} & echo $! >/run/bridge.{index}")
+        self.until(f"[ -e /sys/class/bluetooth/hci{number} ]", f"adapter hci{number} appears")
+
+    def remove_adapter(self, index):
+        """Unplugs that on radio N, as the kernel sees it."""
+        self.run(f"kill -KILL $(cat /run/bridge.{index})")
+        self.until(f"! kill -0 $(cat /run/bridge.{index}) 2>/dev/null", f"the adapter on radio {index} is gone")
 
     def until(self, command, what):
         """Asks again and again, for what nothing tells of."""
-        eventually(lambda: self.run(f"{command} && echo yes", expect=None) == "yes", what)
+        self.eventually(lambda: self.run(f"{command} && echo yes", expect=None) == "yes", what)
+
+    def eventually(self, condition, what):
+        """The same, for what is asked out here. Software emulation takes its time."""
+        eventually(condition, what, 2 * DEADLINE_SECONDS)
 
     def write(self, path, text):
         """A file inside, in memory."""

@@ -79,14 +79,17 @@ class Daemon(Process):
         self._latch = latch
         self._role = role
         self.state = latch.state(name)
-        super().__init__(
-            name, [latch.program, role, "run", "--transport", transport, "--state", self.state, "--json", *options]
-        )
+        arguments = [latch.program, role, "run", "--transport", transport, "--state", self.state, "--json", *options]
+        super().__init__(name, self.words(arguments))
         try:
             self.wait_for_event("radio", state="on")
         except StepFailed as error:
             self.__exit__(StepFailed, error, None)
             raise
+
+    def words(self, arguments):
+        """What is executed for a command of `latch`."""
+        return arguments
 
     def wait_for_event(self, name, **fields):
         """The next event of that name whose fields are these."""
@@ -133,7 +136,7 @@ class Daemon(Process):
         check_equal(errors, [], f"what the {self.name} logged as errors")
 
     def _arguments(self, verb, options):
-        return [self._latch.program, self._role, verb, "--state", self.state, "--json", *options]
+        return self.words([self._latch.program, self._role, verb, "--state", self.state, "--json", *options])
 
 
 class Lock(Daemon):
