@@ -194,6 +194,7 @@ private struct LockWorld {
                     .scheduled(Validity(notAfterSeconds: input.bool() ? 1_500 : nil), Self.schedules(&input))
                 }
             feed(.administration(.named(Self.name(of: bond), change)))
+        case 5: feed(.administration(.operate(input.bool() ? .unlock : .lock)))
         default:
             let validity = Validity(
                 notBeforeSeconds: input.bool() ? 500 : nil, notAfterSeconds: input.bool() ? 1_500 : nil)
@@ -272,6 +273,10 @@ private struct LockWorld {
             granted.insert(record.sequence)
         case .securing: granted.insert(record.sequence)
         case .opening, .modeChanged(.passage, by: _): openings.insert(record.sequence)
+        // A bolt that is there has its outcome without a movement.
+        case .operated(let operation):
+            granted.insert(record.sequence)
+            if operation == .unlock { openings.insert(record.sequence) }
         case .outcome(let sequence, _):
             require(granted.remove(sequence) != nil, "an outcome without a movement")
             require(ended.insert(sequence).inserted, "a movement has two outcomes")

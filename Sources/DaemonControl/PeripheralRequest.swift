@@ -16,6 +16,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case schedule(Schedule)
     /// Puts the lock into a mode; nil: says which one it is in.
     case mode(Mode?)
+    /// Moves the bolt. The exchange ends with the movement's outcome.
+    case operate(Operation)
     /// Removes everybody, and makes the settings those of a new lock.
     case reset
     /// Believes the database as it is, though it may be an old copy.
@@ -75,6 +77,9 @@ package enum PeripheralRequest: ControlRequest, Equatable {
 
     /// What the door is for at present; see LockMode.
     package enum Mode: String, CaseIterable, Sendable { case normal, passage, privacy, lockdown }
+
+    /// What an operator has the bolt do.
+    package enum Operation: String, CaseIterable, Sendable { case lock, unlock }
 
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
@@ -185,6 +190,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             self = .enroll(enrolment)
         case "schedule": self = .schedule(try Schedule(&fields))
         case "mode": self = .mode(try fields.optionalChoice("set"))
+        case "operate": self = .operate(try fields.choice("operation", default: nil))
         default:
             let acts = Administration.Act.allCases
             guard let act = Administration.Act(rawValue: name) else {
@@ -192,7 +198,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
                         + [
-                            "users", "bonds", "unbond", "schedule", "mode", "confirm", "reset", "events",
+                            "users", "bonds", "unbond", "schedule", "mode", "operate", "confirm", "reset", "events",
                             "stop",
                         ])
             }
@@ -212,6 +218,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .reset: ("reset", [:])
         case .schedule(let schedule): ("schedule", schedule.fields)
         case .mode(let mode): ("mode", mode.map { ["set": .string($0.rawValue)] } ?? [:])
+        case .operate(let operation): ("operate", ["operation": .string(operation.rawValue)])
         case .administer(let administration):
             (administration.act.rawValue, administration.whom.field)
         case .enroll(let enrolment): ("enroll", enrolment.fields)

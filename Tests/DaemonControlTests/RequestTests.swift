@@ -27,7 +27,7 @@ struct RequestTests {
             PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")),
             .bondsPage(.init(limit: 7, after: "b1f")),
             .deleteBond("1f"), .events, .stop, .enroll(enrolment), .enroll(visitor), .usersPage(.init()),
-            .usersPage(.init(limit: 1, after: "Änne")),
+            .usersPage(.init(limit: 1, after: "Änne")), .operate(.lock), .operate(.unlock),
         ]
             + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, .credential("Änne"))) }
             + PeripheralRequest.Schedule.Act.allCases.map { .schedule(.init($0, .user("Änne"))) } + [schedule])
@@ -102,6 +102,8 @@ struct RequestTests {
             (#"{"request":"enroll","credential":"a","seconds":0}"#, .unknownRequest),
             (#"{"request":"enroll","credential":"a","seconds":3601}"#, .unknownRequest),
             (#"{"request":"enroll","credential":"a","seconds":"9"}"#, .unknownRequest),
+            (#"{"request":"operate"}"#, .unknownRequest),
+            (#"{"request":"operate","operation":"unlatch"}"#, .unknownRequest),
             (#"{"request":"schedule"}"#, .unknownRequest),
             (#"{"request":"schedule","act":"drop","credential":"a"}"#, .unknownRequest),
             (#"{"request":"schedule","act":"clear","credential":"a","from":"x"}"#, .unknownRequest),

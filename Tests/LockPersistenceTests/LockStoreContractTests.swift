@@ -377,7 +377,7 @@ extension LockMutation {
                 .timeSet(by: AuditedManager(credential: id, name: ""), seconds: generator.oneOf([.min, .max])),
                 .reset, .operatorIs(user: generator.edge()), .stopped,
                 .clockStepped(expected: .min, found: generator.oneOf([0, .max])),
-                .held(nil), .held(.fire), .opening(.exit), .opening(.hold),
+                .held(nil), .held(.fire), .opening(.exit), .opening(.hold), .operated(.unlock), .operated(.lock),
                 .settingsChanged(LockSettings(relockSeconds: generator.maybe(generator.edge()))),
             ])
             let holder = AuditHolder(credential: generator.maybe(id), isProtected: generator.oneOf([true, false]))

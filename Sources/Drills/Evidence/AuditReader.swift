@@ -55,7 +55,7 @@ enum AuditReader {
                 let sequence = reader.integer(8, as: UInt64.self)
             else { return nil }
             return .outcome(of: sequence, outcome)
-        case 3, 6...15, 19...39: return .other
+        case 3, 6...15, 19...40: return .other
         default: return nil
         }
     }

@@ -79,6 +79,7 @@ extension AuditEvent: WireCodable {
         case clockStepped = 37
         case held = 38
         case opening = 39
+        case operated = 40
     }
 
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
@@ -116,6 +117,13 @@ extension AuditEvent: WireCodable {
                 throw .invalidValue(field: "opening cause")
             }
             self = .opening(cause)
+        case .operated:
+            let number = try reader.readUInt8()
+            let operation = LockOperation(rawValue: number)
+            guard operation.rawValue == number, LockOperation.known.contains(operation) else {
+                throw .invalidValue(field: "operation")
+            }
+            self = .operated(operation)
         case .reset: self = .reset
         case .stopped: self = .stopped
         case .operatorIs: self = .operatorIs(user: try reader.readUInt32())
@@ -235,6 +243,9 @@ extension AuditEvent: WireCodable {
         case .opening(let cause):
             begin(.opening)
             writer.write(cause.rawValue)
+        case .operated(let operation):
+            begin(.operated)
+            writer.write(operation.rawValue)
         case .reset: begin(.reset)
         case .stopped: begin(.stopped)
         case .operatorIs(let user):

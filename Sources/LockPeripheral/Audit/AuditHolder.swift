@@ -28,7 +28,9 @@ extension AuditEvent {
     /// Whether an operator at the machine said so, which ``operatorIs(user:)`` goes before.
     var isOperators: Bool {
         switch self {
-        case .administered, .bondDeleted, .stateConfirmed, .windowOpened, .modeChanged(_, by: nil), .reset: true
+        case .administered, .bondDeleted, .stateConfirmed, .windowOpened, .modeChanged(_, by: nil), .reset,
+            .operated:
+            true
         default: false
         }
     }
@@ -38,7 +40,7 @@ extension AuditEvent {
         switch self {
         case .administered, .managed, .windowManaged, .stateConfirmed, .bondDeleted, .windowOpened, .windowClosed,
             .enrolled, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs, .auditDoubted,
-            .userSet:
+            .userSet, .operated:
             true
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .stopped, .clockStepped, .securedUnrecorded, .relaunched, .bondExpired, .procedureRefused,

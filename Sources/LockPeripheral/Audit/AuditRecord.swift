@@ -108,6 +108,8 @@ package enum AuditEvent: Hashable, Sendable {
     case held(DoorHold?)
     /// The lock opens by its own rules: exactly one `outcome` follows here too.
     case opening(OpeningCause)
+    /// An operator at the machine had the bolt moved: exactly one `outcome` follows here too.
+    case operated(LockOperation)
 }
 
 extension AuditEvent {
@@ -120,7 +122,8 @@ extension AuditEvent {
         case .granted, .refused, .refusalsSuppressed, .idleGrantsSuppressed, .securing, .outcome, .bolt, .door,
             .launched, .securedUnrecorded, .relaunched, .stateConfirmed, .bondDeleted, .bondExpired, .windowOpened,
             .windowClosed, .settingsChanged, .settingsManaged, .modeChanged, .timeSet, .reset, .operatorIs, .stopped,
-            .clockStepped, .auditDoubted, .procedureRefused, .windowManaged, .lockedOut, .held, .opening:
+            .clockStepped, .auditDoubted, .procedureRefused, .windowManaged, .lockedOut, .held, .opening,
+            .operated:
             nil
         }
     }

@@ -106,6 +106,8 @@ package final class LockDaemon {
     var challengeRead: CBATTRequest?
     /// The write to the Record Access Control Point that is being answered.
     var recordRequest: CBATTRequest?
+    /// What an operator has asked of the bolt, and waits for.
+    var operation = OperatorOperation()
     /// What links have asked of the audit: one thing each.
     var recordAccesses: [LockLink: RecordAccess] = [:]
     let recordTimer: TimerToken
@@ -252,6 +254,7 @@ extension LockDaemon {
             case .persist(let mutation):
                 store.append(mutation)
                 if case .audit(let record) = mutation { tell(.audit(record)) }
+                follow(mutation)
                 endsWindow = endsWindow || endsRemoteWindow(mutation)
                 changesRights = changesRights || mutation.changesRights
             case .actuate(let order): host.afterCommit { [weak self] in self?.perform(order) }

@@ -105,7 +105,7 @@ extension LockMachine {
         turn.persist(.lastCommand(bond: audited.bond, last))
     }
 
-    private func relockDeadline(for command: LockCommand, now: Instant) -> BootDeadline? {
+    func relockDeadline(for command: LockCommand, now: Instant) -> BootDeadline? {
         func after(_ seconds: UInt64) -> BootDeadline {
             BootDeadline(boot: boot, at: now.advanced(byMilliseconds: seconds * 1_000))
         }

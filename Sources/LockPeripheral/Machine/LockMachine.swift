@@ -209,6 +209,7 @@ package struct LockMachine {
         case .stopped: if !isFreshLaunch { audit(.stopped, &turn) }
         case .reset: audit(.reset, &turn)
         case .mode(let mode): enter(mode, by: nil, &turn)
+        case .operate(let operation): operate(operation, &turn)
         case .named(let name, let change): administer(.named(name), change, &turn)
         case .ofUser(let user, let change): administer(.ofUser(user), change, &turn)
         case .unreadableRemoved(let id, let name):

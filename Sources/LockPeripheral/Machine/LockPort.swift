@@ -82,6 +82,8 @@ package enum LockAdministration: Hashable, Sendable {
     case settings(LockSettings)
     /// Refused, and nothing changed, where ``LockMachine/mayEnter(_:)`` says so.
     case mode(LockMode)
+    /// The bolt is moved, where ``LockMachine/verdict(on:)`` accepts that; else nothing changes.
+    case operate(LockOperation)
     /// Who asks for what follows, of the machine's users; nil: nobody at the machine.
     case asked(by: UInt32?)
     /// For the audit: the program ends in order.

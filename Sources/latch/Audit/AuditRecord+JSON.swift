@@ -40,6 +40,9 @@ extension AuditRecord {
         case .opening(let cause):
             fields["what"] = "opening"
             fields["for"] = .string("\(cause)")
+        case .operated(let operation):
+            fields["what"] = "operated"
+            fields["operation"] = .string(operation.name)
         case .reset: fields["what"] = "reset"
         case .stopped: fields["what"] = "stopped"
         case .operatorIs(let user):

@@ -10,7 +10,7 @@ enum Commands {
             PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.users,
             PeripheralCommands.status,
             PeripheralCommands.mode, PeripheralCommands.reset, PeripheralCommands.stop, PeripheralCommands.confirmState,
-        ] + ScheduleCommands.all + [
+        ] + OperationCommands.all + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
         ] + AuditCommands.all + StateCommands.all + ReferenceCommands.all(of: "latch") { Latch.program() }

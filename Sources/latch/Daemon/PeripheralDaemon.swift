@@ -119,6 +119,7 @@ final class PeripheralDaemon {
         case .administer(let administration): try administer(administration, exchange)
         case .schedule(let schedule): try answer(schedule, exchange)
         case .mode(let mode): try answer(mode, exchange)
+        case .operate(let operation): try operate(operation, exchange)
         }
     }
 
