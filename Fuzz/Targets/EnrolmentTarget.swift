@@ -309,7 +309,7 @@ private struct EnrolmentWorld {
         case .enrolled(let credential):
             require(credentials[credential.id] == credential, "a key is on record that has no right")
             require(credential.bond == promoted.map { UInt64(bitPattern: $0.rawValue) }, "a key is on record unproven")
-        case .named, .ofUser, .unreadableRemoved, .settings, .mode, .operate, .reset, .asked, .stopped,
+        case .named, .ofUser, .unreadableRemoved, .settings, .rules, .mode, .operate, .reset, .asked, .stopped,
             .stateConfirmed, .bondEnded:
             fatalError("broken: enrolment administers what is not its own")
         }

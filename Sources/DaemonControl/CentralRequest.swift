@@ -8,6 +8,8 @@ package enum CentralRequest: ControlRequest {
     case command(Command)
     /// Every state transition from now on, until the client goes.
     case events
+    /// Reads the configuration file anew.
+    case reload
     /// Ends the daemon cleanly.
     case stop
 
@@ -36,6 +38,7 @@ package enum CentralRequest: ControlRequest {
         switch name {
         case "status": self = .status
         case "events": self = .events
+        case "reload": self = .reload
         case "stop": self = .stop
         case "enroll": self = .enroll(code: SecretText(try fields.text("code")))
         case "command":
@@ -44,7 +47,7 @@ package enum CentralRequest: ControlRequest {
             let wait = try fields.number(
                 "wait", in: 1...Command.maximumWaitSeconds, default: Command.defaultWaitSeconds)
             self = .command(Command(operation: operation, lock: lock, waitSeconds: wait))
-        default: throw .unknown(name, known: ["status", "enroll", "command", "events", "stop"])
+        default: throw .unknown(name, known: ["status", "enroll", "command", "reload", "events", "stop"])
         }
     }
 
@@ -52,6 +55,7 @@ package enum CentralRequest: ControlRequest {
         switch self {
         case .status: return ("status", [:])
         case .events: return ("events", [:])
+        case .reload: return ("reload", [:])
         case .stop: return ("stop", [:])
         case .enroll(let code): return ("enroll", ["code": code.withText { .string($0) }])
         case .command(let command):

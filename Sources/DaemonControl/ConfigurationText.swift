@@ -65,22 +65,44 @@ package struct ConfigurationText: Sendable {
     ///
     /// - Throws: ``ConfigurationError``, with file, line and column, for the first line that is not read.
     package init(_ text: String, file: String) throws(ConfigurationError) {
-        var sections: [String: Int] = [:]
-        var section = ""
+        var faults: [ConfigurationError] = []
+        self.init(text, file: file, faults: &faults)
+        if let first = faults.first { throw first }
+    }
+
+    /// Reads the lines that can be read. What is wrong with each of the others is added to `faults`.
+    package init(_ text: String, file: String, faults: inout [ConfigurationError]) {
+        var reading = Reading(file: file)
         for (index, line) in text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
             .enumerated()
         {
-            var scanner = LineScanner(line: line, number: index + 1, file: file)
+            do throws(ConfigurationError) { try reading.take(line, number: index + 1) } catch { faults.append(error) }
+        }
+        entries = reading.entries
+    }
+
+    /// What the lines before have said.
+    private struct Reading {
+        let file: String
+        var entries: [Entry] = []
+        private var sections: [String: Int] = [:]
+        private var section = ""
+
+        init(file: String) { self.file = file }
+
+        mutating func take(_ line: some Sequence<Unicode.Scalar>, number: Int) throws(ConfigurationError) {
+            var scanner = LineScanner(line: line, number: number, file: file)
             switch try scanner.read() {
-            case .nothing: continue
+            case .nothing: return
             case .section(let name, let position):
+                // Keys behind a heading belong to it, also behind its second one.
+                section = name
                 if let first = sections[name] {
                     throw ConfigurationError(
                         file: file, position: position, problem: "section [\(name)] is there twice",
                         remedy: "put its keys under the first one, in line \(first)")
                 }
-                sections[name] = index + 1
-                section = name
+                sections[name] = number
             case .entry(var entry):
                 entry.section = section
                 if let first = entries.first(where: { $0.section == section && $0.key == entry.key }) {

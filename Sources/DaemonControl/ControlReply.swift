@@ -23,6 +23,8 @@ package struct ControlFailure: Error, Equatable, Sendable, CustomStringConvertib
         package static let busy = Self(rawValue: "busy")
         /// The peer or the policy said no.
         package static let refused = Self(rawValue: "refused")
+        /// The configuration file has a fault.
+        package static let configuration = Self(rawValue: "configuration")
         /// Nothing happened in the time that was granted.
         package static let timeout = Self(rawValue: "timeout")
         /// What the request names is not known here.

@@ -47,6 +47,24 @@ package final class ControlServer {
         }
     }
 
+    /// Looks whether a server could be there. `mayBeMissing`: who starts the daemon makes the socket's directory.
+    ///
+    /// - Throws: ``ControlSocketError``, with the remedy.
+    package static func check(path: String, group: String?, mayBeMissing: Bool) throws(ControlSocketError) {
+        try ControlSocket.requireLength(of: path)
+        var members: ControlGroup?
+        if let group { members = try ControlGroup(named: group) }
+        guard let directory = ControlDirectory(of: path) else {
+            if mayBeMissing { return }
+            throw ControlSocketError(
+                reason: .unusable,
+                description:
+                    "control socket \(path): there is no directory \(ControlDirectory.path(of: path)): make it, or "
+                    + "name a socket in another one")
+        }
+        try directory.require(for: path, members)
+    }
+
     package var clientCount: Int { clients.count }
 
     /// Ends every exchange with `stopping` and closes. The socket's name goes when the server does.

@@ -30,12 +30,7 @@ struct ControlSocket: ~Copyable {
 
     init(binding path: String, for group: ControlGroup? = nil) throws(ControlSocketError) {
         var address = sockaddr_un()
-        guard latch_unix_address(&address, path) == 0 else {
-            throw ControlSocketError(
-                reason: .unusable,
-                description: "control socket \(path): the path is longer than the 107 octets that a unix socket can "
-                    + "have: choose a directory with a shorter path")
-        }
+        guard latch_unix_address(&address, path) == 0 else { throw Self.tooLong(path) }
         // One that is not there is told below.
         try ControlDirectory(of: path)?.require(for: path, group)
         let lock = try Self.takeLock(beside: path)
@@ -48,6 +43,18 @@ struct ControlSocket: ~Copyable {
         self.lock = lock
         self.path = path
         self.group = group
+    }
+
+    static func requireLength(of path: String) throws(ControlSocketError) {
+        var address = sockaddr_un()
+        guard latch_unix_address(&address, path) == 0 else { throw tooLong(path) }
+    }
+
+    private static func tooLong(_ path: String) -> ControlSocketError {
+        ControlSocketError(
+            reason: .unusable,
+            description: "control socket \(path): the path is longer than the 107 octets that a unix socket can "
+                + "have: choose a directory with a shorter path")
     }
 
     deinit {

@@ -24,6 +24,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
     case confirmState
     /// Every state transition from now on, until the client goes.
     case events
+    /// Reads the configuration file anew.
+    case reload
     /// Ends the daemon cleanly.
     case stop
 
@@ -169,6 +171,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
             self = .usersPage(UsersPage(limit: limit, after: after))
         case "unbond": self = .deleteBond(try fields.text("bond"))
         case "events": self = .events
+        case "reload": self = .reload
         case "stop": self = .stop
         case "confirm": self = .confirmState
         case "reset": self = .reset
@@ -198,8 +201,8 @@ package enum PeripheralRequest: ControlRequest, Equatable {
                     name,
                     known: ["status", "enroll"] + acts.map(\.rawValue)
                         + [
-                            "users", "bonds", "unbond", "schedule", "mode", "operate", "confirm", "reset", "events",
-                            "stop",
+                            "users", "bonds", "unbond", "schedule", "mode", "operate", "confirm", "reset", "reload",
+                            "events", "stop",
                         ])
             }
             self = .administer(Administration(act, try fields.whom()))
@@ -213,6 +216,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
         case .usersPage(let page): ("users", page.fields)
         case .deleteBond(let bond): ("unbond", ["bond": .string(bond)])
         case .events: ("events", [:])
+        case .reload: ("reload", [:])
         case .stop: ("stop", [:])
         case .confirmState: ("confirm", [:])
         case .reset: ("reset", [:])

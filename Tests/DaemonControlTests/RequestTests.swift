@@ -27,7 +27,7 @@ struct RequestTests {
             PeripheralRequest.status, .statusPage(.init(limit: 7, after: "c1f")),
             .bondsPage(.init(limit: 7, after: "b1f")),
             .deleteBond("1f"), .events, .stop, .enroll(enrolment), .enroll(visitor), .usersPage(.init()),
-            .usersPage(.init(limit: 1, after: "Änne")), .operate(.lock), .operate(.unlock),
+            .usersPage(.init(limit: 1, after: "Änne")), .operate(.lock), .operate(.unlock), .reload,
         ]
             + PeripheralRequest.Administration.Act.allCases.map { .administer(.init($0, .credential("Änne"))) }
             + PeripheralRequest.Schedule.Act.allCases.map { .schedule(.init($0, .user("Änne"))) } + [schedule])

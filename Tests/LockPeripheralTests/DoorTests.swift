@@ -222,6 +222,29 @@ struct DoorTests {
         #expect(movements(relaunched(begun)) == [.lock])
     }
 
+    @Test(
+        "Rules that are new while the lock runs count from then on: hours that are no more end, and others begin at once"
+    )
+    func otherRules() throws {
+        var bench = bench()
+        _ = pass(&bench, seconds: 1_900)
+        bench.put(.administration(.rules(Self.hours)))
+        #expect(movements(bench) == [.unlock] && bench.events == [.held(.schedule), .opening(.hold)])
+        bench.finishMovement()
+        // The same again, and with another rule beside it, changes nothing.
+        var more = Self.hours
+        more.ajarSeconds = 60
+        for rules in [Self.hours, more] {
+            bench.put(.administration(.rules(rules)))
+            #expect(bench.outputs.isEmpty)
+        }
+        bench.put(.actuator(.door(.open)))
+        #expect(bench.store.committed.ajar?.due(in: boot) == bench.now.advanced(byMilliseconds: 60_000))
+        bench.put(.actuator(.door(.closed)))
+        bench.put(.administration(.rules(DoorRules())))
+        #expect(movements(bench) == [.lock] && bench.events == [.held(nil), .securing(recovering: false)])
+    }
+
     @Test("Without a clock that can be trusted the door is for nobody; who shuts it in its hours means it")
     func hoursAndModes() throws {
         var bench = bench(Self.hours)

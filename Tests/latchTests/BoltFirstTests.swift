@@ -59,7 +59,7 @@ struct BoltFirstTests {
         settings.daemon.transport = "unix:" + home.bench.path("air")
         settings.daemon.stateDirectory = home.bench.path("lock")
         settings.daemon.logLevel = "error"
-        let duty = BoltDuty(DaemonHoldings(try DaemonPlan(settings.daemon, role: .peripheral)), settings)
+        let duty = try BoltDuty(DaemonHoldings(DaemonPlan(settings.daemon, role: .peripheral)), settings)
         var found: String?
         let error = #expect(throws: (any Error).self) {
             _ = try DaemonRuntime(duty.holdings, deviceName: "Front") { state, boot, journal in

@@ -32,6 +32,15 @@ struct ConfigurationTextTests {
         #expect(text.entries[1].valuePosition == TextPosition(line: 4, column: 12))
     }
 
+    @Test("each line that is not read is told, and the others are read, under their own section")
+    func everyFault() {
+        var faults: [ConfigurationError] = []
+        let text = ConfigurationText(
+            "a\nb = 1\n[s]\nc = \"x\n[s]\nd = 2\nd = 3\n", file: "x", faults: &faults)
+        #expect(faults.map(\.position.line) == [1, 4, 5, 7])
+        #expect(text.entries.map { "\($0.section)/\($0.key)" } == ["/b", "s/d"])
+    }
+
     @Test(
         "what is refused, and where",
         arguments: [

@@ -116,7 +116,7 @@ struct SettingsTests {
             return "[lock]\ntime_zone = \"CET-1CEST,M3.5.0,M10.5.0/3\"\nholidays = \"\(list)\""
         }
         let settings = try Self.read(text(LockCalendar.holidaysMaximum), as: PeripheralSettings.self)
-        let calendar = try settings.lockSettings().0.calendar
+        let calendar = try settings.lockSettings().settings.calendar
         #expect(calendar.holidays.map(\.description) == [String](repeating: holiday, count: 10))
         #expect(calendar.timeZone.text == "CET-1CEST,M3.5.0,M10.5.0/3")
         #expect(throws: ConfigurationError.self) {
@@ -145,8 +145,8 @@ struct SettingsTests {
 
     @Test("What the file says of the lock is fixed, and what it does not say is left to whoever may set it")
     func fixed() throws {
-        let (settings, fixed) = try Self.read("[lock]\nname = \"x\"", as: PeripheralSettings.self).lockSettings()
-        #expect(settings == LockSettings() && fixed == [])
+        let none = try Self.read("[lock]\nname = \"x\"", as: PeripheralSettings.self).lockSettings()
+        #expect(none == ConfiguredLockSettings(LockSettings(), fixed: []))
         let keys: [(String, LockSettings.Fields, LockSettings)] = [
             ("relock_seconds = 10", .relock, LockSettings()),
             ("relock_seconds = 0", .relock, LockSettings(relockSeconds: nil)),
@@ -165,7 +165,7 @@ struct SettingsTests {
         ]
         for (line, field, expected) in keys {
             let read = try Self.read("[lock]\n" + line, as: PeripheralSettings.self).lockSettings()
-            #expect(read == (expected, field), "\(line)")
+            #expect(read == ConfiguredLockSettings(expected, fixed: field), "\(line)")
         }
         #expect(keys.reduce(into: []) { $0.formUnion($1.1) } == LockSettings.Fields.all)
     }

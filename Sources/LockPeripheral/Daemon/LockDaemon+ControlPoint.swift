@@ -25,7 +25,7 @@ extension LockDaemon {
         peripheral.respond(to: request, withResult: .success)
         let context = ControlPointContext(
             of: octets, responseOctets: link.mtu - Self.valueHeaderOctets, window: openWindow,
-            fixed: configuration.fixed,
+            fixed: configuration.settings.fixed,
             after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
     }

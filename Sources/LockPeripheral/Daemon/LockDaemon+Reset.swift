@@ -23,7 +23,7 @@ extension LockDaemon {
         }
         deleteAllBonds()
         feed(.administration(.mode(.normal)))
-        let settings = LockSettings().taking(configuration.fixed, from: configuration.settings)
+        let settings = configuration.settings.over(LockSettings())
         if self.settings != settings { feed(.administration(.settings(settings))) }
         return removed
     }

@@ -12,9 +12,7 @@ package final class LockDaemon {
     package struct Configuration {
         package var restoreIdentifier: String
         package var name: String
-        package var settings: LockSettings
-        /// Those of ``settings`` that hold whatever is kept. The others are as they are kept.
-        package var fixed: LockSettings.Fields
+        package var settings: ConfiguredLockSettings
         package var rules: DoorRules
         package var boot: BootID
         /// Raised by this program already, before its daemon was there (``UnattendedBolt``).
@@ -27,8 +25,7 @@ package final class LockDaemon {
         ) {
             self.restoreIdentifier = restoreIdentifier
             self.name = name
-            self.settings = settings
-            self.fixed = fixed
+            self.settings = ConfiguredLockSettings(settings, fixed: fixed)
             self.rules = rules
             self.boot = boot
             self.alarms = alarms
@@ -71,7 +68,7 @@ package final class LockDaemon {
     /// So many enrolment attempts in vain close the window; only the operator opens it again.
     package static let enrolmentFailuresMaximum = Host.pairingFailuresMaximum
 
-    let configuration: Configuration
+    private(set) var configuration: Configuration
     let surroundings: Surroundings
     let host: Host
     let store: any LockStore
@@ -151,7 +148,7 @@ package final class LockDaemon {
         var outputs: [LockOutput] = []
         let machine = LockMachine(
             restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
-            configured: snapshot.settings.taking(configuration.fixed, from: configuration.settings),
+            configured: configuration.settings.over(snapshot.settings),
             rules: configuration.rules, alarms: configuration.alarms, at: moment, into: &outputs)
         self.machine = machine
         carryOut(outputs)
@@ -189,7 +186,7 @@ package final class LockDaemon {
     }
 
     /// What the lock goes by; what it begins with while it has not begun.
-    package var settings: LockSettings { machine?.settings ?? configuration.settings }
+    package var settings: LockSettings { machine?.settings ?? configuration.settings.settings }
 
     var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
 
@@ -206,6 +203,16 @@ package final class LockDaemon {
     func recall(_ bond: UInt64) {
         guard let rows else { return }
         machine?.recall(bond, rows.holder(of: bond))
+    }
+
+    /// The configuration says this now. What it does not say any more stays as it is, and is the managers' again.
+    package func configure(_ settings: ConfiguredLockSettings, rules: DoorRules) {
+        configuration.settings = settings
+        configuration.rules = rules
+        guard let machine else { return }
+        let wanted = settings.over(machine.settings)
+        if wanted != machine.settings { feed(.administration(.settings(wanted))) }
+        feed(.administration(.rules(rules)))
     }
 
     /// The credentials of this name, all of them with the machine.

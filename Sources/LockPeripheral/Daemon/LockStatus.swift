@@ -92,7 +92,7 @@ extension LockDaemon {
         var status = LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            hold: machine?.hold, settings: SettingsRecord(settings, fixed: configuration.fixed),
+            hold: machine?.hold, settings: SettingsRecord(settings, fixed: configuration.settings.fixed),
             time: machine?.time(moment) ?? LockTime(source: .none, seconds: nil, markSeconds: nil),
             links: (machine?.sortedLinks { _ in true } ?? []).compactMap { host.link($0.id) }, credentials: [],
             unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential,

@@ -6,7 +6,7 @@ struct Doorway {
     /// How often an opening that is owed is tried, with a bolt that does not get there.
     static let openingsMaximum = 3
 
-    let rules: DoorRules
+    var rules: DoorRules
     /// As its input says.
     var isFire: Bool
     /// By the schedule.

@@ -36,6 +36,14 @@ extension LockMachine {
         doorway.hoursReview = turn.now.advanced(byMilliseconds: UInt64(secondsLeft) * 1_000)
     }
 
+    /// Hours that are no more end at once, and those that are new begin.
+    mutating func fit(_ rules: DoorRules, _ turn: inout LockTurn) {
+        guard rules != doorway.rules else { return }
+        doorway.rules = rules
+        (doorway.isPassage, doorway.hoursReview) = (false, nil)
+        lookAtHours(turn)
+    }
+
     /// Behind each input: what it has changed of that is on record, and the bolt goes with it.
     ///
     /// From its beginning on, a hold leaves a relock that is due. It waits for the hold's end, whichever process sees that.

@@ -205,6 +205,7 @@ package struct LockMachine {
             self.settings = settings
             turn.persist(.settings(settings))
             audit(.settingsChanged(settings), &turn)
+        case .rules(let rules): fit(rules, &turn)
         case .asked(let user): operators.asking = user
         case .stopped: if !isFreshLaunch { audit(.stopped, &turn) }
         case .reset: audit(.reset, &turn)

@@ -80,6 +80,8 @@ package enum LockAdministration: Hashable, Sendable {
     /// An operator removes a row that cannot be read, by this name or number, on the audit's record. Its bond is not known.
     case unreadableRemoved(CredentialID, named: String)
     case settings(LockSettings)
+    /// What is fitted to the door. A door that is open counts by the rules under which it was opened.
+    case rules(DoorRules)
     /// Refused, and nothing changed, where ``LockMachine/mayEnter(_:)`` says so.
     case mode(LockMode)
     /// The bolt is moved, where ``LockMachine/verdict(on:)`` accepts that; else nothing changes.

@@ -7,7 +7,8 @@ enum CentralCommands {
         path: ["central", "run"], summary: "Run the key's daemon until SIGTERM or SIGINT.",
         details: [
             "It waits for its locks for as long as it takes: a pending connection outlives a kill. One daemon lives in a "
-                + "state directory at a time."
+                + "state directory at a time.",
+            Commands.reloading,
         ],
         options: Commands.daemon,
         examples: [
@@ -15,9 +16,9 @@ enum CentralCommands {
             "latch central run --transport hci:0 --state ./key --log-level debug",
         ]
     ) { arguments in
-        var settings = try CentralSettings.load(arguments["config"])
-        Commands.override(&settings.daemon, with: arguments)
-        return try CentralDaemon.run(settings)
+        let source = ConfigurationSource<CentralSettings>(arguments)
+        if arguments.has("check") { return ConfigurationCheck.run(source, .central, arguments) }
+        return try CentralDaemon.run(source)
     }
 
     static let enroll = CommandSpec(

@@ -13,7 +13,8 @@ enum Commands {
         ] + OperationCommands.all + ScheduleCommands.all + [
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
-        ] + AuditCommands.all + StateCommands.all + ReferenceCommands.all(of: "latch") { Latch.program() }
+        ] + ReloadCommands.all + AuditCommands.all + StateCommands.all
+            + ReferenceCommands.all(of: "latch") { Latch.program() }
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.
@@ -42,7 +43,13 @@ enum Commands {
         .value("capture", "FILE", "Write the HCI traffic there, as btsnoop. It holds keys in clear: for drills only."),
         .choice("log-level", Log.Level.allCases.map(\.rawValue), "The least serious line to log."),
         .flag("json", "Log JSON lines."),
+        .flag("check", "Say all that is wrong with the configuration, and do not run."),
     ]
+
+    /// Of both `run` commands.
+    static let reloading =
+        "SIGHUP, or the `reload` command, has it read the configuration file anew: what can change meanwhile does, and the rest is "
+        + "named. --check reads the file and looks at what it names, and says each fault on a line: run it as the daemon's user."
 
     /// Applies those options to what the file said.
     static func override(_ daemon: inout DaemonSettings, with arguments: ParsedArguments) {

@@ -105,6 +105,7 @@ extension ControlFailure.Code {
         switch self {
         case .timeout, .stopping: .unavailable
         case .noRadio: .transport
+        case .configuration: .configuration
         default: .refused
         }
     }

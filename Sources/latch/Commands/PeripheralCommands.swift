@@ -7,23 +7,19 @@ enum PeripheralCommands {
         path: ["peripheral", "run"], summary: "Run the lock's daemon until SIGTERM or SIGINT.",
         details: [
             "Everything that it promised before a kill it keeps after it: bonds, subscriptions, advertising, the bolt's "
-                + "intent. One daemon lives in a state directory at a time."
+                + "intent. One daemon lives in a state directory at a time.",
+            Commands.reloading,
         ],
         options: Commands.daemon,
         examples: [
             "latch peripheral run --config /etc/latch/peripheral.conf",
+            "latch peripheral run --config /etc/latch/peripheral.conf --check",
             "latch peripheral run --transport unix:/run/latch/air.sock --state ./lock",
         ]
     ) { arguments in
-        var settings = try PeripheralSettings.load(arguments["config"])
-        Commands.override(&settings.daemon, with: arguments)
-        if let file = arguments["config"] {
-            try settings.bolt.requireUsable(configuration: file)
-            if let hook = settings.alarmHook {
-                try OperatorProgram(path: hook, section: "alarms", key: "hook").requireUsable(configuration: file)
-            }
-        }
-        return try PeripheralDaemon.run(settings)
+        let source = ConfigurationSource<PeripheralSettings>(arguments)
+        if arguments.has("check") { return ConfigurationCheck.run(source, .peripheral, arguments) }
+        return try PeripheralDaemon.run(source)
     }
 
     static let enroll = CommandSpec(

@@ -51,26 +51,43 @@ enum SmallFile {
 
 extension ConfiguredSettings {
     /// Every default, and over them what the file says.
+    ///
+    /// - Throws: A ``Failure`` with the first fault.
     static func load(_ path: String?) throws(Failure) -> Self {
-        var settings = Self()
-        guard let path else { return settings }
-        do {
-            let text = try SmallFile.readText(path, maximumOctets: ConfigurationText.maximumFileOctets)
-            try settings.apply(ConfigurationText(text, file: path), file: path)
-        } catch let error as ConfigurationError {
-            throw Failure(.configuration, error.description)
-        } catch SmallFile.ReadError.system(let number) {
-            throw Failure(
-                .configuration,
-                "configuration file \(path) cannot be read: \(String(cString: strerror(number))): name another with "
-                    + "--config, or leave it out for the defaults")
-        } catch SmallFile.ReadError.tooLarge {
-            throw Failure(
-                .configuration,
-                "configuration file \(path) is larger than \(ConfigurationText.maximumFileOctets) octets: it is none")
-        } catch {
-            throw Failure(.configuration, "configuration file \(path) is not UTF-8: save it as UTF-8")
-        }
+        guard let path else { return Self() }
+        let (settings, faults) = try read(path)
+        if let first = faults.first { throw Failure(.configuration, first.description) }
         return settings
+    }
+
+    /// Every default, over them what the file says as far as that can be taken, and all that is wrong with it, line by line.
+    ///
+    /// - Throws: A ``Failure`` when there is no such text.
+    static func read(_ path: String) throws(Failure) -> (settings: Self, faults: [ConfigurationError]) {
+        let text: String
+        do throws(SmallFile.ReadError) {
+            text = try SmallFile.readText(path, maximumOctets: ConfigurationText.maximumFileOctets)
+        } catch {
+            throw Failure(.configuration, "configuration file \(path) " + error.configurationProblem)
+        }
+        var settings = Self()
+        var faults: [ConfigurationError] = []
+        let parsed = ConfigurationText(text, file: path, faults: &faults)
+        settings.apply(parsed, file: path, faults: &faults)
+        return (
+            settings, faults.sorted { ($0.position.line, $0.position.column) < ($1.position.line, $1.position.column) }
+        )
+    }
+}
+
+extension SmallFile.ReadError {
+    fileprivate var configurationProblem: String {
+        switch self {
+        case .system(let number):
+            "cannot be read: \(String(cString: strerror(number))): name another with --config, or leave it out for the "
+                + "defaults"
+        case .tooLarge: "is larger than \(ConfigurationText.maximumFileOctets) octets: it is none"
+        case .notUTF8: "is not UTF-8: save it as UTF-8"
+        }
     }
 }

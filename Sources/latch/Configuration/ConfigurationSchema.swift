@@ -22,6 +22,8 @@ struct ConfigurationKey<Settings> {
     var maximumOctets = 4096
     /// What is wrong with a text; nil for nothing.
     var fault: (String) -> String? = { _ in nil }
+    /// Whether a daemon that runs takes another value. Else that needs a restart.
+    var isLive = false
 
     init(_ section: String, _ name: String, _ field: Field) {
         self.section = section
@@ -46,6 +48,37 @@ struct ConfigurationKey<Settings> {
         key.fault = fault
         return key
     }
+
+    func live() -> Self {
+        var key = self
+        key.isLive = true
+        return key
+    }
+
+    /// As operators write it: `[lock] relock_seconds`.
+    var title: String { section.isEmpty ? name : "[\(section)] \(name)" }
+
+    func isSame(in first: Settings, and second: Settings) -> Bool {
+        switch field {
+        case .text(let path): first[keyPath: path] == second[keyPath: path]
+        case .optionalText(let path): first[keyPath: path] == second[keyPath: path]
+        case .integer(let path, _): first[keyPath: path] == second[keyPath: path]
+        case .optionalInteger(let path, _): first[keyPath: path] == second[keyPath: path]
+        case .boolean(let path): first[keyPath: path] == second[keyPath: path]
+        case .optionalBoolean(let path): first[keyPath: path] == second[keyPath: path]
+        }
+    }
+
+    func copy(from source: Settings, to target: inout Settings) {
+        switch field {
+        case .text(let path): target[keyPath: path] = source[keyPath: path]
+        case .optionalText(let path): target[keyPath: path] = source[keyPath: path]
+        case .integer(let path, _): target[keyPath: path] = source[keyPath: path]
+        case .optionalInteger(let path, _): target[keyPath: path] = source[keyPath: path]
+        case .boolean(let path): target[keyPath: path] = source[keyPath: path]
+        case .optionalBoolean(let path): target[keyPath: path] = source[keyPath: path]
+        }
+    }
 }
 
 /// Settings that a configuration file can make. A value of its own before any file is read has every default.
@@ -56,12 +89,20 @@ protocol ConfiguredSettings {
 
 extension ConfiguredSettings {
     mutating func apply(_ text: ConfigurationText, file: String) throws(ConfigurationError) {
+        var faults: [ConfigurationError] = []
+        apply(text, file: file, faults: &faults)
+        if let first = faults.first { throw first }
+    }
+
+    /// Takes what can be taken. What is wrong with each of the others is added to `faults`.
+    mutating func apply(_ text: ConfigurationText, file: String, faults: inout [ConfigurationError]) {
         let keys = Self.keys
         for entry in text.entries {
             guard let key = keys.first(where: { $0.section == entry.section && $0.name == entry.key }) else {
-                throw Self.unknown(entry, file: file)
+                faults.append(Self.unknown(entry, file: file))
+                continue
             }
-            try set(key, entry, file: file)
+            do throws(ConfigurationError) { try set(key, entry, file: file) } catch { faults.append(error) }
         }
     }
 

@@ -37,8 +37,8 @@ struct DaemonSettings: Equatable, Sendable {
             ConfigurationKey("control", "group", .optionalText(daemon.appending(path: \.controlGroup))).maximumOctets(
                 32),
             ConfigurationKey("log", "level", .text(daemon.appending(path: \.logLevel)))
-                .choices(Log.Level.allCases.map(\.rawValue)),
-            ConfigurationKey("log", "json", .boolean(daemon.appending(path: \.logsJSON))),
+                .choices(Log.Level.allCases.map(\.rawValue)).live(),
+            ConfigurationKey("log", "json", .boolean(daemon.appending(path: \.logsJSON))).live(),
             ConfigurationKey("log", "journal", .optionalText(daemon.appending(path: \.journal))),
             ConfigurationKey("log", "capture", .optionalText(daemon.appending(path: \.capture))),
         ]
@@ -46,7 +46,7 @@ struct DaemonSettings: Equatable, Sendable {
 }
 
 /// The lock's daemon: config/peripheral.conf documents each.
-struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
+struct PeripheralSettings: DaemonConfiguration, Equatable, Sendable {
     var daemon = DaemonSettings(restoreIdentifier: "lock")
     var name = "Latch"
     // What is nil among these is kept as managers set it over the air.
@@ -81,24 +81,26 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("", "anchor", .optionalText(\.daemon.anchor)),
             // What is left of a legacy advertisement beside its flags and the service's UUID goes into the scan response.
             ConfigurationKey("lock", "name", .text(\.name)).maximumOctets(29),
-            ConfigurationKey("lock", "relock_seconds", .optionalInteger(\.relockSeconds, 0...3600)),
-            ConfigurationKey("lock", "lock_and_go_seconds", .optionalInteger(\.lockAndGoSeconds, 1...3600)),
-            ConfigurationKey("lock", "challenge_life_ms", .optionalInteger(\.challengeLifeMilliseconds, 1000...25_500)),
-            ConfigurationKey("lock", "signed", .optionalBoolean(\.isSignedAllowed)),
+            ConfigurationKey("lock", "relock_seconds", .optionalInteger(\.relockSeconds, 0...3600)).live(),
+            ConfigurationKey("lock", "lock_and_go_seconds", .optionalInteger(\.lockAndGoSeconds, 1...3600)).live(),
+            ConfigurationKey("lock", "challenge_life_ms", .optionalInteger(\.challengeLifeMilliseconds, 1000...25_500))
+                .live(),
+            ConfigurationKey("lock", "signed", .optionalBoolean(\.isSignedAllowed)).live(),
             ConfigurationKey("lock", "bolt_journal", .optionalText(\.boltJournal)),
             ConfigurationKey("lock", "latency", .optionalText(\.latency)).choices(["low", "medium", "high"]),
             ConfigurationKey("lock", "links", .integer(\.linksMaximum, 2...64)),
             ConfigurationKey("lock", "time_zone", .optionalText(\.timeZone)).maximumOctets(
                 TimeZoneRule.textOctetsMaximum
             )
-            .fault { Self.fault(timeZone: $0, holidays: nil) },
+            .fault { Self.fault(timeZone: $0, holidays: nil) }.live(),
             ConfigurationKey("lock", "holidays", .optionalText(\.holidays))
-                .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) },
-            ConfigurationKey("door", "ajar_seconds", .integer(\.ajarSeconds, 0...Int(DoorRules.ajarSecondsMaximum))),
-            ConfigurationKey("door", "lock_when_closed", .boolean(\.locksWhenClosed)),
-            ConfigurationKey("door", "exit", .text(\.exit)).choices(DoorRules.Exit.allCases.map(\.rawValue)),
-            ConfigurationKey("door", "passage", .optionalText(\.passage)).fault(Self.fault(passage:)),
-            ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(OperatorProgram.fault),
+                .fault { Self.fault(timeZone: TimeZoneRule.utc.text, holidays: $0) }.live(),
+            ConfigurationKey("door", "ajar_seconds", .integer(\.ajarSeconds, 0...Int(DoorRules.ajarSecondsMaximum)))
+                .live(),
+            ConfigurationKey("door", "lock_when_closed", .boolean(\.locksWhenClosed)).live(),
+            ConfigurationKey("door", "exit", .text(\.exit)).choices(DoorRules.Exit.allCases.map(\.rawValue)).live(),
+            ConfigurationKey("door", "passage", .optionalText(\.passage)).fault(Self.fault(passage:)).live(),
+            ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(OperatorProgram.fault).live(),
         ] + BoltSettings.keys(\.bolt)
     }
 
@@ -121,7 +123,7 @@ struct PeripheralSettings: ConfiguredSettings, Equatable, Sendable {
 }
 
 /// The key's daemon: config/central.conf documents each.
-struct CentralSettings: ConfiguredSettings, Equatable, Sendable {
+struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
     var daemon = DaemonSettings(restoreIdentifier: "key")
     /// Whether coming near asks for an unlock; RSSI is never authorisation.
     var unlocksByProximity = false

@@ -5,7 +5,7 @@ extension PeripheralSettings {
     /// What the lock is to go by, and what of it nobody sets over the air: what the file says.
     ///
     /// - Throws: ``ScheduleTextError`` for a time zone or holidays that no configuration file can have.
-    func lockSettings() throws(ScheduleTextError) -> (LockSettings, fixed: LockSettings.Fields) {
+    func lockSettings() throws(ScheduleTextError) -> ConfiguredLockSettings {
         var settings = LockSettings()
         var fixed: LockSettings.Fields = []
         if let relockSeconds {
@@ -27,13 +27,7 @@ extension PeripheralSettings {
         settings.calendar = try LockCalendar(timeZone: timeZone ?? TimeZoneRule.utc.text, holidays: holidays)
         if timeZone != nil { fixed.insert(.timeZone) }
         if holidays != nil { fixed.insert(.holidays) }
-        return (settings, fixed)
-    }
-
-    /// What the lock goes by, from what is kept.
-    func applied(to kept: LockSettings) -> LockSettings {
-        guard let (settings, fixed) = try? lockSettings() else { return kept }
-        return kept.taking(fixed, from: settings)
+        return ConfiguredLockSettings(settings, fixed: fixed)
     }
 
     /// What is fitted to the door. Each key has been looked at when the file was read.

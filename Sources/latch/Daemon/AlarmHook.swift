@@ -30,7 +30,8 @@ final class AlarmHook {
         var isKilled = false
     }
 
-    private let path: String
+    /// Of the next process.
+    var path: String
     private let timeoutMilliseconds: UInt64
     private let notice: (Notice) -> Void
     private var queue = AlarmQueue()

@@ -16,25 +16,51 @@ final class BoltDuty {
     private let journalPath: String
     private let settings: BoltSettings
     private var opened: (any Actuator)?
-    /// nil where the configuration names none.
-    let hook: AlarmHook?
-    let rules: DoorRules
-    private let goesBy: (LockSettings) -> LockSettings
+    /// nil until the configuration has named one.
+    private var hook: AlarmHook?
+    /// nil while the configuration names none.
+    private var hookPath: String?
+    private(set) var rules: DoorRules
+    private(set) var lockSettings: ConfiguredLockSettings
     private let lockName: String
     /// What was raised before there was a daemon.
     private(set) var alarms = AlarmBook()
 
-    init(_ holdings: DaemonHoldings, _ settings: PeripheralSettings) {
+    /// - Throws: ``ScheduleTextError`` for what no configuration file can have.
+    init(_ holdings: DaemonHoldings, _ settings: PeripheralSettings) throws(ScheduleTextError) {
         self.holdings = holdings
         journalPath = settings.boltJournal ?? holdings.plan.directory.boltJournal
         self.settings = settings.bolt
         lockName = settings.name
         rules = settings.doorRules
-        goesBy = settings.applied(to:)
-        hook = settings.alarmHook.map { path in
-            AlarmHook(path: path) { (try? holdings.journal())?.record($0, path: path) }
+        lockSettings = try settings.lockSettings()
+        name(hook: settings.alarmHook)
+    }
+
+    /// What a configuration that was read anew says.
+    ///
+    /// - Throws: What to do, where the kernel gives a hook no timer; ``ScheduleTextError`` as ever.
+    func take(_ settings: PeripheralSettings, on loop: EventLoop) throws {
+        let lockSettings = try settings.lockSettings()
+        let isFirstHook = hook == nil
+        name(hook: settings.alarmHook)
+        if isFirstHook { try serveHook(on: loop) }
+        self.lockSettings = lockSettings
+        rules = settings.doorRules
+    }
+
+    /// Alarms that wait go to the program that is named last.
+    private func name(hook path: String?) {
+        hookPath = path
+        guard let path else { return }
+        if let hook { return hook.path = path }
+        hook = AlarmHook(path: path) { [holdings, weak self] in
+            (try? holdings.journal())?.record($0, path: self?.hook?.path ?? path)
         }
     }
+
+    /// - Throws: What to do, where the kernel gives no timer.
+    func serveHook(on loop: EventLoop) throws { try hook?.serve(on: loop) }
 
     private var plan: DaemonPlan { holdings.plan }
 
@@ -94,7 +120,7 @@ final class BoltDuty {
 
     private func surroundings(_ state: StateStore, _ journal: EventJournal) -> UnattendedBolt.Surroundings {
         UnattendedBolt.Surroundings(
-            rules: rules, settings: goesBy,
+            rules: rules, settings: lockSettings.over,
             moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
             commit: { try state.database.commit([$0]) }, wait: wait, observe: { [self] in record($0, in: journal) }
         )
@@ -103,7 +129,7 @@ final class BoltDuty {
     /// In the log and the journal, and an alarm by the hook too.
     func record(_ event: LockEvent, in journal: EventJournal) {
         journal.record(event)
-        guard case .alarm(let report, let credential) = event, let hook else { return }
+        guard case .alarm(let report, let credential) = event, let hook, hookPath != nil else { return }
         var line = report.json(credential: credential)
         line["lock"] = .string(lockName)
         line["seconds"] = WallClock.seconds().map { .number($0) }

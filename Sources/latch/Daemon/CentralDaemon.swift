@@ -15,20 +15,26 @@ final class CentralDaemon {
 
     private let runtime: DaemonRuntime
     private let key: KeyDaemon
+    private let reload: ConfigurationReload<CentralSettings>
 
-    static func run(_ settings: CentralSettings) throws -> ExitCode {
+    static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
+        let settings = try source.load()
         let plan = try DaemonPlan(settings.daemon, role: .central)
         let holdings = DaemonHoldings(plan)
         do {
-            return try CentralDaemon(settings, holdings).serve()
+            return try CentralDaemon(source, settings, holdings).serve()
         } catch {
             RestartBackOff(holdings).wait(after: error)
             throw Failure(error)
         }
     }
 
-    private init(_ settings: CentralSettings, _ holdings: DaemonHoldings) throws {
-        runtime = try DaemonRuntime(holdings, deviceName: "Latch key")
+    private init(
+        _ source: ConfigurationSource<CentralSettings>, _ settings: CentralSettings, _ holdings: DaemonHoldings
+    ) throws {
+        runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals)
+        // Of its live keys the log alone concerns it.
+        reload = ConfigurationReload(source, settings, runtime.journal) { _ in }
         key = try KeyDaemon(
             KeyDaemon.Configuration(
                 restoreIdentifier: holdings.plan.restoreIdentifier, boot: runtime.boot,
@@ -41,6 +47,7 @@ final class CentralDaemon {
         try runtime.serveControl { [unowned self] (line, exchange) throws(ControlFailure) in
             try answer(CentralRequest(line: line), exchange)
         }
+        runtime.reload = { [reload] in _ = try? reload.perform() }
         return try runtime.run()
     }
 
@@ -48,6 +55,7 @@ final class CentralDaemon {
         switch request {
         case .status: exchange.finish(key.status.json)
         case .events: runtime.journal.stream(to: exchange)
+        case .reload: exchange.finish(try reload.perform())
         case .stop:
             exchange.finish(["stopping": true])
             runtime.stop()

@@ -26,21 +26,13 @@ struct DaemonPlan {
     let log: Log
 
     init(_ settings: DaemonSettings, role: StateDirectory.Role) throws(Failure) {
-        guard let address = settings.transport else {
-            throw Failure(
-                .usage,
-                "no controller is named: give `--transport ADDRESS`, or `transport = \"…\"` in the configuration file "
-                    + "(for instance hci:0)")
-        }
+        guard let address = settings.transport else { throw Self.noTransport }
         do throws(TransportError) {
             transport = try TransportAddress(parsing: address)
         } catch {
             throw Failure(.usage, "option `--transport`: \(error)")
         }
-        guard let state = settings.stateDirectory else {
-            throw Failure(
-                .usage, "no state directory is named: give `--state DIR`, or `state = \"…\"` in the configuration file")
-        }
+        guard let state = settings.stateDirectory else { throw Self.noState }
         directory = try StateDirectory(readable: state)
         self.role = role
         database = settings.database ?? directory.database
@@ -56,9 +48,15 @@ struct DaemonPlan {
         isPrivate = settings.isPrivate
         journal = settings.journal
         capture = settings.capture
-        let format: Log.Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal
-        log = Log(level: Log.Level(rawValue: settings.logLevel) ?? .info, format: format)
+        log = Log(settings)
     }
+
+    static let noTransport = Failure(
+        .usage,
+        "no controller is named: give `--transport ADDRESS`, or `transport = \"…\"` in the configuration file "
+            + "(for instance hci:0)")
+    static let noState = Failure(
+        .usage, "no state directory is named: give `--state DIR`, or `state = \"…\"` in the configuration file")
 
     /// In the second of the directories that systemd made for the service, separated by colons: the unit's first is the state.
     static func serviceAnchor(_ directories: String?) -> String? {
@@ -78,5 +76,12 @@ struct DaemonPlan {
                 guard role == .peripheral else { return true }
                 return try !FileAnchor.exists(anchor)
             })
+    }
+}
+
+extension Log {
+    init(_ settings: DaemonSettings) {
+        let format: Format = settings.logsJSON ? .json : getenv("JOURNAL_STREAM") == nil ? .text : .journal
+        self.init(level: Level(rawValue: settings.logLevel) ?? .info, format: format)
     }
 }

@@ -29,11 +29,11 @@ final class DaemonRuntime {
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
-    /// returns. `first` goes before anything is read of the host, or opened for it. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
+    /// returns. `signals`: those that end it, and the one that has it read its configuration. `first` goes before anything is read of the host, or opened for it. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
     /// and anything else is an error.
     init(
         _ holdings: DaemonHoldings, deviceName: String, preferredConnection: PreferredConnection? = nil,
-        linksMaximum: Int = HostConfiguration.usualLinksMaximum,
+        linksMaximum: Int = HostConfiguration.usualLinksMaximum, signals: [Int32] = [SIGTERM, SIGINT],
         first: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in },
         withoutRadio: (StateStore, BootID, EventJournal) throws -> Void = { _, _, _ in }
     ) throws {
@@ -68,7 +68,7 @@ final class DaemonRuntime {
         if let sharing = try RoleSharing(plan, store) {
             journal.record("state_shared", sharing.fields, level: .warning)
         }
-        let loop = try EventLoop()
+        let loop = try EventLoop(signals: signals)
         let capture = try plan.capture.map { try Self.openCapture($0) }
         capture?.onFailure = { [journal] error in
             journal.record("capture_stopped", ["reason": .string(error.description)], level: .error)
@@ -101,6 +101,8 @@ final class DaemonRuntime {
         driver.onControllerFailure = { [journal] in journal.record($0, $1, of: address) }
     }
 
+    /// At SIGHUP.
+    var reload: () -> Void = {}
     /// Before the last commit of an end in order.
     var willStop: () -> Void = {}
     private var isStopping = false
@@ -144,7 +146,11 @@ final class DaemonRuntime {
 
     /// Runs until a signal, a request to stop, or something after which nothing can be promised.
     func run() throws -> ExitCode {
-        loop.onSignal = { [unowned self] _ in stop() }
+        loop.onSignal = { [unowned self] signal in
+            guard signal == SIGHUP else { return stop() }
+            host.beginIteration(now: SystemClock.now())
+            reload()
+        }
         journal.record("started", ["role": .string(plan.role.rawValue), "transport": .string("\(plan.transport)")])
         defer { control?.close() }
         try holdings.manager?.giveSigns(on: loop)
@@ -176,6 +182,11 @@ final class DaemonRuntime {
 /// Who comes when rows have been read already.
 private final class DamageListener {
     var hear: () -> Void = {}
+}
+
+extension ConfigurationSource {
+    /// Without a file there is nothing to read anew, and a terminal that goes ends the daemon.
+    var signals: [Int32] { [SIGTERM, SIGINT] + (file == nil ? [] : [SIGHUP]) }
 }
 
 /// When it is, for schedules and validity.

@@ -11,7 +11,7 @@ final class EventJournal {
     /// Octets of the file before it makes way for a new one: whoever connects adds to it, and whoever is sent away.
     static let fileOctetsMaximum = 67_108_864
 
-    private let log: Log
+    var log: Log
     private var file: JournalFile?
     private var streams: [ObjectIdentifier: ControlExchange] = [:]
     private var sequence: UInt64 = 0

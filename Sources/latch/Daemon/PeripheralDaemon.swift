@@ -17,14 +17,16 @@ final class PeripheralDaemon {
     let lock: LockDaemon
     private let seal: LockSeal
     private let duty: BoltDuty
+    private let reload: ConfigurationReload<PeripheralSettings>
     /// What the audit's signatures are checked with.
     private let auditKey: Ed25519PublicKey
 
-    static func run(_ settings: PeripheralSettings) throws -> ExitCode {
+    static func run(_ source: ConfigurationSource<PeripheralSettings>) throws -> ExitCode {
+        let settings = try source.load()
         let plan = try DaemonPlan(settings.daemon, role: .peripheral)
-        let duty = BoltDuty(DaemonHoldings(plan), settings)
+        let duty = try BoltDuty(DaemonHoldings(plan), settings)
         do {
-            return try PeripheralDaemon(settings, plan, duty).serve()
+            return try PeripheralDaemon(source, settings, plan, duty).serve()
         } catch {
             duty.secure(after: error)
             // A relock may fall due meanwhile.
@@ -33,10 +35,13 @@ final class PeripheralDaemon {
         }
     }
 
-    private init(_ settings: PeripheralSettings, _ plan: DaemonPlan, _ duty: BoltDuty) throws {
+    private init(
+        _ source: ConfigurationSource<PeripheralSettings>, _ settings: PeripheralSettings, _ plan: DaemonPlan,
+        _ duty: BoltDuty
+    ) throws {
         let runtime = try DaemonRuntime(
             duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
-            linksMaximum: settings.linksMaximum,
+            linksMaximum: settings.linksMaximum, signals: source.signals,
             first: duty.begin, withoutRadio: duty.settle)
         let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
         // Nothing is raised before there is somebody to raise it.
@@ -49,18 +54,21 @@ final class PeripheralDaemon {
             journal.record("anchor_stuck", ["reason": .string(error.description)], level: .error)
         }
         let bolt = try duty.bolt()
-        let (lockSettings, fixed) = try settings.lockSettings()
         let store = SQLiteLockStore(runtime.state, seal: seal)
         lock = try LockDaemon(
             LockDaemon.Configuration(
-                restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: lockSettings,
-                fixed: fixed, rules: duty.rules, boot: runtime.boot, alarms: duty.alarms),
+                restoreIdentifier: plan.restoreIdentifier, name: settings.name, settings: duty.lockSettings.settings,
+                fixed: duty.lockSettings.fixed, rules: duty.rules, boot: runtime.boot, alarms: duty.alarms),
             host: runtime.host, bluetooth: runtime.bluetooth,
             store: store, actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
                 observe: { [journal = runtime.journal] in duty.record($0, in: journal) },
                 fail: { [weak runtime] in runtime?.fail($0) }))
+        reload = ConfigurationReload(source, settings, runtime.journal) { [unowned lock, unowned runtime] settings in
+            try duty.take(settings, on: runtime.loop)
+            lock.configure(duty.lockSettings, rules: duty.rules)
+        }
         self.runtime = runtime
         self.seal = seal
         self.duty = duty
@@ -78,7 +86,7 @@ final class PeripheralDaemon {
             // From now on its deadlines count, too.
             ask()
         }
-        try duty.hook?.serve(on: runtime.loop)
+        try duty.serveHook(on: runtime.loop)
         runtime.idleWork = { [unowned lock] in
             if seal.checkSlice() { return .more }
             let isMade = seal.makeGenerationOfLaunch()
@@ -93,6 +101,8 @@ final class PeripheralDaemon {
             let request = try PeripheralRequest(line: line)
             try lock.asked(by: exchange.user) { () throws(ControlFailure) in try answer(request, exchange) }
         }
+        // What it says is in the journal.
+        runtime.reload = { [reload] in _ = try? reload.perform() }
         runtime.willStop = { [unowned lock] in lock.willStop() }
         return try runtime.run()
     }
@@ -112,6 +122,7 @@ final class PeripheralDaemon {
         case .confirmState: try confirmState(exchange)
         case .reset: try reset(exchange)
         case .events: runtime.journal.stream(to: exchange)
+        case .reload: exchange.finish(try reload.perform())
         case .stop:
             exchange.finish(["stopping": true])
             runtime.stop()

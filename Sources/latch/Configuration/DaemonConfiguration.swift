@@ -1,0 +1,67 @@
+import CommandInterface
+import DaemonControl
+
+/// A role's whole configuration.
+protocol DaemonConfiguration: ConfiguredSettings, Equatable, Sendable {
+    var daemon: DaemonSettings { get set }
+    /// What no key says alone: which program cannot be run, which keys contradict each other.
+    func faults(in file: String) -> [Failure]
+    /// Files of this role's that a launch makes, each with its key; nil for its usual place.
+    var files: [(key: String, path: String?)] { get }
+}
+
+extension PeripheralSettings {
+    func faults(in file: String) -> [Failure] {
+        var faults: [Failure] = []
+        do throws(Failure) { try bolt.requireUsable(configuration: file) } catch { faults.append(error) }
+        if let alarmHook {
+            let hook = OperatorProgram(path: alarmHook, section: "alarms", key: "hook")
+            do throws(Failure) { try hook.requireUsable(configuration: file) } catch { faults.append(error) }
+        }
+        return faults
+    }
+
+    var files: [(key: String, path: String?)] { [("bolt_journal", boltJournal), ("anchor", daemon.anchor)] }
+}
+
+extension CentralSettings {
+    func faults(in file: String) -> [Failure] { [] }
+
+    var files: [(key: String, path: String?)] { [] }
+}
+
+/// Where a daemon's configuration comes from, as often as it is read: the file, and over it the command line.
+struct ConfigurationSource<Settings: DaemonConfiguration>: Sendable {
+    let file: String?
+    private let arguments: ParsedArguments
+
+    init(_ arguments: ParsedArguments) {
+        file = arguments["config"]
+        self.arguments = arguments
+    }
+
+    /// - Throws: A ``Failure`` with the first fault.
+    func load() throws(Failure) -> Settings {
+        let settings = overridden(try Settings.load(file))
+        if let file, let first = settings.faults(in: file).first { throw first }
+        return settings
+    }
+
+    /// The settings, as far as they can be read, and each fault in a line that says what to do.
+    func read() -> (settings: Settings, faults: [String]) {
+        guard let file else { return (overridden(Settings()), []) }
+        do throws(Failure) {
+            let (read, faults) = try Settings.read(file)
+            let settings = overridden(read)
+            return (settings, faults.map(\.description) + settings.faults(in: file).map(\.message))
+        } catch {
+            return (overridden(Settings()), [error.message])
+        }
+    }
+
+    private func overridden(_ settings: Settings) -> Settings {
+        var settings = settings
+        Commands.override(&settings.daemon, with: arguments)
+        return settings
+    }
+}
