@@ -29,16 +29,18 @@ struct ServiceUnitTests {
         return Dictionary(pairs, uniquingKeysWith: +)
     }
 
-    @Test("the command is one that the program has, with the configuration that is installed", arguments: roles)
-    func command(role: String) throws {
-        let words = try #require(Self.settings(role)["ExecStart"]?.first).split(separator: " ").map(String.init)
+    @Test(
+        "each command is one that the program has, with the configuration that is installed",
+        arguments: roles, [("ExecStart", "run"), ("ExecReload", "reload")])
+    func command(role: String, entry: (name: String, verb: String)) throws {
+        let words = try #require(Self.settings(role)[entry.name]?.first).split(separator: " ").map(String.init)
         #expect(words.first == "/usr/bin/latch")
         let parsed = try ArgumentParser(Latch.program()).parse(Array(words.dropFirst()))
         guard case .run(let command, let arguments) = parsed else {
             Issue.record("no command")
             return
         }
-        #expect(command.path == [role, "run"])
+        #expect(command.path == [role, entry.verb])
         #expect(arguments["config"] == "/etc/latch/\(role).conf")
     }
 

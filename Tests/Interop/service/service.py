@@ -126,6 +126,25 @@ def lose_adapter(suite, machine, unit, key):
         unit.is_served(key, DEADLINE_SECONDS)
 
 
+def reload(suite, machine, unit, key):
+    with suite.step("systemctl reload: a fault changes nothing and is told, a relock is taken up; the same daemon, the same link") as figure:
+        pid = unit.pid
+        good = machine.run(f"cat {CONFIGURATION}")
+        machine.write(CONFIGURATION, good.replace("relock_seconds = 0", "relock_seconds = soon") + "\n")
+        machine.run(f"systemctl reload {UNIT}", expect=1)
+        said = machine.run(f"systemctl status --no-pager --lines 10 {UNIT}")
+        check("relock_seconds" in said and CONFIGURATION in said, f"systemctl status says {said}")
+        check_equal(unit.ask("status")["settings"]["relock_seconds"], 0, "the seconds until a relock")
+        machine.write(CONFIGURATION, good.replace("relock_seconds = 0", "relock_seconds = 7") + "\n")
+        machine.run(f"systemctl reload {UNIT}")
+        check_equal(unit.ask("status")["settings"]["relock_seconds"], 7, "the seconds until a relock")
+        machine.write(CONFIGURATION, good + "\n")
+        machine.run(f"systemctl reload {UNIT}")
+        check_equal(unit.pid, pid, "the daemon's process")
+        unit.is_served(key, DEADLINE_SECONDS)
+        figure.is_("0, soon, 7 and 0 s")
+
+
 def misconfigure(suite, machine, unit, key):
     with suite.step("a configuration that is wrong: the unit fails with its line, and nothing is tried again") as figure:
         good = machine.run(f"cat {CONFIGURATION}")
@@ -188,6 +207,7 @@ def main(program, lab, cache, kills, old, new):
                 stay_beside(suite, machine, unit, key)
                 be_killed(suite, machine, unit, key, kills)
                 lose_adapter(suite, machine, unit, key)
+                reload(suite, machine, unit, key)
                 misconfigure(suite, machine, unit, key)
                 upgrade(suite, machine, unit, key, new)
                 key.stop()
