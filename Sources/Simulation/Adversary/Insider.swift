@@ -13,6 +13,8 @@ final class Insider {
     private let register: Register
     private let ledger: Ledger
     private unowned let agenda: Agenda
+    /// False where packets are lost or come twice: an answer may be that to another question of the same kind.
+    private let believesAnswers: Bool
 
     private var handset: Handset?
     private var left: [Visit.Wish]
@@ -37,7 +39,7 @@ final class Insider {
 
     init(
         _ visit: Visit, _ pocket: Pocket, at door: Door, _ world: World, _ register: Register, _ ledger: Ledger,
-        _ agenda: Agenda
+        _ agenda: Agenda, believesAnswers: Bool
     ) {
         self.visit = visit
         self.pocket = pocket
@@ -46,6 +48,7 @@ final class Insider {
         self.register = register
         self.ledger = ledger
         self.agenda = agenda
+        self.believesAnswers = believesAnswers
         left = visit.wishes
     }
 
@@ -62,6 +65,7 @@ final class Insider {
 
     /// He goes, whatever he was at.
     func end() {
+        unanswered()
         isOver = true
         turn += 1
         guard let handset else { return }
@@ -95,11 +99,16 @@ final class Insider {
 
     private func rest(_ milliseconds: UInt64 = restMilliseconds) {
         stage = .resting
+        later(milliseconds) { [weak self] in self?.next() }
+    }
+
+    /// In an iteration of his machine, unless something else has come meanwhile.
+    private func later(_ milliseconds: UInt64, _ body: @escaping () -> Void) {
         turn += 1
         let waited = turn
         agenda.after(milliseconds) { [weak self] in
             guard let self, turn == waited, !isOver else { return }
-            pocket.node.call { [weak self] _ in self?.next() }
+            pocket.node.call { _ in body() }
         }
     }
 
@@ -166,10 +175,9 @@ final class Insider {
         where value.count == 8:
             take(value, operation, argument, late, isTwice)
         case (.challenge, .value(LockUUID.challenge, nil)): rest()
-        case (.answer(let ask, _, _), .written(let uuid, let error?)) where uuid == Self.characteristic(of: ask):
-            _ = error
+        case (.answer(let ask, _, _), .written(let uuid, isRefused: true)) where uuid == Self.characteristic(of: ask):
             told(.other)
-        case (.answer(.audit, _, _), .written(LockUUID.recordAccessControlPoint, nil)): told(.granted)
+        case (.answer(.audit, _, _), .written(LockUUID.recordAccessControlPoint, isRefused: false)): told(.granted)
         case (.answer(let ask, _, _), .value(LockUUID.lockControlPoint, let value?)) where ask != .audit:
             guard let answer = try? ControlPointResponse(exactly: value), answer.request.rawValue == opcode(of: ask)
             else {
@@ -195,23 +203,29 @@ final class Insider {
         let heard = world.now
         stage = .command
         guard late > 0 else { return send(value, operation, argument, heard, isTwice) }
-        turn += 1
-        let waited = turn
-        agenda.after(late) { [weak self] in
-            guard let self, turn == waited, !isOver else { return }
-            pocket.node.call { [weak self] _ in self?.send(value, operation, argument, heard, isTwice) }
-        }
+        later(late) { [weak self] in self?.send(value, operation, argument, heard, isTwice) }
     }
 
     private func send(_ value: [UInt8], _ operation: UInt8, _ argument: UInt8, _ heard: Instant, _ isTwice: Bool) {
         let octets = [CommandBound.challengeLife.rawValue << 4 | operation, argument] + value.prefix(6)
         guard let command = try? LockCommand(exactly: octets) else { return rest() }
         ledger.visits(visit.key, command.operation, of: door.number, command.challenge, heard: heard)
-        for _ in 0..<(isTwice ? 2 : 1) { handset?.write(octets, to: LockUUID.lockCommand) }
-        rest(1_200)
+        handset?.write(octets, to: LockUUID.lockCommand)
+        guard isTwice else { return rest(Self.movementMilliseconds) }
+        later(Self.relockMilliseconds) { [weak self] in
+            self?.handset?.write(octets, to: LockUUID.lockCommand)
+            self?.rest(Self.movementMilliseconds)
+        }
     }
+    private static let movementMilliseconds: UInt64 = 1_200
+    /// The bolt is locked again by then, and the challenge would live a little longer.
+    private static let relockMilliseconds: UInt64 = 4_300
 
     private func told(_ result: Ledger.Answer.Result) {
+        guard believesAnswers else {
+            unanswered()
+            return rest()
+        }
         switch stage {
         case .answer(let ask, let asked, let ticket):
             if let ticket { register.tell(ticket, isMade: result == .granted, at: world.now) }

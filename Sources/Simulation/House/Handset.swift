@@ -10,8 +10,8 @@ final class Handset: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unche
     enum News {
         case ready
         case lost
-        /// A write was answered, with an error's code where it was refused.
-        case written(BluetoothUUID, errorCode: Int?)
+        /// A write was answered.
+        case written(BluetoothUUID, isRefused: Bool)
         /// A value was read, notified or indicated; nil: it may not be read.
         case value(BluetoothUUID, [UInt8]?)
     }
@@ -35,7 +35,7 @@ final class Handset: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unche
     }
 
     func write(_ octets: [UInt8], to uuid: BluetoothUUID) {
-        guard let characteristic = found[uuid] else { return tell(.written(uuid, errorCode: 0)) }
+        guard let characteristic = found[uuid] else { return tell(.written(uuid, isRefused: true)) }
         lock?.writeValue(Data(octets), for: characteristic, type: .withResponse)
     }
 
@@ -115,7 +115,11 @@ final class Handset: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, @unche
 
     func peripheral(
         _ peripheral: CBPeripheral, didWriteValueFor characteristic: CBCharacteristic, error: (any Error)?
-    ) { tell(.written(characteristic.uuid.bluetoothUUID, errorCode: error.map { $0._code })) }
+    ) {
+        // The end of a link says nothing of what was written before it.
+        if let error, (error as? CBATTError).map({ $0.code == .unlikelyError }) ?? true { return }
+        tell(.written(characteristic.uuid.bluetoothUUID, isRefused: error != nil))
+    }
 
     func peripheral(
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?

@@ -46,7 +46,9 @@ final class Household {
             agenda.after(chore.afterMilliseconds) { [unowned self] in carryOut(chore.word) }
         }
         guard let visit = schedule.visit, pockets.indices.contains(visit.key) else { return }
-        let insider = Insider(visit, pockets[visit.key], at: door, world, register, ledger, agenda)
+        let insider = Insider(
+            visit, pockets[visit.key], at: door, world, register, ledger, agenda,
+            believesAnswers: !schedule.faults.contains(where: \.losesPackets))
         self.insider = insider
         agenda.after(visit.afterMilliseconds) { [weak insider] in insider?.begin() }
     }
@@ -88,9 +90,11 @@ final class Household {
             terminal.configure(home.calendar)
             agenda.run(milliseconds: 9_000)
         }
-        for tenant in register.tenants.indices { restoreStanding(of: tenant) }
+        for tenant in register.tenants.indices where !removed.contains(tenant) { restoreStanding(of: tenant) }
         for tenant in removed.sorted() {
             if let reason = renew(tenant, enrol) { return "key \(tenant) cannot be enrolled again: \(reason)" }
+            // Nobody may have heard that it was to be removed.
+            restoreStanding(of: tenant)
         }
         if register.mode.certain != .normal {
             for _ in 0..<3 where register.mode.certain != .normal {
@@ -116,7 +120,6 @@ final class Household {
     }
 
     private func restoreStanding(of tenant: Int) {
-        guard !removed.contains(tenant) else { return }
         let standing = { [register] in register.standings[tenant].certain }
         if standing().map({ !$0.rules.isEmpty }) ?? true { terminal.say(.noRules(tenant)) }
         if standing() != Register.Standing() { terminal.say(.enable(tenant)) }

@@ -14,7 +14,7 @@ final class Register {
     enum Change {
         case disabled(Int), enabled(Int), removed(Int)
         case ruled(Int, RuleBook)
-        /// A key has enrolled for a credential: it has no rules.
+        /// A key has enrolled for a credential. One that was there keeps its rules.
         case renewed(Int)
         case mode(LockMode)
         case settings(Ask.Settings)
@@ -68,7 +68,8 @@ final class Register {
         case .removed(let tenant): standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.isThere = false } }
         case .ruled(let tenant, let rules):
             standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.rules = rules } }
-        case .renewed(let tenant): standings[tenant].ask(ticket, at: instant) { _ in Standing() }
+        case .renewed(let tenant):
+            standings[tenant].ask(ticket, at: instant) { Standing(rules: $0.isThere ? $0.rules : .none) }
         case .mode(let wanted):
             modes[ticket] = wanted
             mode.ask(ticket, at: instant) { _ in wanted }

@@ -1,0 +1,108 @@
+import LockCentral
+import LockProtocol
+import TestSupport
+import Testing
+
+@testable import Simulation
+
+/// Operators and people with software of their own have to come to something in a simulated household, or what withstands them proves
+/// nothing.
+@Suite("A simulated household")
+struct HouseholdTests {
+    private static func house() throws -> House {
+        try House(seed: 4, keys: Tenants.household, isHousehold: true, scratch: try ScratchSpace())
+    }
+
+    /// An unlock by this key, with nothing that goes wrong.
+    private static func schedule(by key: Int, _ chores: [Chore.Word] = [], _ visit: Visit? = nil) throws -> Schedule {
+        let all = (0..<500).map { Schedule(seed: 4, place: $0, keys: Tenants.household) }
+        var schedule = try #require(all.first { $0.key == key && $0.operation == .unlock && !$0.isEnrolment })
+        schedule.faults = []
+        schedule.chores = chores.map { Chore($0) }
+        schedule.visit = visit
+        return schedule
+    }
+
+    private static let asks: [Ask] = [
+        .keyStatus, .state, .list, .getSettings, .getWindow, .get(2), .disable(2), .enable(2), .audit, .alarm,
+        .open(2, .guest), .close, .mode(.privacy), .getTime,
+    ]
+
+    @Test(
+        "An owner with software of its own is done all that it asks; a guest what is a guest's, and nothing is broken")
+    func visits() throws {
+        let house = try Self.house()
+        for (key, granted) in [(0, Self.asks.count), (1, 2)] {
+            let visit = Visit(key: key, wishes: Self.asks.map { .ask($0) })
+            #expect(house.play(try Self.schedule(by: key, [], visit)) == [])
+            let answers = house.ledger.answers
+            #expect(answers.map(\.ask) == Self.asks, "key \(key)")
+            #expect(answers.count { $0.result == .granted } == granted, "key \(key): \(answers.map(\.result))")
+            #expect(answers.allSatisfy { $0.result != nil })
+        }
+    }
+
+    @Test(
+        "Commands of one's own move the bolt where there is a right to them, and not with a challenge that is dead or used"
+    )
+    func commands() throws {
+        let house = try Self.house()
+        func movements(_ key: Int, _ wishes: [Visit.Wish]) throws -> Int {
+            #expect(house.play(try Self.schedule(by: key, [], Visit(key: key, wishes: wishes))) == [])
+            return house.door.metal.movements.count { $0.line.movement != .lock }
+        }
+        let opening = Visit.Wish.command(operation: 2, argument: 0, lateMilliseconds: 0, isTwice: true)
+        #expect(try movements(1, [opening]) == 1)
+        #expect(try movements(0, [.command(operation: 2, argument: 255, lateMilliseconds: 0, isTwice: false)]) == 1)
+        #expect(try movements(1, [.command(operation: 2, argument: 255, lateMilliseconds: 0, isTwice: false)]) == 0)
+        #expect(try movements(1, [.command(operation: 3, argument: 0, lateMilliseconds: 0, isTwice: false)]) == 0)
+        #expect(try movements(0, [.command(operation: 2, argument: 0, lateMilliseconds: 7_000, isTwice: false)]) == 0)
+    }
+
+    @Test(
+        "An operator's words are obeyed: who is disabled, removed or without a schedule is refused, and has it back behind that"
+    )
+    func words() throws {
+        var dice = Dice(seed: 1)
+        let drafts = (0..<200).map { _ in RuleDraft(&dice) }
+        let later = try #require(drafts.first { $0.kind == .span && $0.beginsSeconds == 3_600 })
+        let house = try Self.house()
+        let cases: [(Chore.Word, KeyVerdict)] = [
+            (.disable(1), .refused(.notPermitted)), (.disableUser(1), .refused(.notPermitted)),
+            (.rules(1, later), .refused(.outsideSchedule)), (.mode(.lockdown), .refused(.modeForbids)),
+        ]
+        for (word, verdict) in cases {
+            #expect(house.play(try Self.schedule(by: 1, [word])) == [])
+            #expect(house.ledger.requests.first?.ends == [verdict], "\(word)")
+        }
+        #expect(house.play(try Self.schedule(by: 1, [.remove(1)])) == [])
+        #expect(house.ledger.requests.first.map { $0.ends.contains(.done) || $0.ends.contains(.accepted) } == false)
+        #expect(house.play(try Self.schedule(by: 1, [.configure(zone: 2, holiday: nil)])) == [])
+        #expect(house.play(try Self.schedule(by: 1)) == [])
+        #expect(house.ledger.requests.first?.ends == [.accepted])
+    }
+
+    @Test("A household stands through random schedules, and a seed gives the same course twice")
+    func seeded() throws {
+        let generator = SeededGenerator(announcedBy: "HouseholdTests.seeded")
+        let seed = generator.seed & ~1
+        let schedules = (0..<30).map { Simulation.schedule(seed: seed, place: $0) }
+        #expect(schedules.contains { !$0.chores.isEmpty } && schedules.contains { $0.visit != nil })
+        let first = try Simulation.play(seed: seed, schedules)
+        let second = try Simulation.play(seed: seed, schedules)
+        #expect(first.0?.broken == nil, "\(first.0.map { "\($0)" } ?? "")")
+        #expect(first.1 == second.1 && first.1.schedules == 30)
+    }
+
+    @Test("What a failure does not need is taken away, chores and wishes too")
+    func shrinking() {
+        let schedules = (0..<20).map { Simulation.schedule(seed: 8, place: $0) }
+        let needed = schedules.first { ($0.visit?.wishes.count ?? 0) > 2 && !$0.chores.isEmpty }?.place
+        let least = Shrinker.least(of: schedules) { given -> [Schedule]? in
+            guard let place = given.firstIndex(where: { $0.place == needed && $0.visit != nil }) else { return nil }
+            return Array(given[...place])
+        }
+        #expect(needed != nil && least.map(\.place) == [needed])
+        #expect(least.first?.chores.isEmpty == true && least.first?.visit?.wishes.isEmpty == true)
+    }
+}
