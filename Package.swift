@@ -68,6 +68,7 @@ let package = Package(
         .target(name: "CRadioCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .systemLibrary(name: "CBlueZ", providers: [.apt(["libbluetooth-dev"])]),
         .systemLibrary(name: "CLinux"),
+        .systemLibrary(name: "CGPIO"),
 
         // The host stack, bottom to top. Pure: no Foundation, clock, random source or I/O.
         room("BluetoothCore"),
@@ -93,6 +94,10 @@ let package = Package(
                 "BluetoothCore", "BluetoothHost", "CoreBluetoothEssentials", "HCITransport", "HostComposition",
                 "SecurityManager", "StatePersistence",
             ]),
+
+        // A strike on a line of a GPIO chip, and the small program that keeps it.
+        room("GPIO", ["BluetoothCore", "CGPIO", "CLinux"]),
+        room("StrikeControl", ["BluetoothCore"]),
 
         // The lock and the key.
         room("LockProtocol", ["BluetoothCore", "BluetoothCrypto"]),
@@ -185,7 +190,7 @@ let package = Package(
             dependencies: [
                 "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DaemonControl", "Drills", "GATT", "HCI",
                 "HCITransport", "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol", "SecurityManager",
-                "VirtualRadio",
+                "StrikeControl", "VirtualRadio",
             ],
             path: "Fuzz/Targets", swiftSettings: swift),
 
@@ -286,6 +291,8 @@ let package = Package(
                 "Mailbox", "MatrixApp", "Padlock", "Parcel", "Phone", "Remote", "ReturningApp", "StatePersistence",
                 "TestSupport", "Thermostat", "Visitor",
             ]),
+        tests("GPIO", ["BluetoothCore", "TestSupport"]),
+        tests("StrikeControl", ["BluetoothCore", "TestSupport"]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto", "TestSupport"]),
         tests(
             "LockPeripheral",

@@ -23,6 +23,8 @@ import Testing
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Dispatch", "Foundation",
             "Glibc", "HCITransport", "HostComposition", "SecurityManager", "StatePersistence", "Synchronization",
         ],
+        "GPIO": ["BluetoothCore", "CGPIO", "CLinux", "Glibc"],
+        "StrikeControl": ["BluetoothCore"],
         "LockProtocol": ["BluetoothCore", "BluetoothCrypto"],
         "LockPeripheral": [
             "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials",
@@ -138,7 +140,7 @@ enum SourceTree {
 
     /// C, and no room of ours.
     static let systemModules: Set<String> = [
-        "CBlueZ", "CCutDisk", "CFaultDisk", "CLinux", "COpenSSL", "CRadioCrypto", "CSQLite",
+        "CBlueZ", "CCutDisk", "CFaultDisk", "CGPIO", "CLinux", "COpenSSL", "CRadioCrypto", "CSQLite",
     ]
 
     private typealias Declaration = Regex<(Substring, name: Substring, rest: Substring)>.Match

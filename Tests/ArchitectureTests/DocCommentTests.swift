@@ -39,7 +39,7 @@ struct DocCommentTests {
         "Whatever throws says what it throws: all that is public, and the rooms that speak to disks, devices and operators",
         arguments: [
             ("public", "CoreBluetooth"), ("public", "CoreBluetoothEssentials"), ("package", "StatePersistence"),
-            ("package", "HCITransport"), ("package", "DaemonControl"),
+            ("package", "HCITransport"), ("package", "DaemonControl"), ("package", "GPIO"),
         ])
     func throwing(access: String, room: String) throws {
         for file in try SourceTree.files(in: room) {
