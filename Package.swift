@@ -59,6 +59,7 @@ let package = Package(
     products: [
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .executable(name: "latch", targets: ["latch"]),
+        .executable(name: "latch-strike", targets: ["LatchStrike"]),
         .executable(name: "latch-lab", targets: ["LatchLab"]),
     ],
     targets: [
@@ -105,7 +106,7 @@ let package = Package(
             "LockPeripheral",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials", "GATT", "HCI",
-                "LockProtocol", "SecurityManager",
+                "LockProtocol", "SecurityManager", "StrikeControl",
             ]),
         room(
             "LockCentral",
@@ -156,7 +157,7 @@ let package = Package(
         room("Drills", ["BluetoothCore", "CCutDisk", "CLinux", "CSQLite", "DaemonControl"]),
 
         // The programs: what a door or a laptop installs, and what an engineer needs besides.
-        room("CommandInterface", ["DaemonControl"]),
+        room("CommandInterface", ["CLinux", "DaemonControl"]),
         .executableTarget(
             name: "latch",
             dependencies: [
@@ -165,6 +166,10 @@ let package = Package(
                 "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
                 "StatePersistence",
             ],
+            swiftSettings: swift, linkerSettings: launch),
+        .executableTarget(
+            name: "LatchStrike",
+            dependencies: ["BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "StrikeControl"],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
             name: "LatchLab",
@@ -298,7 +303,7 @@ let package = Package(
             "LockPeripheral",
             [
                 "BluetoothCore", "BluetoothCrypto", "LockJudge", "LockProtocol", "MemoryStores", "SecurityManager",
-                "Simulation", "TestSupport",
+                "Simulation", "StrikeControl", "TestSupport",
             ]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager"]),
         .executableTarget(
@@ -338,8 +343,8 @@ let package = Package(
             "latch",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
-                "DaemonControl", "HCI", "HCITransport", "LatchLab", "LockPeripheral", "SecurityManager",
-                "StatePersistence", "TestSupport",
+                "DaemonControl", "GPIO", "HCI", "HCITransport", "LatchLab", "LatchStrike", "LockPeripheral",
+                "SecurityManager", "StatePersistence", "StrikeControl", "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

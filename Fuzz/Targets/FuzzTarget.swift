@@ -53,6 +53,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("key-machine", fuzzKeyMachine),
         FuzzTarget("key-enrolment", fuzzKeyEnrolment),
         FuzzTarget("host", fuzzHost),
+        FuzzTarget("strike", fuzzStrike),
     ]
 
     package static let all = parsers + machines

@@ -1,4 +1,5 @@
 import LockCentral
+import LockPeripheral
 import LockProtocol
 import TestSupport
 import Testing

@@ -30,7 +30,7 @@ struct CommandBoltDaemonTests {
         chmod(open, 0o722)
         let exec = "actuator = \"exec\"\n"
         for (bolt, key, problem, remedy) in [
-            ("actuator = \"motor\"", "actuator", "cannot be that", "write one of \"simulated\", \"exec\""),
+            ("actuator = \"motor\"", "actuator", "cannot be that", "write one of \"simulated\", \"exec\", \"gpio\""),
             (exec, "command", "is wanted", "write the program's path"),
             ("command = \"\(good)\"", "command", "is for another actuator", "write actuator = \"exec\""),
             (exec + "command = \"bolt\"", "command", "cannot be that", "write the program's whole path"),

@@ -3,6 +3,7 @@ import DaemonControl
 import Foundation
 import Testing
 
+@testable import LatchStrike
 @testable import latch
 
 /// docs/OPERATING.md is what an operator has at night.
@@ -56,12 +57,13 @@ struct OperatingGuideTests {
         #expect(documented == ExitCode.allCases.map { "\($0.rawValue) \($0.meaning)" })
     }
 
-    /// All keys are in the two files of config/, which `SettingsTests` holds to the program.
+    /// All keys are in the files of config/, which `SettingsTests` and `StrikeSettingsTests` hold to the programs.
     @Test("Every configuration key that a page names is one that a daemon reads, in the section that is named")
     func configurationKeys() throws {
         let keys =
             PeripheralSettings.keys.map { (section: $0.section, name: $0.name) }
             + CentralSettings.keys.map { (section: $0.section, name: $0.name) }
+            + StrikeSettings.keys.map { (section: $0.section, name: $0.name) }
         var count = 0
         for (name, page) in try Self.pages() {
             for key in page.matches(of: #/`(?:\[(\w+)\] )?([a-z_]+) = /#) {

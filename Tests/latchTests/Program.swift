@@ -17,6 +17,7 @@ enum Program {
     static let environment = ["PATH": "/usr/bin:/bin"]
 
     static var path: String { built("latch") }
+    static var strike: String { built("latch-strike") }
     static var lab: String { built("latch-lab") }
 
     private static func built(_ name: String) -> String {

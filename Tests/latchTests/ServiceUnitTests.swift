@@ -4,6 +4,7 @@ import HCITransport
 import StatePersistence
 import Testing
 
+@testable import LatchStrike
 @testable import latch
 
 /// The units as they are installed: each word that must agree with the program does.
@@ -44,6 +45,37 @@ struct ServiceUnitTests {
         #expect(arguments["config"] == "/etc/latch/\(role).conf")
     }
 
+    @Test("the strike's keeper: its command, its user, its socket's directory, the chips alone, and at once again")
+    func keeper() throws {
+        let unit = try Self.settings("strike")
+        let words = try #require(unit["ExecStart"]?.first).split(separator: " ").map(String.init)
+        #expect(words.first == "/usr/bin/latch-strike")
+        guard
+            case .run(let command, let arguments) = try ArgumentParser(LatchStrike.program).parse(
+                Array(words.dropFirst()))
+        else {
+            Issue.record("no command")
+            return
+        }
+        #expect(command.path == ["run"] && arguments["config"] == "/etc/latch/strike.conf")
+        let user = try #require(unit["User"]?.first)
+        #expect(unit["Group"] == [user] && unit["SupplementaryGroups"] == nil)
+        #expect(try Self.accounts("u").contains { $0[1] == user })
+        for role in Self.roles { #expect(try Self.settings(role)["User"] != [user]) }
+        let runtime = try #require(unit["RuntimeDirectory"]?.first)
+        #expect(StrikeSettings().socketPath == "/run/\(runtime)/strike.sock")
+        #expect(BoltSettings().keeper == StrikeSettings().socketPath)
+        #expect(unit["RuntimeDirectoryMode"] == ["0710"])
+        #expect(unit["DeviceAllow"] == ["char-gpiochip rw"] && unit["DevicePolicy"] == ["closed"])
+        #expect(unit["CapabilityBoundingSet"] == [""] && unit["PrivateNetwork"] == ["yes"])
+        #expect(unit["Restart"] == ["always"] && unit["RestartSec"] == ["0"] && unit["StartLimitIntervalSec"] == ["0"])
+        #expect(unit["RestartPreventExitStatus"] == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
+        // By its user it is heard, by the keeper's group it reaches the socket's file.
+        let lock = try Self.settings("peripheral")
+        #expect(lock["User"] == [StrikeSettings().user])
+        #expect(try Self.lines("systemd/latch-peripheral.service.d/gpio.conf").contains("SupplementaryGroups=\(user)"))
+    }
+
     @Test("the machine key comes under the name that the program asks for", arguments: roles)
     func credential(role: String) throws {
         let credential = try #require(Self.settings(role)["LoadCredential"]?.first)
@@ -52,7 +84,7 @@ struct ServiceUnitTests {
 
     /// The lines of sysusers.d of one kind (`u`, `g` or `m`), word by word.
     private static func accounts(_ kind: String) throws -> [[String]] {
-        try ["lock", "key"].flatMap { try lines("sysusers.d/latch-\($0).conf") }
+        try ["lock", "key", "strike"].flatMap { try lines("sysusers.d/latch-\($0).conf") }
             .map { $0.split(separator: " ").map(String.init) }.filter { $0[0] == kind }
     }
 
@@ -111,12 +143,9 @@ struct ServiceUnitTests {
         #expect(filters.firstIndex(of: "@chown") ?? 0 > filters.firstIndex { $0.contains("~@privileged") } ?? .max)
     }
 
-    @Test("a serial device of udev's rule is for a group that there is")
-    func serialDevice() throws {
-        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let rules = try String(
-            contentsOf: root.appendingPathComponent("config/udev/70-latch.rules"), encoding: .utf8)
+    @Test("a device of udev's rules is for a group that there is", arguments: ["70-latch", "71-latch-strike"])
+    func device(name: String) throws {
+        let rules = try Self.lines("udev/\(name).rules", commented: true).joined(separator: "\n")
         let groups = rules.matches(of: /GROUP="([^"]+)"/).map { String($0.1) }
         #expect(!groups.isEmpty)
         let users = try Self.accounts("u").map { $0[1] }
@@ -129,7 +158,6 @@ struct ServiceUnitTests {
         #expect(prevented == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
     }
 
-    /// Its disk's failures in a row are counted where no disk is, from one process to the next.
     /// What conflicts with a unit stops it, and nothing starts it again.
     @Test("nothing that is started beside a daemon stops it, and one that hangs is ended", arguments: roles)
     func stays(role: String) throws {
@@ -145,6 +173,7 @@ struct ServiceUnitTests {
         #expect(unit["WatchdogSec"] == ["30s"])
     }
 
+    /// Its disk's failures in a row are counted where no disk is, from one process to the next.
     @Test("the runtime directory outlives a restart", arguments: roles)
     func runtimeDirectory(role: String) throws {
         let settings = try Self.settings(role)

@@ -1,3 +1,4 @@
+import CommandInterface
 import DaemonControl
 import Testing
 

@@ -3,7 +3,7 @@ import LockPeripheral
 
 /// What moves the bolt, and how: the section [bolt], which config/peripheral.conf documents.
 struct BoltSettings: Equatable, Sendable {
-    enum Kind: String, CaseIterable { case simulated, exec }
+    enum Kind: String, CaseIterable { case simulated, exec, gpio }
 
     /// A ``Kind``.
     var actuator = Kind.simulated.rawValue
@@ -15,6 +15,10 @@ struct BoltSettings: Equatable, Sendable {
     var timeoutMilliseconds = 3_000
     var retries = 1
     var retryPauseMilliseconds = 250
+    /// The socket of a strike's keeper.
+    var keeper = "/run/latch-strike/strike.sock"
+    /// Of an opening that the keeper makes a pulse of.
+    var pulseMilliseconds = 3_000
 
     static func keys(_ bolt: WritableKeyPath<PeripheralSettings, Self>) -> [ConfigurationKey<PeripheralSettings>] {
         [
@@ -27,6 +31,10 @@ struct BoltSettings: Equatable, Sendable {
             ConfigurationKey("bolt", "retries", .integer(bolt.appending(path: \.retries), 0...3)),
             ConfigurationKey(
                 "bolt", "retry_pause_ms", .integer(bolt.appending(path: \.retryPauseMilliseconds), 0...2_000)),
+            // What the address of a unix socket has room for.
+            ConfigurationKey("bolt", "keeper", .text(bolt.appending(path: \.keeper))).maximumOctets(107)
+                .fault { $0.hasPrefix("/") ? nil : "write the socket's whole path, from / on" },
+            ConfigurationKey("bolt", "pulse_ms", .integer(bolt.appending(path: \.pulseMilliseconds), 50...60_000)),
         ]
     }
 
@@ -54,7 +62,7 @@ struct BoltSettings: Equatable, Sendable {
             Failure(.configuration, "key `\(key)` in section [bolt] of \(configuration) \(problem)")
         }
         switch kind {
-        case .simulated:
+        case .simulated, .gpio:
             if command != nil {
                 throw refuse(
                     "command", "is for another actuator: write actuator = \"exec\" beside it, or take it out")

@@ -1,4 +1,5 @@
 import BluetoothHost
+import CommandInterface
 import LockPeripheral
 import LockProtocol
 

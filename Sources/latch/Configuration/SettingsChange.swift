@@ -1,3 +1,5 @@
+import CommandInterface
+
 /// What a configuration that is read anew changes in a daemon that runs.
 struct SettingsChange: Equatable, Sendable {
     /// Keys that have taken their new value, as operators write them.

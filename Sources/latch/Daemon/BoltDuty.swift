@@ -71,6 +71,7 @@ final class BoltDuty {
             switch settings.kind {
             case .simulated: try simulated()
             case .exec: try command()
+            case .gpio: try strike()
             }
         opened = bolt
         return bolt
@@ -96,6 +97,23 @@ final class BoltDuty {
         } catch .noDescriptor(let code) {
             throw Failure(
                 .state, "the bolt's command has no descriptor: \(String(cString: strerror(code))): raise LimitNOFILE=")
+        }
+    }
+
+    private func strike() throws -> StrikeBolt {
+        let journal = try boltJournal()
+        do throws(LoneProcess.Failure) {
+            return StrikeBolt(
+                journal: journal, link: try StrikeSocketLink(path: settings.keeper),
+                pulseMilliseconds: UInt32(settings.pulseMilliseconds), bootTime: SystemClock.now
+            ) { [self] reason in
+                let fields: JSONObject = ["keeper": .string(settings.keeper), "reason": .string(reason)]
+                (try? holdings.journal())?.record("bolt_keeper", fields, level: .warning)
+            }
+        } catch {
+            throw Failure(
+                .state,
+                "the bolt's keeper has no descriptor: \(String(cString: strerror(error.number))): raise LimitNOFILE=")
         }
     }
 

@@ -1,9 +1,8 @@
-import CommandInterface
 import DaemonControl
 
-/// One key that a role's configuration file may have: where it stands, what it may be, what it sets.
-struct ConfigurationKey<Settings> {
-    enum Field {
+/// One key that a program's configuration file may have: where it stands, what it may be, what it sets.
+package struct ConfigurationKey<Settings> {
+    package enum Field {
         case text(WritableKeyPath<Settings, String>)
         case optionalText(WritableKeyPath<Settings, String?>)
         case integer(WritableKeyPath<Settings, Int>, ClosedRange<Int>)
@@ -13,52 +12,52 @@ struct ConfigurationKey<Settings> {
     }
 
     /// Empty before the first section.
-    let section: String
-    let name: String
-    let field: Field
+    package let section: String
+    package let name: String
+    package let field: Field
     /// The only texts; empty where any may stand.
-    var choices: [String] = []
+    package var choices: [String] = []
     /// Octets that a text may have.
-    var maximumOctets = 4096
+    package var maximumOctets = 4096
     /// What is wrong with a text; nil for nothing.
-    var fault: (String) -> String? = { _ in nil }
+    package var fault: (String) -> String? = { _ in nil }
     /// Whether a daemon that runs takes another value. Else that needs a restart.
-    var isLive = false
+    package var isLive = false
 
-    init(_ section: String, _ name: String, _ field: Field) {
+    package init(_ section: String, _ name: String, _ field: Field) {
         self.section = section
         self.name = name
         self.field = field
     }
 
-    func choices(_ choices: [String]) -> Self {
+    package func choices(_ choices: [String]) -> Self {
         var key = self
         key.choices = choices
         return key
     }
 
-    func maximumOctets(_ count: Int) -> Self {
+    package func maximumOctets(_ count: Int) -> Self {
         var key = self
         key.maximumOctets = count
         return key
     }
 
-    func fault(_ fault: @escaping (String) -> String?) -> Self {
+    package func fault(_ fault: @escaping (String) -> String?) -> Self {
         var key = self
         key.fault = fault
         return key
     }
 
-    func live() -> Self {
+    package func live() -> Self {
         var key = self
         key.isLive = true
         return key
     }
 
     /// As operators write it: `[lock] relock_seconds`.
-    var title: String { section.isEmpty ? name : "[\(section)] \(name)" }
+    package var title: String { section.isEmpty ? name : "[\(section)] \(name)" }
 
-    func isSame(in first: Settings, and second: Settings) -> Bool {
+    package func isSame(in first: Settings, and second: Settings) -> Bool {
         switch field {
         case .text(let path): first[keyPath: path] == second[keyPath: path]
         case .optionalText(let path): first[keyPath: path] == second[keyPath: path]
@@ -69,7 +68,7 @@ struct ConfigurationKey<Settings> {
         }
     }
 
-    func copy(from source: Settings, to target: inout Settings) {
+    package func copy(from source: Settings, to target: inout Settings) {
         switch field {
         case .text(let path): target[keyPath: path] = source[keyPath: path]
         case .optionalText(let path): target[keyPath: path] = source[keyPath: path]
@@ -82,20 +81,21 @@ struct ConfigurationKey<Settings> {
 }
 
 /// Settings that a configuration file can make. A value of its own before any file is read has every default.
-protocol ConfiguredSettings {
+package protocol ConfiguredSettings {
     init()
     static var keys: [ConfigurationKey<Self>] { get }
 }
 
 extension ConfiguredSettings {
-    mutating func apply(_ text: ConfigurationText, file: String) throws(ConfigurationError) {
+    /// - Throws: ``ConfigurationError``, the first, for a key that is unknown, or cannot be that.
+    package mutating func apply(_ text: ConfigurationText, file: String) throws(ConfigurationError) {
         var faults: [ConfigurationError] = []
         apply(text, file: file, faults: &faults)
         if let first = faults.first { throw first }
     }
 
     /// Takes what can be taken. What is wrong with each of the others is added to `faults`.
-    mutating func apply(_ text: ConfigurationText, file: String, faults: inout [ConfigurationError]) {
+    package mutating func apply(_ text: ConfigurationText, file: String, faults: inout [ConfigurationError]) {
         let keys = Self.keys
         for entry in text.entries {
             guard let key = keys.first(where: { $0.section == entry.section && $0.name == entry.key }) else {

@@ -1,17 +1,16 @@
 import CLinux
-import CommandInterface
 import DaemonControl
 import Glibc
 
 /// Reads small files whole, with errors for operators.
-enum SmallFile {
-    enum ReadError: Error {
+package enum SmallFile {
+    package enum ReadError: Error {
         case system(Int32)
         case tooLarge
         case notUTF8
     }
 
-    static func readText(_ path: String, maximumOctets: Int) throws(ReadError) -> String {
+    package static func readText(_ path: String, maximumOctets: Int) throws(ReadError) -> String {
         let octets = try readOctets(path, maximumOctets: maximumOctets)
         guard let text = String(validating: octets, as: UTF8.self) else { throw .notUTF8 }
         return text
@@ -24,7 +23,7 @@ enum SmallFile {
         return try readOctets(descriptor: file, maximumOctets: maximumOctets)
     }
 
-    static func readOctets(descriptor: Int32, maximumOctets: Int) throws(ReadError) -> [UInt8] {
+    package static func readOctets(descriptor: Int32, maximumOctets: Int) throws(ReadError) -> [UInt8] {
         var octets: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
@@ -40,7 +39,7 @@ enum SmallFile {
     }
 
     /// Up to a line feed, which is left out; a terminal gives no more at once.
-    static func readLine(descriptor: Int32, maximumOctets: Int) throws(ReadError) -> [UInt8] {
+    package static func readLine(descriptor: Int32, maximumOctets: Int) throws(ReadError) -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: maximumOctets + 1)
         let count = read(descriptor, &buffer, buffer.count)
         guard count >= 0 else { throw .system(errno) }
@@ -53,7 +52,7 @@ extension ConfiguredSettings {
     /// Every default, and over them what the file says.
     ///
     /// - Throws: A ``Failure`` with the first fault.
-    static func load(_ path: String?) throws(Failure) -> Self {
+    package static func load(_ path: String?) throws(Failure) -> Self {
         guard let path else { return Self() }
         let (settings, faults) = try read(path)
         if let first = faults.first { throw Failure(.configuration, first.description) }
@@ -63,7 +62,7 @@ extension ConfiguredSettings {
     /// Every default, over them what the file says as far as that can be taken, and all that is wrong with it, line by line.
     ///
     /// - Throws: A ``Failure`` when there is no such text.
-    static func read(_ path: String) throws(Failure) -> (settings: Self, faults: [ConfigurationError]) {
+    package static func read(_ path: String) throws(Failure) -> (settings: Self, faults: [ConfigurationError]) {
         let text: String
         do throws(SmallFile.ReadError) {
             text = try SmallFile.readText(path, maximumOctets: ConfigurationText.maximumFileOctets)

@@ -1,0 +1,71 @@
+import GPIO
+import Glibc
+import StrikeControl
+
+/// How an input reads, and whether an edge has been seen since it was read last.
+struct LineReading: Hashable {
+    var isActive: Bool
+    var hasMoved: Bool
+}
+
+/// The chip that a door's lines are on: it comes and goes.
+protocol DoorChip: AnyObject {
+    /// Requests all lines; the strike's is at its rest when this returns, and reads so.
+    ///
+    /// - Throws: ``GPIOFailure``, as long as there is no such chip, or it does not do that.
+    func open() throws(GPIOFailure) -> any DoorLines
+}
+
+/// A door's lines, as long as their chip is there.
+protocol DoorLines: AnyObject {
+    /// Readable when an input may have moved; nil without inputs.
+    var descriptor: Int32? { get }
+    /// Sets the strike's line, and says what it reads then.
+    func set(isActive: Bool) throws(GPIOFailure) -> Bool
+    func isActive() throws(GPIOFailure) -> Bool
+    /// In the order of the plan.
+    func inputs() throws(GPIOFailure) -> [LineReading]
+}
+
+final class GPIODoorChip: DoorChip {
+    private static let consumer = "latch-strike"
+    private let plan: StrikePlan
+
+    init(_ plan: StrikePlan) { self.plan = plan }
+
+    func open() throws(GPIOFailure) -> any DoorLines {
+        let chip = try GPIOChip.find(plan.chip)
+        // The strike's first: a door must not stay open because a line beside it cannot be had.
+        let strike = try chip.request([plan.output], consumer: Self.consumer)
+        let lines = GPIODoorLines(
+            strike,
+            plan.inputs.isEmpty ? nil : try chip.request(plan.inputs.map(\.setting), consumer: Self.consumer))
+        guard try lines.isActive() == plan.rules.isActive(released: false) else {
+            throw GPIOFailure("\(plan.output.line) of chip \"\(plan.chip)\" does not go to its rest", EIO)
+        }
+        return lines
+    }
+}
+
+private final class GPIODoorLines: DoorLines {
+    private let strike: GPIOLines
+    private let beside: GPIOLines?
+
+    init(_ strike: GPIOLines, _ beside: GPIOLines?) { (self.strike, self.beside) = (strike, beside) }
+
+    var descriptor: Int32? { beside?.descriptor }
+
+    func set(isActive: Bool) throws(GPIOFailure) -> Bool {
+        try strike.set([isActive])
+        return try self.isActive()
+    }
+
+    func isActive() throws(GPIOFailure) -> Bool { try strike.levels().first ?? false }
+
+    func inputs() throws(GPIOFailure) -> [LineReading] {
+        guard let beside else { return [] }
+        // The edges first: one that comes behind them is seen the next time.
+        let moved = try beside.takeEdges()
+        return zip(try beside.levels(), moved).map { LineReading(isActive: $0, hasMoved: $1) }
+    }
+}

@@ -1,0 +1,264 @@
+import BluetoothCore
+import CLinux
+import CommandInterface
+import Foundation
+import GPIO
+import Glibc
+import StrikeControl
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import LatchStrike
+@testable import latch
+
+/// A lock's daemon, and a keeper of its strike on a chip without metal: two sides of one socket.
+@Suite("Daemons: a strike that a keeper has", .serialized, .timeLimit(.minutes(4)))
+struct StrikeDaemonTests {
+    /// A keeper on a thread of the test's, with a line that says what it did.
+    private final class KeeperThread: @unchecked Sendable {
+        private final class Chip: DoorChip {
+            private final class Lines: DoorLines {
+                let owner: KeeperThread
+                init(_ owner: KeeperThread) { self.owner = owner }
+                var descriptor: Int32? { owner.edges.0 }
+                func set(isActive: Bool) throws(GPIOFailure) -> Bool {
+                    owner.line.withLock { $0.append(isActive) }
+                    return isActive
+                }
+                func isActive() throws(GPIOFailure) -> Bool { owner.line.withLock { $0.last ?? false } }
+                func inputs() throws(GPIOFailure) -> [LineReading] {
+                    var octets = [UInt8](repeating: 0, count: 64)
+                    _ = read(owner.edges.0, &octets, octets.count)
+                    return owner.inputs.withLock { $0.map { LineReading(isActive: $0, hasMoved: true) } }
+                }
+            }
+
+            let owner: KeeperThread
+            init(_ owner: KeeperThread) { self.owner = owner }
+            func open() throws(GPIOFailure) -> any DoorLines { Lines(owner) }
+        }
+
+        let line = Mutex<[Bool]>([])
+        /// Contact (closed), exit, fire.
+        private let inputs = Mutex([true, false, false])
+        private let edges: (Int32, Int32)
+        private let stop: (Int32, Int32)
+        private let ended = DispatchSemaphore(value: 0)
+
+        init(_ bench: Bench, drive: String) throws {
+            edges = try makeSocketPair()
+            stop = try makeSocketPair()
+            _ = latch_fcntl(edges.0, F_SETFL, O_NONBLOCK)
+            let plan = try strikePlan(
+                """
+                chip = "door"
+                [socket]
+                path = "\(bench.path("strike.sock"))"
+                user = "\(geteuid())"
+                [strike]
+                line = "0"
+                fail = "secure"
+                drive = "\(drive)"
+                [contact]
+                line = "1"
+                [exit]
+                line = "2"
+                [fire]
+                line = "3"
+                [inputs]
+                debounce_ms = 0
+                """)
+            let stop = stop.0
+            Thread.detachNewThread { [self] in
+                do {
+                    // It goes with the thread, and its socket too.
+                    _ = try KeeperLoop(plan, chip: Chip(self), signals: []) { _ in }.run(until: stop)
+                } catch {
+                    Issue.record(error)
+                }
+                ended.signal()
+            }
+        }
+
+        deinit { for end in [edges.0, edges.1, stop.0, stop.1] { close(end) } }
+
+        func end() {
+            _ = write(stop.1, "x", 1)
+            ended.wait()
+        }
+
+        func set(_ index: Int, _ isActive: Bool) {
+            inputs.withLock { $0[index] = isActive }
+            _ = write(edges.1, "x", 1)
+        }
+
+        var isActive: Bool { line.withLock { $0.last ?? false } }
+        var openings: Int { line.withLock { $0.filter(\.self).count } }
+    }
+
+    private static func configuration(_ bench: Bench, _ bolt: String = "", lock: String = "") throws -> String {
+        try bench.directory.write(
+            "[lock]\n\(lock)\n[bolt]\nactuator = \"gpio\"\nkeeper = \"\(bench.path("strike.sock"))\"\n\(bolt)\n",
+            to: "lock.conf")
+    }
+
+    @Test(
+        "Over the socket: a pulse opens and ends by itself, a press opens, the contact is known, and a forced door is told"
+    )
+    func pulse() throws {
+        let bench = try Bench()
+        let keeper = try KeeperThread(bench, drive: "pulse")
+        let file = try Self.configuration(bench, "pulse_ms = 300", lock: "relock_seconds = 3600")
+        let lock = try bench.start("peripheral", "lock", ["--config", file, "--journal", bench.path("journal")])
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        #expect(waits { keeper.openings == 1 && !keeper.isActive })
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        keeper.set(1, true)
+        #expect(waits { keeper.openings == 2 && !keeper.isActive })
+        keeper.set(1, false)
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        keeper.set(0, false)
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("door: forced") })
+        withExtendedLifetime(key) { #expect(lock.end() == 0) }
+        keeper.end()
+        #expect(!keeper.isActive && keeper.openings == 2)
+    }
+
+    @Test("A daemon that is killed in a hold finds it again; the keeper ends nothing, and nothing is opened twice")
+    func killed() throws {
+        let bench = try Bench()
+        let keeper = try KeeperThread(bench, drive: "hold")
+        let file = try Self.configuration(bench, lock: "relock_seconds = 3600")
+        let lock = try bench.start("peripheral", "lock", ["--config", file])
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        #expect(keeper.isActive)
+        lock.kill()
+        let next = try bench.start("peripheral", "lock", ["--config", file])
+        #expect(try bench.latch("peripheral", "status", "lock").output.contains("bolt: unlocked"))
+        #expect(keeper.isActive && keeper.openings == 1)
+        keeper.set(2, true)
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("held_open: fire") })
+        keeper.set(2, false)
+        #expect(waits { !keeper.isActive })
+        withExtendedLifetime(key) { #expect(next.end() == 0) }
+        keeper.end()
+    }
+
+    @Test("Without a keeper the lock runs and opens nothing; one that comes later is found")
+    func late() throws {
+        let bench = try Bench()
+        let file = try Self.configuration(bench)
+        let lock = try bench.start("peripheral", "lock", ["--config", file, "--journal", bench.path("journal")])
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(try bench.latch("central", "unlock", "key").status != 0)
+        #expect(try bench.latch("peripheral", "status", "lock").output.contains("bolt: unknown"))
+        let keeper = try KeeperThread(bench, drive: "pulse")
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        #expect(keeper.openings == 0)
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        #expect(keeper.openings == 1)
+        withExtendedLifetime(key) { #expect(lock.end() == 0) }
+        keeper.end()
+    }
+
+    @Test("What the daemon's configuration may not say of a keeper is refused at the start")
+    func unusable() throws {
+        let bench = try Bench(withRadio: false)
+        for (bolt, key, problem, remedy) in [
+            (
+                "actuator = \"gpio\"\nkeeper = \"strike.sock\"", "keeper", "cannot be that",
+                "write the socket's whole path"
+            ),
+            ("actuator = \"gpio\"\npulse_ms = 49", "pulse_ms", "is out of range", "from 50 to 60000"),
+            (
+                "actuator = \"gpio\"\ncommand = \"/bin/true\"", "command", "is for another actuator",
+                "write actuator = \"exec\""
+            ),
+        ] {
+            let file = try bench.directory.write("[bolt]\n\(bolt)\n", to: "lock.conf")
+            let outcome = try Program.run(bench.arguments("peripheral", "lock") + ["--config", file])
+            #expect(outcome.status == ExitCode.configuration.rawValue && outcome.errorLines.count == 1, "\(outcome)")
+            for part in ["`\(key)`", problem, remedy, file] {
+                #expect(outcome.errors.contains(part), "\(outcome.errors) lacks \(part)")
+            }
+        }
+    }
+
+    @Test("The keeper's program: its help, a wrong file, and a chip that is not there, in one line each")
+    func program() throws {
+        let bench = try Bench(withRadio: false)
+        #expect(try Program.run(["--help"], of: Program.strike).output.contains("latch-strike run"))
+        let wrong = try bench.directory.write("chip = \"x\"\n[strike]\nline = \"0\"\n", to: "strike.conf")
+        let refused = try Program.run(["run", "--config", wrong], of: Program.strike)
+        #expect(refused.status == ExitCode.configuration.rawValue && refused.errorLines.count == 1)
+        #expect(refused.errors.contains("key `fail` in section [strike] of \(wrong) is wanted"))
+        let good = try bench.directory.write(
+            "chip = \"no such chip\"\n[socket]\nuser = \"\(geteuid())\"\n[strike]\nline = \"0\"\nfail = \"secure\"\n",
+            to: "strike.conf")
+        let absent = try Program.run(["run", "--config", good, "--check"], of: Program.strike)
+        #expect(absent.status == ExitCode.unavailable.rawValue && absent.errorLines.count == 1)
+        #expect(absent.errors.contains("chip \"no such chip\": No such device: plug it in"))
+    }
+
+    @Test("Strangers: another user is not heard, and neither is a daemon that says no hello, or what is no message")
+    func strangers() throws {
+        let bench = try Bench(withRadio: false)
+        let text = { (user: UInt32) in
+            "chip = \"door\"\n[socket]\npath = \"\(bench.path("s"))\"\nuser = \"\(user)\"\n[strike]\nline = \"0\"\nfail = \"secure\"\n"
+        }
+        /// What a keeper says to these messages, until it hangs up or has said nothing more to the last.
+        func answers(_ user: UInt32, _ messages: [[UInt8]]) throws -> [StrikeReport] {
+            let socket = try StrikeSocket(strikePlan(text(user)))
+            let made = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            defer { close(made) }
+            var address = sockaddr_un()
+            _ = latch_unix_address(&address, bench.path("s"))
+            let connected = withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+            try #require(connected == 0)
+            guard case .daemon(let connection)? = socket.accept() else { return [] }
+            var heard: [StrikeReport] = []
+            for message in messages {
+                _ = send(made, message, message.count, latch_message_flags())
+                if case .request = connection.receive() { connection.send(.exit) } else { break }
+            }
+            var octets = [UInt8](repeating: 0, count: 64)
+            while true {
+                let count = recv(made, &octets, octets.count, Int32(MSG_DONTWAIT))
+                guard count > 0 else { return heard }
+                heard.append(try StrikeReport(exactly: Array(octets[..<count])))
+            }
+        }
+        let hello = StrikeRequest.hello(version: 1).encoded
+        let order = StrikeRequest.order(
+            StrikeOrder(intent: 1, movement: .unlock, pulseMilliseconds: 1, notAfter: nil)
+        ).encoded
+        #expect(try answers(geteuid(), [hello, order]) == [.exit, .exit])
+        #expect(try answers(geteuid() + 1, [hello, order]) == [])
+        #expect(try answers(geteuid(), [order]) == [])
+        #expect(try answers(geteuid(), [hello, order + [0]]) == [.exit])
+        #expect(try answers(geteuid(), [hello, [0x02]]) == [.exit])
+        #expect(try answers(geteuid(), [[0x01, 2]]) == [.unsupported(version: 1)])
+    }
+
+    @Test("Two keepers do not share a socket")
+    func twice() throws {
+        let bench = try Bench(withRadio: false)
+        let plan = try strikePlan(
+            "chip = \"door\"\n[socket]\npath = \"\(bench.path("s"))\"\nuser = \"0\"\n[strike]\nline = \"0\"\nfail = \"secure\"\n"
+        )
+        let first = try StrikeSocket(plan)
+        let failure = #expect(throws: Failure.self) { _ = try StrikeSocket(plan) }
+        #expect(failure?.message.contains("another keeper is running here") == true)
+        _ = first.descriptor
+    }
+}
