@@ -177,6 +177,28 @@ struct DoorTests {
         #expect(bench.orders.isEmpty)
     }
 
+    @Test(
+        "In a fire a bolt that is found locked, behind a pulse, a keeper's death or a hand, opens anew; behind it nothing does"
+    )
+    func lockedInFire() throws {
+        var bench = bench()
+        feel(&bench, .fire(true))
+        bench.finishMovement()
+        for _ in 0..<5 {
+            bench.put(.actuator(.bolt(.unknown)))
+            #expect(movements(bench) == [])
+            bench.put(.actuator(.bolt(.locked)))
+            #expect(movements(bench) == [.unlock] && bench.events.last == .opening(.hold))
+            bench.finishMovement()
+        }
+        feel(&bench, .fire(false))
+        #expect(movements(bench) == [.lock])
+        bench.finishMovement()
+        bench.put(.actuator(.bolt(.unlocked)))
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(movements(bench) == [])
+    }
+
     @Test("A lock that cannot write locks no door in a fire")
     func unrecorded() {
         let now = Instant(nanoseconds: 1)

@@ -74,6 +74,12 @@ extension LockMachine {
         tellState(except: nil, &turn)
     }
 
+    /// In a fire a bolt that has locked without an order, because a pulse is over or its keeper has died, is withdrawn anew: once for each
+    /// time that it is found so.
+    mutating func keepWayOut(_ position: BoltPosition) {
+        if position == .locked, doorway.isFire { doorway.owed = (.hold, Doorway.openingsMaximum) }
+    }
+
     // MARK: Inputs
 
     mutating func take(_ input: DoorInput, _ turn: inout LockTurn) {

@@ -98,6 +98,7 @@ extension LockMachine {
             turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
             tellState(except: nil, &turn)
             alarmBolt(position, before: before.position, on: record, &turn)
+            keepWayOut(position)
         case .door(let door):
             let record = audit(.door(door), &turn)
             turn.persist(.bolt(BoltRecord(position: bolt.position ?? .unknown, door: door)))
