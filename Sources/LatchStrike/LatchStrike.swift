@@ -5,15 +5,17 @@ import CommandInterface
 struct LatchStrike {
     static func main() { program.main(Array(CommandLine.arguments.dropFirst())) }
 
-    static let program = CommandProgram(
-        name: "latch-strike", summary: "Keeps a strike's line on a GPIO chip, and ends its pulses whoever dies.",
-        commands: [run],
-        examples: [
-            "latch-strike run --config /etc/latch/strike.conf",
-            "latch-strike run --config /etc/latch/strike.conf --check",
-        ],
-        exitStatuses: [ExitCode.ok, .refused, .usage, .configuration, .unavailable].map { ($0, $0.meaning) },
-        elsewhere: ["peripheral": "latch", "central": "latch", "state": "latch", "audit": "latch"])
+    static var program: CommandProgram {
+        CommandProgram(
+            name: "latch-strike", summary: "Keeps a strike's line on a GPIO chip, and ends its pulses whoever dies.",
+            commands: [run] + ReferenceCommands.all(of: "latch-strike") { Self.program },
+            examples: [
+                "latch-strike run --config /etc/latch/strike.conf",
+                "latch-strike run --config /etc/latch/strike.conf --check",
+            ],
+            exitStatuses: [ExitCode.ok, .refused, .usage, .configuration, .unavailable].map { ($0, $0.meaning) },
+            elsewhere: ["peripheral": "latch", "central": "latch", "state": "latch", "audit": "latch"])
+    }
 
     static let run = CommandSpec(
         path: ["run"], summary: "Put the line to its rest, and keep it until SIGTERM or SIGINT.",
