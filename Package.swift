@@ -68,6 +68,7 @@ let package = Package(
         .target(name: "COpenSSL", linkerSettings: [.linkedLibrary("crypto")]),
         .target(name: "CRadioCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .systemLibrary(name: "CBlueZ", providers: [.apt(["libbluetooth-dev"])]),
+        .target(name: "CQRencode"),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CGPIO"),
 
@@ -161,7 +162,7 @@ let package = Package(
         .executableTarget(
             name: "latch",
             dependencies: [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CommandInterface",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
                 "CoreBluetoothEssentials", "DaemonControl", "GATT", "HCI", "HCITransport", "HostComposition",
                 "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
                 "StatePersistence",
@@ -344,7 +345,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
                 "DaemonControl", "GPIO", "HCI", "HCITransport", "LatchLab", "LatchStrike", "LockPeripheral",
-                "SecurityManager", "StatePersistence", "StrikeControl", "TestSupport",
+                "LockProtocol", "SecurityManager", "StatePersistence", "StrikeControl", "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

@@ -156,9 +156,9 @@ package struct ControlClient: ~Copyable {
 extension ControlClient {
     /// Asks once, hands every event to `event`, and returns the result.
     ///
-    /// - Throws: ``ControlFailure`` when the daemon refuses, ``ControlClientError`` when it does not answer.
+    /// - Throws: ``ControlFailure`` when the daemon refuses, ``ControlClientError`` when it does not answer; what `event` throws.
     package static func ask(
-        _ path: String, _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) -> Void
+        _ path: String, _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) throws -> Void
     ) throws -> JSONObject {
         var client = try ControlClient(connectingTo: path)
         return try client.ask(request, deadline: deadline, event: event)
@@ -166,13 +166,14 @@ extension ControlClient {
 
     /// The same over a connection that may ask again.
     package mutating func ask(
-        _ request: some ControlRequest, deadline: Instant?, event: (String, JSONObject) -> Void = { _, _ in }
+        _ request: some ControlRequest, deadline: Instant?,
+        event: (String, JSONObject) throws -> Void = { _, _ in }
     ) throws -> JSONObject {
         let sendDeadline = Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: 5_000)
         try send(request, deadline: min(sendDeadline, deadline ?? sendDeadline))
         while true {
             switch try next(deadline: deadline) {
-            case .event(let name, let fields): event(name, fields)
+            case .event(let name, let fields): try event(name, fields)
             case .result(let result): return result
             case .error(let failure): throw failure
             }

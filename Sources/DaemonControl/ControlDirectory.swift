@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// The directory that a control socket lies in. Who can write there can put a socket of his own in the daemon's place, and

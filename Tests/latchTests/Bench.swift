@@ -151,9 +151,11 @@ final class Window {
             [Program.path, "peripheral", "enroll"] + arguments, environment: Program.environment, errors: .unheard)
     }
 
+    /// What it has printed, up to the setup code.
+    private(set) var heard = ""
+
     /// The setup code, as soon as it is printed.
     func code() throws -> String {
-        var heard = ""
         while !heard.contains("setup code: ") || !heard.hasSuffix("\n") {
             let more = process.output.availableData
             try #require(!more.isEmpty)

@@ -4,8 +4,9 @@ import CommandInterface
 enum Commands {
     static let all: [CommandSpec] =
         [
-            PeripheralCommands.run, PeripheralCommands.enroll, PeripheralCommands.disable, PeripheralCommands.enable,
-            PeripheralCommands.remove,
+            PeripheralCommands.run
+        ] + EnrolmentCommand.all + [
+            PeripheralCommands.disable, PeripheralCommands.enable, PeripheralCommands.remove,
             // The longer path first: the first whose words fit is taken.
             PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.users,
             PeripheralCommands.status,

@@ -10,14 +10,17 @@ enum ControlCommand {
     /// A reply waits for its commit, and a commit for others who hold the file.
     static let answerMilliseconds = UInt64(DatabaseLimits.commitWaitMaximumMilliseconds) + 5_000
 
+    /// `heard`: each event, for whoever does something by it. `event`: shows it to people.
     static func run(
         _ request: some ControlRequest, role: StateDirectory.Role, arguments: ParsedArguments,
-        waitMilliseconds: UInt64 = answerMilliseconds, event: (String, JSONObject) -> Void = { _, _ in },
+        waitMilliseconds: UInt64 = answerMilliseconds, heard: (String, JSONObject) throws -> Void = { _, _ in },
+        event: (String, JSONObject) throws -> Void = { _, _ in },
         result: (JSONObject) -> Void
     ) throws -> ExitCode {
         try talking(role, arguments) { client in
             let answer = try client.ask(request, deadline: deadline(waitMilliseconds)) { name, fields in
-                guard arguments.has("json") else { return event(name, fields) }
+                try heard(name, fields)
+                guard arguments.has("json") else { return try event(name, fields) }
                 var line: JSONObject = ["event": .string(name)]
                 for member in fields.members { line[member.name] = member.value }
                 Output.line(.object(line))

@@ -1,3 +1,4 @@
+import CLinux
 import CommandInterface
 import DaemonControl
 import Glibc

@@ -22,61 +22,6 @@ enum PeripheralCommands {
         return try PeripheralDaemon.run(source)
     }
 
-    static let enroll = CommandSpec(
-        path: ["peripheral", "enroll"], summary: "Open the enrolment window of a running lock.",
-        details: [
-            "Prints the setup code (or, with --method passkey, the digits to type at the other side) and waits for the "
-                + "outcome. The code opens the door once enrolled: show it only to whom it is meant for. It is burnt by "
-                + "the first attempt and dies with the window."
-        ],
-        options: ControlPlace.options + [
-            .value(
-                "credential", "NAME", "Your name for the device that enrols; rights belong to it.", isRequired: true),
-            .value("user", "NAME", "Whose device it is. Without it the user is called as the credential."),
-            .choice(
-                "kind", PeripheralRequest.Enrolment.Kind.allCases.map(\.rawValue),
-                "Of a new user; ordinary by default. disposable: good for one opening. expiring: good for --minutes from "
-                    + "the first opening on. duress: opens, and tells the owner that it was under a threat."),
-            .value("minutes", "N", "For the kind expiring: 1 to \(PeripheralRequest.Enrolment.maximumMinutes)."),
-            .choice(
-                "method", PeripheralRequest.Enrolment.Method.allCases.map(\.rawValue),
-                "oob: by the setup code, the default. passkey: by six digits, for phones."),
-            .choice(
-                "role", PeripheralRequest.Enrolment.Role.allCases.map(\.rawValue),
-                "What it may do; resident by default."),
-            .value(
-                "seconds", "N",
-                "How long the window stays open; \(PeripheralRequest.Enrolment.defaultWindowSeconds) by default."),
-            Commands.json,
-        ],
-        examples: [
-            "latch peripheral enroll --state /var/lib/latch --credential anna --role owner",
-            "latch peripheral enroll --state ./lock --credential phone --method passkey --seconds 60",
-            "latch peripheral enroll --state ./lock --credential anna-watch --user anna",
-            "latch peripheral enroll --state ./lock --credential courier --role guest --kind expiring --minutes 30",
-        ]
-    ) { arguments in
-        let seconds: Int64? = try arguments.integer(
-            "seconds", in: 1...PeripheralRequest.Enrolment.maximumWindowSeconds)
-        var enrolment = PeripheralRequest.Enrolment(
-            credential: try arguments.required("credential"),
-            method: arguments["method"].flatMap(PeripheralRequest.Enrolment.Method.init) ?? .oob,
-            role: arguments["role"].flatMap(PeripheralRequest.Enrolment.Role.init) ?? .resident,
-            seconds: seconds ?? PeripheralRequest.Enrolment.defaultWindowSeconds)
-        enrolment.user = arguments["user"]
-        enrolment.kind = arguments["kind"].flatMap(PeripheralRequest.Enrolment.Kind.init)
-        enrolment.minutes =
-            try arguments.integer("minutes", in: 1...PeripheralRequest.Enrolment.maximumMinutes) ?? 0
-        guard enrolment.isWhole else {
-            throw Failure(.usage, "option `--minutes` goes with `--kind expiring`, which needs it")
-        }
-        return try ControlCommand.run(
-            PeripheralRequest.enroll(enrolment), role: .peripheral, arguments: arguments,
-            waitMilliseconds: UInt64(enrolment.seconds) * 1000 + ControlCommand.answerMilliseconds,
-            event: showEnrolment
-        ) { _ in Output.line("enrolled: \(enrolment.credential)") }
-    }
-
     static let disable = administration(
         .disable, "Let a credential do nothing, until it is enabled again.",
         [
@@ -282,16 +227,5 @@ enum PeripheralCommands {
         let was = result["changed"] == .bool(false) ? " already" : ""
         let name = (result["credential"] ?? result["user"])?.string ?? ""
         Output.line("\(name): \(result["state"]?.string ?? "")\(was)")
-    }
-
-    private static func showEnrolment(_ event: String, _ fields: JSONObject) {
-        switch event {
-        case "window":
-            let seconds = fields["seconds"]?.number ?? 0
-            Output.line("enrolment is open for \(seconds) s")
-            if let code = fields["setup_code"]?.string { Output.line("setup code: \(code)") }
-        case "passkey": Output.line("passkey: \(fields["passkey"]?.string ?? "")")
-        default: Output.line(event + fields.members.map { " \($0.name)=\($0.value.text)" }.joined())
-        }
     }
 }
