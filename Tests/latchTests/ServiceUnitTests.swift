@@ -76,6 +76,27 @@ struct ServiceUnitTests {
         #expect(try Self.lines("systemd/latch-peripheral.service.d/gpio.conf").contains("SupplementaryGroups=\(user)"))
     }
 
+    @Test(
+        "The backup's unit has a command that the program has, the lock's user and directory, and is what its timer starts"
+    )
+    func backup() throws {
+        let unit = try Self.settings("backup")
+        let words = try #require(unit["ExecStart"]?.first).split(separator: " ").map(String.init)
+        let parsed = try ArgumentParser(Latch.program()).parse(Array(words.dropFirst()))
+        guard case .run(let command, let arguments) = parsed else {
+            Issue.record("no command")
+            return
+        }
+        #expect(words.first == "/usr/bin/latch" && command.path == ["state", "backup"] && arguments["keep"] != nil)
+        let lock = try Self.settings("peripheral")
+        #expect(unit["User"] == lock["User"] && unit["Group"] == lock["Group"])
+        let directories = try #require(unit["StateDirectory"]?.first).split(separator: " ").map { "/var/lib/" + $0 }
+        #expect(directories == [arguments["state"], arguments["to"]])
+        #expect(unit["StateDirectoryMode"] == ["0700"] && unit["LoadCredential"] == nil)
+        // A timer without Unit= starts the service of its own name.
+        #expect(try Self.lines("systemd/latch-backup.timer").contains("Persistent=yes"))
+    }
+
     @Test("the machine key comes under the name that the program asks for", arguments: roles)
     func credential(role: String) throws {
         let credential = try #require(Self.settings(role)["LoadCredential"]?.first)

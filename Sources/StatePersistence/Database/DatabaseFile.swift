@@ -154,11 +154,17 @@ enum DatabaseFile {
             try Connection(path: target, access: .readWrite)
                 .execute("PRAGMA journal_mode = OFF; PRAGMA page_size = \(pageOctets); VACUUM")
         }
+        try requireSoundCopy(target).flush()
+    }
+
+    /// Reads all of a file that nobody writes, and that has no log.
+    @discardableResult
+    static func requireSoundCopy(_ target: String) throws(StoreError) -> Connection {
         let copy = try Connection(path: target, access: .immutable)
         try requireOurs(copy)
         let faults = try integrityFaults(copy)
         guard faults.isEmpty else { throw .corrupt(path: target, reason: faults.joined(separator: "; ")) }
-        try copy.flush()
+        return copy
     }
 
     /// A connection that only reads. With a log it must read that too, or it would miss what was committed last;

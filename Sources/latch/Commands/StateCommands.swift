@@ -3,13 +3,15 @@ import DaemonControl
 import LockPersistence
 import StatePersistence
 
-/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing, but for ``forget``.
+/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing, but for ``forget`` and ``restore``.
 enum StateCommands {
-    static let all = [inspect, check, backup, forget]
+    static let all = [inspect, check, backup, restore, forget]
 
     static let state = OptionSpec.value("state", "DIR", "The daemon's state directory, mode 0700.")
     static let database = OptionSpec.value(
         "database", "FILE", "The database itself, instead of latch.sqlite in a state directory.")
+    static let anchor = OptionSpec.value(
+        "anchor", "FILE", "The lock's anchor, if not lock.anchor in the state directory.")
     static let components: [SchemaComponent] = [.host, .lock, .key]
 
     private static let inspect = CommandSpec(
@@ -34,7 +36,7 @@ enum StateCommands {
         ],
         options: [
             state, database,
-            .value("anchor", "FILE", "The lock's anchor, if not lock.anchor in the state directory."), Commands.json,
+            anchor, Commands.json,
         ],
         examples: ["latch state check --state /var/lib/latch --json"]
     ) { arguments in
@@ -62,7 +64,7 @@ enum StateCommands {
     }
 
     /// nil where none is named and none lies in the state directory: it may lie elsewhere.
-    private static func anchor(_ arguments: ParsedArguments) throws -> String? {
+    static func anchor(_ arguments: ParsedArguments) throws -> String? {
         if let named = arguments["anchor"] { return named }
         guard let directory = arguments["state"] else { return nil }
         let usual = try StateDirectory(directory).anchor
@@ -70,30 +72,13 @@ enum StateCommands {
     }
 
     /// A running lock may be between its anchor and its database: what stays the same while the database is read counts.
-    private static func sealLook(_ path: String, _ anchor: String) throws -> SealLook {
+    static func sealLook(_ path: String, _ anchor: String) throws -> SealLook {
         var reading = try FileAnchor.look(at: anchor)
         while true {
             let look = try SealLook(StateInspector(path: path), anchor: reading)
             let later = try FileAnchor.look(at: anchor)
             if look.doubt == nil || later == reading { return look }
             reading = later
-        }
-    }
-
-    private static let backup = CommandSpec(
-        path: ["state", "backup"], summary: "Copy the database as it is now, while its daemon runs.",
-        details: ["The secrets in the copy stay wrapped: keep it apart from the machine key, and keep both."],
-        options: [
-            state, database, .value("to", "FILE", "The copy; it must not exist.", isRequired: true),
-            Commands.json,
-        ],
-        examples: ["latch state backup --state /var/lib/latch --to /var/backups/latch.sqlite"]
-    ) { arguments in
-        try refusing {
-            let target = try arguments.required("to")
-            try StateBackup.make(of: try path(arguments), at: target)
-            if arguments.has("json") { Output.line(["result": ["path": .string(target)]]) }
-            return .ok
         }
     }
 

@@ -1,0 +1,179 @@
+import CommandInterface
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import latch
+
+/// Backups as a timer makes them, and their way back, with real processes.
+@Suite("latch state backup --keep, and restore", .serialized, .timeLimit(.minutes(6)))
+struct StateRestoreTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    private func backup(_ words: [String] = []) throws -> Program.Outcome {
+        try bench.latch("state", "backup", "lock", ["--to", bench.path("backups")] + words)
+    }
+
+    private func names(_ room: String) throws -> [String] {
+        // Whoever looks at a file makes a lock beside it.
+        try FileManager.default.contentsOfDirectory(atPath: bench.path(room)).filter { !$0.hasSuffix(".lock") }.sorted()
+    }
+
+    private func restore(_ file: String, _ words: [String] = ["--yes"]) throws -> Program.Outcome {
+        try bench.latch("state", "restore", "lock", ["--from", file] + words)
+    }
+
+    /// The audit's last number in a database, running or not.
+    private func lastRecord(of database: String? = nil) throws -> Int {
+        let place = database.map { ["--database", $0] } ?? ["--state", bench.path("lock")]
+        let lines = try Program.run(["audit", "list"] + place + ["--json", "--limit", "1"]).output
+        return Int(try #require(lines.firstMatch(of: /"record":(\d+)/)).1) ?? 0
+    }
+
+    @Test(
+        "Copies are numbered, sound and so many at most; nothing of another name is touched, and a failed one costs no other"
+    )
+    func rotation() throws {
+        try bench.makeRoom("backups")
+        let lock = try bench.start("peripheral", "lock")
+        let mine = try bench.directory.write("mine", to: "backups/latch-old.sqlite")
+        // As of a process that was killed.
+        _ = try bench.directory.write("half", to: "backups/latch-000001.sqlite.new-12345")
+        for number in 1...4 {
+            let made = try backup(["--keep", "2", "--json"])
+            #expect(made.status == 0 && made.output.contains("latch-00000\(number).sqlite"), "\(made)")
+        }
+        #expect(try names("backups") == ["latch-000003.sqlite", "latch-000004.sqlite", "latch-old.sqlite"])
+        #expect(try String(contentsOfFile: mine, encoding: .utf8) == "mine")
+        for name in try names("backups").prefix(2) {
+            let check = try Program.run(["state", "check", "--database", bench.path("backups/\(name)")])
+            #expect(check.status == 0 && check.output.contains("faults: []"), "\(check)")
+        }
+        #expect(try backup(["--keep", "1001"]).status == ExitCode.usage.rawValue)
+        chmod(bench.path("backups"), 0o777)
+        let open = try backup(["--keep", "1"])
+        #expect(open.status == ExitCode.state.rawValue && open.errors.contains("chmod 0700"), "\(open)")
+        chmod(bench.path("backups"), 0o700)
+        #expect(lock.end() == 0)
+        // A source that is none.
+        try Data(repeating: 0x5A, count: 8_192).write(to: URL(fileURLWithPath: bench.path("lock/latch.sqlite")))
+        chmod(bench.path("lock/latch.sqlite"), 0o600)
+        #expect(try backup(["--keep", "1"]).status == ExitCode.state.rawValue)
+        #expect(try names("backups") == ["latch-000003.sqlite", "latch-000004.sqlite", "latch-old.sqlite"])
+    }
+
+    @Test(
+        "A backup comes back when the daemon is stopped and somebody has said so; what it replaces stays, and the lock is in doubt"
+    )
+    func restores() throws {
+        try bench.makeRoom("backups")
+        var lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna", role: "owner")
+        #expect(try backup(["--keep", "3"]).status == 0)
+        let copy = bench.path("backups/latch-000001.sqlite")
+        #expect(try bench.latch("peripheral", "remove", "lock", ["--credential", "anna"]).status == 0)
+
+        let running = try restore(copy)
+        #expect(
+            running.status == ExitCode.state.rawValue && running.errors.contains("in use by process \(lock.pid)"),
+            "\(running)")
+        #expect(lock.end() == 0)
+        let unasked = try restore(copy, [])
+        #expect(unasked.status == ExitCode.usage.rawValue && unasked.errors.contains("--yes"), "\(unasked)")
+        let before = try lastRecord()
+        let done = try restore(copy, ["--yes", "--json"])
+        #expect(done.status == 0 && done.output.contains(#""doubt":"older""#), "\(done)")
+        #expect(
+            done.output.contains(#""machine_key":"right""#) && done.output.contains("latch.sqlite.replaced-1"),
+            "\(done)")
+        let replaced = bench.path("lock/latch.sqlite.replaced-1")
+        #expect(try lastRecord(of: replaced) == before && lastRecord() < before)
+        #expect(try Program.run(["state", "check", "--database", replaced]).status == 0)
+
+        lock = try bench.start("peripheral", "lock")
+        #expect(try bench.latch("peripheral", "status", "lock").output.contains("doubt: older"))
+        #expect(try bench.latch("central", "unlock", "key", ["--wait", "2"]).status != 0)
+        #expect(try bench.latch("peripheral", "confirm", "lock").output == "confirmed\n")
+        #expect(try bench.roles() == ["owner"])
+        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        #expect(lock.end() == 0 && key.end() == 0)
+    }
+
+    @Test("What is no backup, or another machine's, changes nothing")
+    func refused() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        #expect(try bench.start("peripheral", "key").end() == 0)
+        let stranger = bench.path("stranger")
+        #expect(try bench.latch("state", "backup", "key", ["--to", stranger]).status == 0)
+        let before = try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite")))
+        let other = try restore(stranger)
+        #expect(other.status == ExitCode.state.rawValue && other.errors.contains("another machine key"), "\(other)")
+        let garbage = try bench.directory.write(String(repeating: "Z", count: 8_192), to: "garbage")
+        chmod(garbage, 0o600)
+        for file in [garbage, bench.path("none")] { #expect(try restore(file).status == ExitCode.state.rawValue) }
+        #expect(try names("lock").contains { $0.contains("replaced") } == false)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite"))) == before)
+    }
+
+    @Test("A database that is damaged makes way for its backup, and stays as it is under another name")
+    func damaged() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let copy = bench.path("copy")
+        #expect(try bench.latch("state", "backup", "lock", ["--to", copy]).status == 0)
+        let garbage = Data(repeating: 0x5A, count: 8_192)
+        for ending in ["-wal", "-shm"] { unlink(bench.path("lock/latch.sqlite") + ending) }
+        try garbage.write(to: URL(fileURLWithPath: bench.path("lock/latch.sqlite")))
+        chmod(bench.path("lock/latch.sqlite"), 0o600)
+        #expect(try restore(copy).status == 0)
+        #expect(try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite.replaced-1"))) == garbage)
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+    }
+
+    @Test(
+        "Killed at any call that changes a file: the database that was there or the backup's, whole, and the command can be given again"
+    )
+    func killed() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let copy = bench.path("copy")
+        #expect(try bench.latch("state", "backup", "lock", ["--to", copy]).status == 0)
+        let older = try lastRecord()
+        // Another end of the audit, and a log.
+        let lock = try bench.start("peripheral", "lock")
+        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        lock.kill()
+        let newer = try lastRecord()
+        #expect(older < newer)
+        unlink(bench.path("lock/peripheral.sock"))
+        try FileManager.default.copyItem(atPath: bench.path("lock"), toPath: bench.path("saved"))
+        let calls = "rename,unlink,link,fsync,fdatasync,ftruncate"
+        var kills = 0
+        var seen: Set<Int> = []
+        while true {
+            try FileManager.default.removeItem(atPath: bench.path("lock"))
+            try FileManager.default.copyItem(atPath: bench.path("saved"), toPath: bench.path("lock"))
+            let outcome = try Program.run(
+                [
+                    "-f", "-o", "/dev/null", "-e", "trace=\(calls)", "-e",
+                    "inject=\(calls):signal=SIGKILL:when=\(kills + 1)", Program.path, "state", "restore", "--state",
+                    bench.path("lock"), "--from", copy, "--yes",
+                ], of: "/usr/bin/strace")
+            let found = try lastRecord()
+            #expect(found == older || found == newer, "kill \(kills + 1)")
+            let check = try bench.latch("state", "check", "lock")
+            #expect(check.status == 0, "kill \(kills + 1): \(check)")
+            seen.insert(found)
+            if outcome.status == 0 { break }
+            kills += 1
+            try #require(kills < 200)
+            if found == newer {
+                #expect(try restore(copy).status == 0, "kill \(kills)")
+                #expect(try lastRecord() == older)
+            }
+        }
+        #expect(kills > 5 && seen == [older, newer], "\(kills) kills")
+    }
+}
