@@ -7,7 +7,11 @@ import StatePersistence
 package struct AuditSigner {
     private let key: Ed25519SigningKey
 
-    package init(_ keys: KeyWrap) { key = keys.signingKey("latch audit signing 1") }
+    private static let purpose = "latch audit signing 1"
+
+    package init(_ keys: KeyWrap) { key = keys.signingKey(Self.purpose) }
+
+    package init(_ key: MachineKey) { self.key = key.signingKey(Self.purpose) }
 
     package var publicKey: Ed25519PublicKey { key.publicKey }
 

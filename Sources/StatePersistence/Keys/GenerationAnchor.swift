@@ -72,6 +72,12 @@ package struct FileAnchor: GenerationAnchor {
         rows = keys.rows
     }
 
+    /// Under a machine key that may be none of a database yet.
+    package init(path: String, machineKey: MachineKey) {
+        self.path = path
+        rows = RowAuthenticator(machineKey)
+    }
+
     /// Whether there is any.
     ///
     /// - Throws: ``StoreError/anchorUnusable(path:reason:)``.
@@ -81,9 +87,39 @@ package struct FileAnchor: GenerationAnchor {
 
     /// - Throws: ``StoreError/anchorUnusable(path:reason:)``, or ``StoreError/tooOpen(path:mode:allowed:)``.
     package func read() throws(StoreError) -> AnchorReading {
+        let reading = try read(path)
+        if case .record = reading { return reading }
+        // One for another machine key, that has not come to its place (`MachineKeyRotation`).
+        if case .record(let record) = try read(beside) { return .record(record) }
+        return reading
+    }
+
+    private func read(_ path: String) throws(StoreError) -> AnchorReading {
         try Self.reading(path) { octets in
             guard let (record, text) = Self.parse(octets) else { return nil }
             return ConstantTime.equal(octets, text + macLine(text)) ? record : nil
+        }
+    }
+
+    // MARK: Another machine key
+
+    private var beside: String { path + ".new-key" }
+
+    /// For a database that is about to have this one's machine key: the anchor in its place stays.
+    ///
+    /// - Throws: As ``write(_:)`` does.
+    package func writeBeside(_ record: AnchorRecord) throws(StoreError) { try write(record, to: beside) }
+
+    /// What was written beside is the anchor from now on. Where this key's is in its place already, a launch has been there, and it stays.
+    ///
+    /// - Throws: As ``write(_:)`` does.
+    package func takePlace() throws(StoreError) {
+        do throws(StoreError) {
+            guard try StateFile.status(beside) != nil else { return }
+            if case .record = try read(path) { return try StateFile.removeIfPresent(beside) }
+            try StateFile.rename(beside, to: path)
+        } catch {
+            throw Self.unusable(error, path)
         }
     }
 
@@ -110,7 +146,9 @@ package struct FileAnchor: GenerationAnchor {
     /// On the medium when it returns.
     ///
     /// - Throws: ``StoreError/anchorUnusable(path:reason:)``.
-    package func write(_ record: AnchorRecord) throws(StoreError) {
+    package func write(_ record: AnchorRecord) throws(StoreError) { try write(record, to: path) }
+
+    private func write(_ record: AnchorRecord, to path: String) throws(StoreError) {
         let draft = path + ".new"
         do throws(StoreError) {
             try StateFile.removeIfPresent(draft)

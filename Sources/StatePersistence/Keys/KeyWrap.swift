@@ -18,7 +18,7 @@ package final class KeyWrap {
     /// The key by itself, for `database`.
     private init(_ key: MachineKey, path database: String) {
         cipher = AESGCM(key: key.secret)
-        root = HMACSHA256.derive("latch derived keys 1", octets: 32, from: key.secret)
+        root = key.root
         rows = RowAuthenticator(key)
         path = database
         keyPath = key.path
@@ -53,6 +53,16 @@ package final class KeyWrap {
         guard let check = try Self.kept(in: database.connection), open(check, associated: Self.checkName) != nil else {
             throw StoreError.wrongMachineKey(path: keyPath)
         }
+    }
+
+    /// One that is to become the database's. Whatever it wraps is nobody's until ``becomeKey(of:)`` is on disk.
+    convenience init(_ key: MachineKey, unlookedFor database: Database) { self.init(key, path: database.path) }
+
+    /// In an open transaction: any other key is refused from its end on.
+    func becomeKey(of database: Database) throws(StoreError) {
+        try database.statement("INSERT OR REPLACE INTO store_fact VALUES (?, ?)").run([
+            .text(Self.checkName), .blob(seal([], associated: Self.checkName)),
+        ])
     }
 
     private static func kept(in connection: Connection) throws(StoreError) -> [UInt8]? {

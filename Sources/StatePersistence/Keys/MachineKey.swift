@@ -49,6 +49,62 @@ package struct MachineKey: Sendable {
         return Self(secret: Secret(wiping: &octets), path: path)
     }
 
+    // MARK: Another key
+
+    /// What keys for one purpose are derived from.
+    var root: Secret { HMACSHA256.derive("latch derived keys 1", octets: 32, from: secret) }
+
+    /// The machine's own key for what `purpose` names.
+    package func signingKey(_ purpose: String) -> Ed25519SigningKey { Ed25519SigningKey(derived: purpose, from: root) }
+
+    /// Where a key waits that is to take this one's place.
+    private static func next(of file: String) -> String { file + ".new" }
+
+    /// One that was made, and waits for its place; nil where there is none. Of a credential there never is one.
+    ///
+    /// - Throws: As ``load(credentialsDirectory:file:mayCreate:)`` does.
+    var next: Self? {
+        get throws(StoreError) {
+            let file = Self.next(of: path)
+            guard try StateFile.size(file) != nil else { return nil }
+            try StateFile.check(file)
+            return try Self.read(file)
+        }
+    }
+
+    /// The key that is to take the place of the one in `file`: one that waits already, or a new one. On disk when this returns.
+    ///
+    /// - Throws: As ``load(credentialsDirectory:file:mayCreate:)`` does.
+    package static func makeNext(of file: String) throws(StoreError) -> Self {
+        try load(credentialsDirectory: nil, file: next(of: file), mayCreate: true)
+    }
+
+    /// The key that waits is the one in `file` from now on. Gives the old one's new name.
+    ///
+    /// - Throws: A ``StoreError``: what the disk says.
+    package static func putInPlace(of file: String) throws(StoreError) -> String {
+        let next = next(of: file)
+        var number = 1
+        while try StateFile.status("\(file).old-\(number)") != nil { number += 1 }
+        // Cut off in between, the old one has its second name already.
+        if number > 1, let last = try StateFile.status("\(file).old-\(number - 1)"),
+            let present = try StateFile.status(file), last.st_ino == present.st_ino
+        {
+            number -= 1
+        } else {
+            guard link(file, "\(file).old-\(number)") == 0 else { throw StateFile.error(file) }
+        }
+        if let present = try StateFile.status(file) {
+            // As its owner wants it: 0400, and root's.
+            let descriptor = try StateFile.open(next, O_RDONLY)
+            guard fchown(descriptor.fd, present.st_uid, present.st_gid) == 0,
+                fchmod(descriptor.fd, present.st_mode & 0o700) == 0
+            else { throw StateFile.error(next) }
+        }
+        try StateFile.rename(next, to: file)
+        return "\(file).old-\(number)"
+    }
+
     /// On disk under another name before it gets its own: under its own name it is whole whenever the process is killed.
     /// When two processes start at once, the link of the first one stands.
     private static func create(_ path: String) throws(StoreError) {
@@ -58,6 +114,7 @@ package struct MachineKey: Sendable {
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
             let file = try StateFile.open(draft, O_WRONLY | O_CREAT | O_EXCL)
+            try StateFile.giveToOwner(of: directory, file, path: draft)
             var octets = SystemRandom.bytes(AESGCM.keyOctets)
             defer { octets.wipe() }
             try StateFile.write(octets, to: file, path: draft)

@@ -24,22 +24,46 @@ package struct StateStore {
         let isFirstLaunch = try !DatabaseFile.exists(path)
         let key = try MachineKey.load(
             credentialsDirectory: credentialsDirectory, file: machineKeyFile, mayCreate: isFirstLaunch)
-        func open() throws -> Self {
-            let database = try Database(path: path, components: components, limits: limits, check: check) {
-                (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
-            }
-            let keys = try KeyWrap(key, for: database)
-            if components.contains(where: { $0.name == SchemaComponent.host.name }) {
+        func open(_ key: MachineKey) throws -> Self {
+            try Self(path: path, key: key, components: components, limits: limits, check: check) { (database, keys) in
+                guard components.contains(where: { $0.name == SchemaComponent.host.name }) else { return }
                 let adoption = BondAdoption(database: database, keys: keys, identity: identity)
                 if try adoption.isDue(), try adoptsRows() { try database.transaction { try adoption.perform() } }
             }
-            return Self(database: database, keys: keys)
         }
-        do { self = try open() } catch let error as StoreError {
-            guard case .full = error, try RoomAhead.give(beside: path) else { throw error }
-            self = try open()
+        func openWithRoom(_ key: MachineKey) throws -> Self {
+            do { return try open(key) } catch let error as StoreError {
+                guard case .full = error, try RoomAhead.give(beside: path) else { throw error }
+                return try open(key)
+            }
+        }
+        do { self = try openWithRoom(key) } catch StoreError.wrongMachineKey(let wrong) {
+            // Another key was on its way to its place, and the power went behind the commit (`MachineKeyRotation`).
+            guard let next = try key.next else { throw StoreError.wrongMachineKey(path: wrong) }
+            self = try openWithRoom(next)
         }
         RoomAhead.keep(beside: path)
+    }
+
+    /// Opens the database with this key and with no other.
+    ///
+    /// - Throws: A ``StoreError``; whatever is refused is left as it was.
+    package init(path: String, key: MachineKey, components: [SchemaComponent]) throws {
+        try self.init(
+            path: path, key: key, components: components, limits: DatabaseLimits(), check: .whole
+        ) { _, _ in }
+    }
+
+    private init(
+        path: String, key: MachineKey, components: [SchemaComponent], limits: DatabaseLimits, check: FileCheck,
+        then: (Database, KeyWrap) throws -> Void
+    ) throws {
+        let database = try Database(path: path, components: components, limits: limits, check: check) {
+            (connection) throws(StoreError) in try KeyWrap.look(key, at: connection)
+        }
+        let keys = try KeyWrap(key, for: database)
+        try then(database, keys)
+        self.init(database: database, keys: keys)
     }
 
     private init(database: Database, keys: KeyWrap) {

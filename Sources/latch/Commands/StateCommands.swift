@@ -3,9 +3,10 @@ import DaemonControl
 import LockPersistence
 import StatePersistence
 
-/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing, but for ``forget`` and ``restore``.
+/// `latch state …`: looks at a database, whether or not its daemon runs, and changes nothing, but for ``forget``, ``restore`` and
+/// ``rotateKey``.
 enum StateCommands {
-    static let all = [inspect, check, backup, restore, forget]
+    static let all = [inspect, check, backup, restore, rotateKey, forget]
 
     static let state = OptionSpec.value("state", "DIR", "The daemon's state directory, mode 0700.")
     static let database = OptionSpec.value(
