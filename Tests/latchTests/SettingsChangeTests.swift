@@ -50,7 +50,7 @@ struct SettingsChangeTests {
                     "[lock] relock_seconds", "[lock] lock_and_go_seconds", "[lock] challenge_life_ms", "[lock] signed",
                     "[lock] time_zone", "[lock] holidays", "[door] ajar_seconds", "[door] lock_when_closed",
                     "[door] exit",
-                    "[door] passage", "[alarms] hook",
+                    "[door] passage", "[alarms] hook", "[metrics] file", "[metrics] interval_seconds",
                 ]))
     }
 

@@ -21,7 +21,11 @@ extension PeripheralSettings {
         return faults
     }
 
-    var files: [(key: String, path: String?)] { [("bolt_journal", boltJournal), ("anchor", daemon.anchor)] }
+    var files: [(key: String, path: String?)] {
+        // The directories there are systemd's, and come and go with the service.
+        let metrics = metricsFile.flatMap { $0.hasPrefix("/run/") ? nil : $0 }
+        return [("bolt_journal", boltJournal), ("anchor", daemon.anchor), ("file", metrics)]
+    }
 }
 
 extension CentralSettings {

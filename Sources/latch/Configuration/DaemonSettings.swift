@@ -76,6 +76,9 @@ struct PeripheralSettings: DaemonConfiguration, Equatable, Sendable {
     var linksMaximum = HostConfiguration.usualLinksMaximum
     /// What is run for each alarm; nil for nothing.
     var alarmHook: String?
+    /// What node_exporter reads; nil for nothing.
+    var metricsFile: String?
+    var metricsIntervalSeconds = 15
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
@@ -102,6 +105,9 @@ struct PeripheralSettings: DaemonConfiguration, Equatable, Sendable {
             ConfigurationKey("door", "exit", .text(\.exit)).choices(DoorRules.Exit.allCases.map(\.rawValue)).live(),
             ConfigurationKey("door", "passage", .optionalText(\.passage)).fault(Self.fault(passage:)).live(),
             ConfigurationKey("alarms", "hook", .optionalText(\.alarmHook)).fault(OperatorProgram.fault).live(),
+            ConfigurationKey("metrics", "file", .optionalText(\.metricsFile)).fault(OperatorProgram.faultOfFile)
+                .live(),
+            ConfigurationKey("metrics", "interval_seconds", .integer(\.metricsIntervalSeconds, 1...3_600)).live(),
         ] + BoltSettings.keys(\.bolt)
     }
 

@@ -13,6 +13,11 @@ struct OperatorProgram {
         path.hasPrefix("/") ? nil : "write the program's whole path, from / on"
     }
 
+    /// The same of a file that the daemon makes.
+    static func faultOfFile(_ path: String) -> String? {
+        path.hasPrefix("/") ? nil : "write the file's whole path, from / on"
+    }
+
     /// At a start: the program is there, and nobody but root and the daemon's user can put another in its place.
     func requireUsable(configuration: String) throws(Failure) {
         func refuse(_ problem: String, _ remedy: String) -> Failure {

@@ -12,6 +12,8 @@ final class EventJournal {
     static let fileOctetsMaximum = 67_108_864
 
     var log: Log
+    /// Hears of the name of each event.
+    var heard: (String) -> Void = { _ in }
     private var file: JournalFile?
     private var streams: [ObjectIdentifier: ControlExchange] = [:]
     private var sequence: UInt64 = 0
@@ -35,6 +37,7 @@ final class EventJournal {
         case .warning: log.warning(name, fields)
         case .error: log.error(name, fields)
         }
+        heard(name)
         for stream in streams.values { stream.event(name, fields) }
         write(name, fields)
     }

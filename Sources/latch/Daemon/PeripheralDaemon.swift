@@ -18,6 +18,7 @@ final class PeripheralDaemon {
     private let seal: LockSeal
     private let duty: BoltDuty
     private let reload: ConfigurationReload<PeripheralSettings>
+    private let metrics: MetricsFile
     /// What the audit's signatures are checked with.
     private let auditKey: Ed25519PublicKey
 
@@ -44,6 +45,7 @@ final class PeripheralDaemon {
             linksMaximum: settings.linksMaximum, signals: source.signals,
             first: duty.begin, withoutRadio: duty.settle)
         let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
+        let counts = Counts()
         // Nothing is raised before there is somebody to raise it.
         weak var raising: LockDaemon?
         seal.onDoubt = { [journal = runtime.journal] doubt in
@@ -63,11 +65,28 @@ final class PeripheralDaemon {
             store: store, actuator: bolt,
             surroundings: LockDaemon.Surroundings(
                 random: SystemRandom.uint64, wallClockSeconds: WallClock.seconds, bootTime: SystemClock.now,
-                observe: { [journal = runtime.journal] in duty.record($0, in: journal) },
+                observe: { [journal = runtime.journal] in
+                    duty.record($0, in: journal)
+                    counts.take($0)
+                },
                 fail: { [weak runtime] in runtime?.fail($0) }))
-        reload = ConfigurationReload(source, settings, runtime.journal) { [unowned lock, unowned runtime] settings in
+        let startSeconds = WallClock.seconds()
+        metrics = MetricsFile(
+            MetricsFile.Place(settings), host: runtime.host,
+            render: { [unowned lock] in
+                counts.metrics.families(lock.vitals, startSeconds: startSeconds).map(\.text).joined()
+            },
+            failed: { [journal = runtime.journal] reason in
+                journal.record("metrics_failed", ["reason": .string(reason)], level: .warning)
+            })
+        counts.changed = { [unowned metrics] in metrics.touch() }
+        runtime.journal.heard = { name in counts.take(eventOfLog: name) }
+        metrics.touch()
+        reload = ConfigurationReload(source, settings, runtime.journal) {
+            [unowned lock, unowned runtime, metrics] settings in
             try duty.take(settings, on: runtime.loop)
             lock.configure(duty.lockSettings, rules: duty.rules)
+            metrics.move(to: MetricsFile.Place(settings))
         }
         self.runtime = runtime
         self.seal = seal
@@ -103,7 +122,10 @@ final class PeripheralDaemon {
         }
         // What it says is in the journal.
         runtime.reload = { [reload] in _ = try? reload.perform() }
-        runtime.willStop = { [unowned lock] in lock.willStop() }
+        runtime.willStop = { [unowned lock, metrics] in
+            lock.willStop()
+            metrics.remove()
+        }
         return try runtime.run()
     }
 
@@ -234,6 +256,28 @@ final class PeripheralDaemon {
             )
         case .ended(.cancelled): exchange.fail(ControlFailure(.stopping, "the window was closed"))
         }
+    }
+}
+
+/// Who counts before there is a file to write it into.
+private final class Counts {
+    var metrics = LockMetrics()
+    var changed: () -> Void = {}
+
+    func take(_ event: LockEvent) {
+        metrics.take(event)
+        changed()
+    }
+
+    func take(eventOfLog name: String) {
+        if metrics.take(eventOfLog: name) { changed() }
+    }
+}
+
+extension MetricsFile.Place {
+    fileprivate init?(_ settings: PeripheralSettings) {
+        guard let path = settings.metricsFile else { return nil }
+        self.init(path: path, intervalSeconds: UInt64(settings.metricsIntervalSeconds))
     }
 }
 
