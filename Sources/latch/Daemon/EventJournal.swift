@@ -75,6 +75,7 @@ final class EventJournal {
             fields["reset_ms"] = .number(Int64(clamping: milliseconds))
         case .reopen: fields["remedy"] = "reopen"
         }
+        fields["hint"] = address.hint(for: failure).map { .string($0) }
         record("controller_failed", fields, level: .warning)
     }
 
