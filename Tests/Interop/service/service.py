@@ -59,7 +59,8 @@ def set_up(suite, machine, unit, key):
         machine.add_adapter(OTHER_RADIO, number=0)
         machine.add_adapter(LOCK_RADIO, number=1)
         machine.until("hciconfig hci1 | grep -q UP", "bluetoothd has the lock's adapter up")
-        unit.configure(transport=f'"hci:{LOCK_ADDRESS},take"', relock_seconds=0)
+        # A challenge outlives the slowness of an emulated machine.
+        unit.configure(transport=f'"hci:{LOCK_ADDRESS},take"', relock_seconds=0, challenge_life_ms=25_500)
         machine.run(f"systemctl enable --now {UNIT}", seconds=2 * DEADLINE_SECONDS)
         unit.until_serving()
         figure.is_(unit.show("StatusText"))
