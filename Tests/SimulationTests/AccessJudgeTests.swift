@@ -117,6 +117,9 @@ struct AccessJudgeTests {
             }
         }
         #expect(Course().answer(3, .list, .other).isSound)
+        // Who has no right to it is not told what else is wrong with it.
+        #expect(Course().answer(1, .rulesOfNobody, .further).isSound)
+        #expect(!Course().answer(3, .rulesOfNobody, .further).isSound)
     }
 
     @Test("Somebody is changed whom the sender may not change: itself, or one above it")

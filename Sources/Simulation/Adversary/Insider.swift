@@ -186,7 +186,7 @@ final class Insider {
             switch answer.result {
             case .success: told(.granted)
             case .notPermitted: told(.notPermitted)
-            default: told(.other)
+            default: told(.further)
             }
         case (.read(let ask, _), .value(let uuid, let value))
         where uuid == (ask == .alarm ? LockUUID.alarm : LockUUID.lockState):
@@ -263,7 +263,9 @@ extension Insider {
         case .mode(let mode): .mode(mode)
         case .setSettings(let settings): .settings(settings)
         case .setTime(let origin): .time(origin)
-        case .keyStatus, .list, .get, .getSettings, .open, .close, .getWindow, .getTime, .audit, .alarm, .state: nil
+        case .keyStatus, .list, .get, .rulesOfNobody, .getSettings, .open, .close, .getWindow, .getTime, .audit, .alarm,
+            .state:
+            nil
         }
     }
 
@@ -281,6 +283,8 @@ extension Insider {
         case .enable(let other): change(other, .enabled)
         case .remove(let other): change(other, .removed)
         case .rules(let other, let rules): change(other, .scheduled(rules.validity, rules.schedules))
+        case .rulesOfNobody:
+            .change(CredentialID(rawValue: 0), ValueVersion(rawValue: 0), .scheduled(.always, .none))
         case .getSettings: .getSettings(.start)
         case .setSettings(let settings): .setSettings(settingsVersion, settings.wording(in: mode))
         case .open(let other, let role):

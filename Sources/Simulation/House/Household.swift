@@ -83,7 +83,13 @@ final class Household {
     /// The operator has everything as it was: then whoever has a key is obeyed again. Says what keeps it from being so.
     func restore(_ key: Int, enrol: (Int) -> String?) -> String? {
         register.settle(at: world.now)
-        for answer in ledger.answers { if case .remove(let tenant) = answer.ask { removed.insert(tenant) } }
+        for answer in ledger.answers {
+            switch answer.ask {
+            case .remove(let tenant): removed.insert(tenant)
+            case .open(let tenant, _): register.mayBeOffered(tenant)
+            default: break
+            }
+        }
         setClockRight()
         let home = Ask.Settings(calendar: door.homeCalendar)
         if register.settings.certain != home {

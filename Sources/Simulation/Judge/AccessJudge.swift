@@ -136,6 +136,11 @@ struct AccessJudge {
             if let reason = impossible(answer) { return "\(name), was done: \(reason)" }
         case .notPermitted:
             if !mayBeRefused(answer) { return "\(name), was refused, to which it has the right" }
+        case .further:
+            let abilities = RightsTable.abilities(of: tenants[answer.key].role)
+            if let ability = RightsTable.ability(for: answer.ask), !abilities.contains(ability) {
+                return "\(name), was looked into, to which its role has no right"
+            }
         case .other: break
         }
         return nil
@@ -166,14 +171,19 @@ struct AccessJudge {
         if let ability = RightsTable.ability(for: answer.ask), !RightsTable.abilities(of: role).contains(ability) {
             return true
         }
-        // Whose window is open, and for whom a window offers something else than he has, nobody keeps here.
-        let opened = ledger.answers.compactMap { other -> Int? in
-            if case .open(let target, _) = other.ask { target } else { nil }
-        }
-        if answer.ask == .close || answer.ask.target.map(opened.contains) ?? false { return true }
+        // Whose window is open nobody keeps here, nor for whom one offers something else than he has.
+        if answer.ask == .close || answer.ask.target.map(mayBeOffered) ?? false { return true }
         let all = register.standings[answer.key].during(answer.asked, answer.told)
         return all.contains { !isAdmitted($0, answer) || !ranks($0, above: answer) }
             || senders(of: answer, mayBeAll: false).isEmpty
+    }
+
+    /// Whether something else than he has may be offered to one of this user.
+    private func mayBeOffered(_ target: Int) -> Bool {
+        let opened = ledger.answers.compactMap { answer -> Int? in
+            if case .open(let other, _) = answer.ask { other } else { nil }
+        }
+        return register.offered.union(opened).contains { tenants[$0].user == tenants[target].user }
     }
 
     /// What the sender may have been when that was granted.

@@ -41,7 +41,8 @@ package final class Ledger {
 
     /// What somebody asked beside commands, and the lock's answer.
     struct Answer {
-        enum Result: Hashable { case granted, notPermitted, other }
+        /// `further`: another reason, for which the lock has looked behind the sender's right. `other`: an error of ATT.
+        enum Result: Hashable { case granted, notPermitted, further, other }
 
         let key: Int
         let door: Int

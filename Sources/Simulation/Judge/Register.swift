@@ -40,6 +40,8 @@ final class Register {
     /// Of the changes that a command makes by opening.
     private var openings: [ChallengeID: (ticket: Int, tenant: Int, at: Instant)] = [:]
     private var arrivals: [ChallengeID: Instant] = [:]
+    /// For whom a window was opened over the air. What it offered stays beside his credential when the program is killed meanwhile.
+    private(set) var offered: Set<Int> = []
     /// Commands in a row of each key that may have been refused.
     private(set) var failures: [Int: Int] = [:]
 
@@ -133,6 +135,8 @@ final class Register {
         let isLast = devices(ofUserOf: opening.tenant).allSatisfy { standings[$0].toldAt < opening.at }
         if isLast { tell(opening.ticket, isMade: true, at: instant) }
     }
+
+    func mayBeOffered(_ tenant: Int) { offered.insert(tenant) }
 
     func granted(_ tenant: Int) { failures[tenant] = 0 }
 

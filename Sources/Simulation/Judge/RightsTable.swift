@@ -36,7 +36,8 @@ enum RightsTable {
     static func ability(for ask: Ask) -> Ability? {
         switch ask {
         case .keyStatus: .keyStatus
-        case .list, .get, .disable, .enable, .remove, .rules, .getSettings, .setSettings, .open, .close, .getWindow,
+        case .list, .get, .disable, .enable, .remove, .rules, .rulesOfNobody, .getSettings, .setSettings, .open, .close,
+            .getWindow,
             .mode:
             .manage
         case .getTime, .setTime: .time
@@ -75,6 +76,8 @@ enum Ask: Hashable, Sendable {
     case enable(Int)
     case remove(Int)
     case rules(Int, RuleBook)
+    /// Of a number that no credential has.
+    case rulesOfNobody
     case getSettings
     case setSettings(Settings)
     /// A window for the key of this number, with a role.
