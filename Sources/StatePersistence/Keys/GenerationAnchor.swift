@@ -154,6 +154,7 @@ package struct FileAnchor: GenerationAnchor {
             try StateFile.removeIfPresent(draft)
             do throws(StoreError) {
                 let file = try StateFile.open(draft, O_WRONLY | O_CREAT | O_EXCL)
+                try StateFile.giveToOwner(of: StateFile.directory(of: path), file, path: draft)
                 try StateFile.write(encode(record), to: file, path: draft)
                 guard fsync(file.fd) == 0 else { throw StateFile.error(draft) }
             } catch {
