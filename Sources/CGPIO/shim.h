@@ -39,51 +39,39 @@ static inline int latch_gpio_line_name(int chip, uint32_t line, char name[GPIO_M
     return 0;
 }
 
-// Requests lines, each with its flags; outputs begin with their bit of `values`. The descriptor of the request, or -1 with errno.
-static inline int latch_gpio_request(
-    int chip, const uint32_t *lines, const uint64_t *flags, uint32_t count, uint64_t values, const char *consumer) {
+// Requests one line; an output begins with `value`. The descriptor of the request, or -1 with errno. One request has one line: what drivers make of
+// several with attributes of their own differs.
+static inline int latch_gpio_request(int chip, uint32_t line, uint64_t flags, int value, const char *consumer) {
     struct gpio_v2_line_request request;
     memset(&request, 0, sizeof request);
-    if (count == 0 || count >= GPIO_V2_LINE_NUM_ATTRS_MAX) {
-        errno = EINVAL;
-        return -1;
-    }
     strncpy(request.consumer, consumer, sizeof request.consumer - 1);
-    request.num_lines = count;
-    request.config.flags = flags[0];
-    for (uint32_t index = 0; index < count; index++) {
-        struct gpio_v2_line_config_attribute *attribute = &request.config.attrs[index];
-        request.offsets[index] = lines[index];
-        attribute->mask = 1ull << index;
-        attribute->attr.id = GPIO_V2_LINE_ATTR_ID_FLAGS;
-        attribute->attr.flags = flags[index];
+    request.offsets[0] = line;
+    request.num_lines = 1;
+    request.config.flags = flags;
+    if (flags & GPIO_V2_LINE_FLAG_OUTPUT) {
+        request.config.num_attrs = 1;
+        request.config.attrs[0].mask = 1;
+        request.config.attrs[0].attr.id = GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES;
+        request.config.attrs[0].attr.values = value != 0;
     }
-    request.config.attrs[count].mask = (1ull << count) - 1;
-    request.config.attrs[count].attr.id = GPIO_V2_LINE_ATTR_ID_OUTPUT_VALUES;
-    request.config.attrs[count].attr.values = values;
-    request.config.num_attrs = flags[0] & GPIO_V2_LINE_FLAG_OUTPUT ? count + 1 : count;
     return ioctl(chip, GPIO_V2_GET_LINE_IOCTL, &request) != 0 ? -1 : request.fd;
 }
 
-// The levels of a request's lines: 1 is active, whatever that is at the metal.
-static inline int latch_gpio_get(int request, uint32_t count, uint64_t *bits) {
-    struct gpio_v2_line_values values = {.mask = (1ull << count) - 1};
+// Whether a request's line is active, whatever level that is at the metal: 1 or 0, or -1 with errno.
+static inline int latch_gpio_get(int request) {
+    struct gpio_v2_line_values values = {.mask = 1};
     if (ioctl(request, GPIO_V2_LINE_GET_VALUES_IOCTL, &values) != 0) return -1;
-    *bits = values.bits & values.mask;
-    return 0;
+    return values.bits & 1;
 }
 
-static inline int latch_gpio_set(int request, uint32_t count, uint64_t bits) {
-    struct gpio_v2_line_values values = {.mask = (1ull << count) - 1, .bits = bits};
+static inline int latch_gpio_set(int request, int is_active) {
+    struct gpio_v2_line_values values = {.mask = 1, .bits = is_active != 0};
     return ioctl(request, GPIO_V2_LINE_SET_VALUES_IOCTL, &values);
 }
 
-// Takes edges that have been seen, 16 at most, and says at which lines. How many there were, or -1 with errno.
-static inline int latch_gpio_edges_seen(int request, uint32_t seen[16]) {
+// Takes edges that have been seen, 16 at most. How many there were, or -1 with errno.
+static inline int latch_gpio_take_edges(int request) {
     struct gpio_v2_line_event events[16];
     ssize_t octets = read(request, events, sizeof events);
-    if (octets < 0) return -1;
-    int count = (int)((size_t)octets / sizeof events[0]);
-    for (int index = 0; index < count; index++) seen[index] = events[index].offset;
-    return count;
+    return octets < 0 ? -1 : (int)((size_t)octets / sizeof events[0]);
 }

@@ -101,22 +101,15 @@ package final class GPIOChip {
         }
     }
 
-    /// Requests these lines, all of them outputs or all of them inputs, in this order. An output has its level when this returns.
+    /// Requests a line. An output has its level when this returns.
     ///
-    /// - Throws: ``GPIOFailure``: EBUSY where somebody else has a line, EINVAL for what the driver cannot do.
-    package func request(_ settings: [LineSetting], consumer: String) throws(GPIOFailure) -> GPIOLines {
-        var offsets: [UInt32] = []
-        for setting in settings { offsets.append(try offset(of: setting.line)) }
-        let flags = settings.map(\.flags)
-        let values = settings.enumerated().reduce(into: UInt64(0)) { bits, setting in
-            if setting.element.use == .output(isActive: true) { bits |= 1 << UInt64(setting.offset) }
-        }
-        let request = latch_gpio_request(descriptor, offsets, flags, UInt32(settings.count), values, consumer)
-        guard request >= 0 else {
-            let names = settings.map { "\($0.line)" }.joined(separator: ", ")
-            throw GPIOFailure("\(names) of chip \"\(label)\"", errno)
-        }
-        return GPIOLines(request, offsets, of: label)
+    /// - Throws: ``GPIOFailure``: EBUSY where somebody else has the line, EINVAL for what the driver cannot do.
+    package func request(_ setting: LineSetting, consumer: String) throws(GPIOFailure) -> GPIOLine {
+        let value: Int32 = setting.use == .output(isActive: true) ? 1 : 0
+        let name = "\(setting.line) of chip \"\(label)\""
+        let request = latch_gpio_request(descriptor, try offset(of: setting.line), setting.flags, value, consumer)
+        guard request >= 0 else { throw GPIOFailure(name, errno) }
+        return GPIOLine(request, name)
     }
 
     private static func text(_ octets: [CChar]) -> String {

@@ -1,3 +1,4 @@
+import CLinux
 import GPIO
 import Glibc
 import StrikeControl
@@ -36,10 +37,10 @@ final class GPIODoorChip: DoorChip {
     func open() throws(GPIOFailure) -> any DoorLines {
         let chip = try GPIOChip.find(plan.chip)
         // The strike's first: a door must not stay open because a line beside it cannot be had.
-        let strike = try chip.request([plan.output], consumer: Self.consumer)
-        let lines = GPIODoorLines(
-            strike,
-            plan.inputs.isEmpty ? nil : try chip.request(plan.inputs.map(\.setting), consumer: Self.consumer))
+        let strike = try chip.request(plan.output, consumer: Self.consumer)
+        var beside: [GPIOLine] = []
+        for input in plan.inputs { beside.append(try chip.request(input.setting, consumer: Self.consumer)) }
+        let lines = try GPIODoorLines(strike, beside)
         guard try lines.isActive() == plan.rules.isActive(released: false) else {
             throw GPIOFailure("\(plan.output.line) of chip \"\(plan.chip)\" does not go to its rest", EIO)
         }
@@ -48,24 +49,36 @@ final class GPIODoorChip: DoorChip {
 }
 
 private final class GPIODoorLines: DoorLines {
-    private let strike: GPIOLines
-    private let beside: GPIOLines?
+    private let strike: GPIOLine
+    private let beside: [GPIOLine]
+    /// All inputs in one.
+    private let poll: Int32
 
-    init(_ strike: GPIOLines, _ beside: GPIOLines?) { (self.strike, self.beside) = (strike, beside) }
-
-    var descriptor: Int32? { beside?.descriptor }
-
-    func set(isActive: Bool) throws(GPIOFailure) -> Bool {
-        try strike.set([isActive])
-        return try self.isActive()
+    init(_ strike: GPIOLine, _ beside: [GPIOLine]) throws(GPIOFailure) {
+        (self.strike, self.beside) = (strike, beside)
+        poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard poll >= 0 else { throw GPIOFailure("a descriptor for the inputs", errno) }
+        for line in beside { _ = latch_epoll_add(poll, line.descriptor, EPOLLIN.rawValue, 0) }
     }
 
-    func isActive() throws(GPIOFailure) -> Bool { try strike.levels().first ?? false }
+    deinit { close(poll) }
+
+    var descriptor: Int32? { beside.isEmpty ? nil : poll }
+
+    func set(isActive: Bool) throws(GPIOFailure) -> Bool {
+        try strike.set(isActive: isActive)
+        return try strike.isActive()
+    }
+
+    func isActive() throws(GPIOFailure) -> Bool { try strike.isActive() }
 
     func inputs() throws(GPIOFailure) -> [LineReading] {
-        guard let beside else { return [] }
-        // The edges first: one that comes behind them is seen the next time.
-        let moved = try beside.takeEdges()
-        return zip(try beside.levels(), moved).map { LineReading(isActive: $0, hasMoved: $1) }
+        var readings: [LineReading] = []
+        for line in beside {
+            // The edges first: one that comes behind them is seen the next time.
+            let hasMoved = try line.takeEdges()
+            readings.append(LineReading(isActive: try line.isActive(), hasMoved: hasMoved))
+        }
+        return readings
     }
 }

@@ -26,16 +26,21 @@ package protocol StrikeLink: AnyObject {
 
 /// The keeper's unix socket.
 package final class StrikeSocketLink: StrikeLink {
+    package struct Failure: Error, Equatable {
+        /// errno
+        package let number: Int32
+    }
+
     private let path: String
     package let descriptor: Int32
     /// -1 without a connection.
     private var connection: Int32 = -1
 
-    /// - Throws: ``LoneProcess/Failure`` with errno where the kernel gives no descriptor.
-    package init(path: String) throws(LoneProcess.Failure) {
+    /// - Throws: ``Failure`` where the kernel gives no descriptor.
+    package init(path: String) throws(Failure) {
         self.path = path
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard descriptor >= 0 else { throw LoneProcess.Failure(number: errno) }
+        guard descriptor >= 0 else { throw Failure(number: errno) }
     }
 
     deinit {

@@ -102,7 +102,7 @@ final class BoltDuty {
 
     private func strike() throws -> StrikeBolt {
         let journal = try boltJournal()
-        do throws(LoneProcess.Failure) {
+        do throws(StrikeSocketLink.Failure) {
             return StrikeBolt(
                 journal: journal, link: try StrikeSocketLink(path: settings.keeper),
                 pulseMilliseconds: UInt32(settings.pulseMilliseconds), bootTime: SystemClock.now
