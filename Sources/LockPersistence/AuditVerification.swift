@@ -114,9 +114,12 @@ package struct AuditVerification {
     private mutating func take(_ most: Int, of file: any StatementSource, _ reader: LockReader) throws(StoreError) {
         guard let first = place else { return }
         var cuts: ArraySlice<(cut: AuditCut, isSigned: Bool)> = []
+        // Each record asks, and the rows of a slice stay as they were at its begin.
+        var areAllRead = false
         func nextCut() throws(StoreError) -> (cut: AuditCut, isSigned: Bool)? {
-            if cuts.isEmpty {
+            if cuts.isEmpty, !areAllRead {
                 let read = try reader.auditCuts(after: cutsThrough, limit: most)
+                areAllRead = read.count < most
                 // Of nobody's key none is signed.
                 let areSigned = publicKey.map { AuditCut.areSigned(read, by: $0) }
                 cuts = zip(read, areSigned ?? read.map { _ in false }).map { ($0, $1) }[...]

@@ -154,6 +154,32 @@ struct KeyExchangeTests {
         #expect(bench.verdicts == [.refused(.challengeDead)])
     }
 
+    @Test("Challenges that crossed a command are as dead as the one that it answers: the next is waited for")
+    func crossedChallenges() {
+        for isEncrypted in [false, true] {
+            var bench = KeyBench()
+            bench.ask()
+            bench.connect()
+            let flags: Challenge.Flags = isEncrypted ? [] : .signedAccepted
+            if isEncrypted { bench.put(.encrypted(door)) }
+            bench.challenge(5, flags)
+            #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 5)])
+            // Issued before the lock has looked at the command: at half-life, or because it was slow.
+            bench.challenge(6, flags)
+            bench.challenge(7, flags)
+            if isEncrypted {
+                let dead = LockState(
+                    bolt: .unknown, door: .unknown, result: .challengeDead, answered: ChallengeID(bits: 5).prefix)
+                bench.put(.lockState(door, dead.encoded))
+            } else {
+                bench.receipt(.challengeDead, 5, counter: 1)
+            }
+            #expect(bench.writes.isEmpty && bench.verdicts.isEmpty)
+            bench.challenge(8, flags)
+            #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 8)])
+        }
+    }
+
     @Test("A request ends once: expired, cancelled, replaced, declined")
     func ends() {
         var bench = KeyBench()

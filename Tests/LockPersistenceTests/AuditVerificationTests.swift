@@ -50,6 +50,43 @@ struct AuditVerificationTests {
         }
     }
 
+    /// Counts the statements of a file that are asked for.
+    private final class CountingSource: StatementSource {
+        let database: Database
+        private(set) var count = 0
+
+        init(_ database: Database) { self.database = database }
+
+        var path: String { database.path }
+
+        func statement(_ sql: StaticString) throws(StoreError) -> Statement {
+            count += 1
+            return try database.statement(sql)
+        }
+    }
+
+    @Test("What a slice costs does not grow with its records: they and its cuts are read once")
+    func statements() throws {
+        let state = try fill()
+        let source = CountingSource(state.database)
+        #expect(try AuditVerification(of: source, publicKey: nil).isWhole)
+        let before = source.count
+        let store = SQLiteLockStore(state, seal: nil, auditRecordsMaximum: 8 + 500)
+        var head = try AuditVerification(of: state.database, publicKey: nil).head
+        for number in 13...512 as ClosedRange<UInt64> {
+            store.append(
+                .audit(
+                    head.append(
+                        .bolt(.locked), boot: BootID(bits: 7), at: Instant(nanoseconds: number),
+                        wallClockSeconds: Int64(number), holder: AuditHolder(credential: nil, isProtected: true))))
+        }
+        try state.database.commit([store])
+        let again = CountingSource(state.database)
+        let found = try AuditVerification(of: again, publicKey: nil)
+        #expect(found.isWhole && found.records == 508, "\(found.faults)")
+        #expect(again.count == before)
+    }
+
     @Test("An audit with cuts is whole under the lock's key, and under no other one")
     func whole() throws {
         let state = try fill()

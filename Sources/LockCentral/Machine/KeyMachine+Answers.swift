@@ -59,7 +59,10 @@ extension KeyMachine {
         case .accepted:
             end(peer, request, .accepted, &turn)
             awaitOutcome(peer, request, &turn)
-        case .challengeDead: retry(peer, countsAsDead: true, else: .refused(.challengeDead), &turn)
+        case .challengeDead:
+            // The command has killed whatever was issued before it was looked at; the next one comes behind this answer.
+            locks[peer]?.link.open?.challenge = nil
+            retry(peer, countsAsDead: true, else: .refused(.challengeDead), &turn)
         case .done:
             end(peer, request, .done, &turn)
             letGo(peer, &turn)
