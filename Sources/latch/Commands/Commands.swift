@@ -15,7 +15,7 @@ enum Commands {
             CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
             CentralCommands.status, CentralCommands.stop,
         ] + ReloadCommands.all + AuditCommands.all + StateCommands.all
-            + ReferenceCommands.all(of: "latch") { Latch.program() }
+        + ReferenceCommands.all(of: "latch") { Latch.program() }
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.
