@@ -143,7 +143,10 @@ struct ReloadTests {
         arguments: ["peripheral", "central"])
     func withoutFile(role: String) throws {
         let state = role == "peripheral" ? "lock" : "key"
-        let daemon = try bench.start(role, state)
+        // Whoever runs the tests under nohup has it ignored, and so has all that they start.
+        let daemon = try Daemon(
+            ["--default-signal=HUP", Program.path] + bench.arguments(role, state), of: "/usr/bin/env")
+        #expect(try waits { try bench.latch(role, "status", state).output.contains("radio: on") })
         let refused = try bench.latch(role, "reload", state)
         #expect(refused.status == ExitCode.refused.rawValue && refused.errors.contains("`--config FILE`"), "\(refused)")
         #expect(daemon.crash(by: SIGHUP) == .killed(SIGHUP))
