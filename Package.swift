@@ -159,6 +159,9 @@ let package = Package(
 
         // The programs: what a door or a laptop installs, and what an engineer needs besides.
         room("CommandInterface", ["CLinux", "DaemonControl"]),
+        room(
+            "StrikeKeeping",
+            ["BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "StrikeControl"]),
         .executableTarget(
             name: "latch",
             dependencies: [
@@ -169,8 +172,7 @@ let package = Package(
             ],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
-            name: "LatchStrike",
-            dependencies: ["BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "StrikeControl"],
+            name: "LatchStrike", dependencies: ["CommandInterface", "StrikeKeeping"],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
             name: "LatchLab",
@@ -345,7 +347,8 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
                 "DaemonControl", "GPIO", "HCI", "HCITransport", "LatchLab", "LatchStrike", "LockPeripheral",
-                "LockProtocol", "SecurityManager", "StatePersistence", "StrikeControl", "TestSupport",
+                "LockProtocol", "SecurityManager", "StatePersistence", "StrikeControl", "StrikeKeeping",
+                "TestSupport",
             ]),
         .testTarget(
             name: "FuzzReplayTests", dependencies: ["FuzzTargets"], path: "Tests/FuzzReplayTests",

@@ -1,4 +1,5 @@
 import CommandInterface
+import StrikeKeeping
 
 /// What keeps the line of a strike: a program of its own, so that a pulse ends whoever has died.
 @main

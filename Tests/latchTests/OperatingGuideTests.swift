@@ -3,7 +3,7 @@ import DaemonControl
 import Foundation
 import Testing
 
-@testable import LatchStrike
+@testable import StrikeKeeping
 @testable import latch
 
 /// docs/OPERATING.md is what an operator has at night.

@@ -5,6 +5,7 @@ import StatePersistence
 import Testing
 
 @testable import LatchStrike
+@testable import StrikeKeeping
 @testable import latch
 
 /// The units as they are installed: each word that must agree with the program does.

@@ -9,7 +9,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-@testable import LatchStrike
+@testable import StrikeKeeping
 @testable import latch
 
 /// A lock's daemon, and a keeper of its strike on a chip without metal: two sides of one socket.

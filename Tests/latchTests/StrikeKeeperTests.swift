@@ -6,7 +6,7 @@ import Glibc
 import StrikeControl
 import Testing
 
-@testable import LatchStrike
+@testable import StrikeKeeping
 
 /// A chip without metal, and what its line did.
 final class FakeChip: DoorChip {

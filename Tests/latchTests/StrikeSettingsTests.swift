@@ -5,7 +5,7 @@ import GPIO
 import StrikeControl
 import Testing
 
-@testable import LatchStrike
+@testable import StrikeKeeping
 
 @Suite("The keeper of a strike: its configuration")
 struct StrikeSettingsTests {

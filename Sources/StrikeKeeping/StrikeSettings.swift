@@ -3,9 +3,9 @@ import GPIO
 import StrikeControl
 
 /// What the keeper's configuration file says: config/strike.conf documents each key.
-struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
+package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     /// A line beside the door, and which of its levels says what its section is about.
-    struct Input: Equatable, Sendable {
+    package struct Input: Equatable, Sendable {
         /// nil: it is not fitted.
         var line: String?
         var active: String
@@ -24,7 +24,7 @@ struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
         }
     }
 
-    enum Level: String, CaseIterable { case high, low }
+    package enum Level: String, CaseIterable { case high, low }
 
     /// A label, or a path. There is none to assume.
     var chip: String?
@@ -50,7 +50,9 @@ struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     var fire = Input(active: Level.high.rawValue)
     var debounceMilliseconds = 30
 
-    static var keys: [ConfigurationKey<Self>] {
+    package init() {}
+
+    package static var keys: [ConfigurationKey<Self>] {
         [
             ConfigurationKey("", "chip", .optionalText(\.chip)),
             // What the address of a unix socket has room for.

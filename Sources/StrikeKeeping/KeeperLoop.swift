@@ -7,7 +7,7 @@ import StrikeControl
 /// The keeper's descriptors: its timer, its signals, the socket, the daemon's connection and the lines.
 ///
 /// Signals come by a descriptor alone: one that interrupts a call to a chip makes some drivers fail it.
-final class KeeperLoop {
+package final class KeeperLoop {
     private let keeper: StrikeKeeper
     private let socket: StrikeSocket
     private let outside: Outside
@@ -34,7 +34,7 @@ final class KeeperLoop {
     /// The line is at its rest when this returns, if there is a chip.
     ///
     /// - Throws: ``Failure`` where the socket or a descriptor cannot be had.
-    init(
+    package init(
         _ plan: StrikePlan, chip: any DoorChip, signals: [Int32] = [SIGTERM, SIGINT], tell: @escaping (String) -> Void
     ) throws(Failure) {
         self.signals = latch_signalfd(signals.reduce(into: 0) { $0 |= 1 << UInt64($1) })
@@ -59,7 +59,7 @@ final class KeeperLoop {
     deinit { close(signals) }
 
     /// Until a signal, or until something is written to `stop`: the line is told to rest then.
-    func run(until stop: Int32 = -1) -> ExitCode {
+    package func run(until stop: Int32 = -1) -> ExitCode {
         while true {
             var waited = [
                 outside.timer, signals, stop, socket.descriptor, outside.daemon?.descriptor ?? -1,

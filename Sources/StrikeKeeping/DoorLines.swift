@@ -4,13 +4,18 @@ import Glibc
 import StrikeControl
 
 /// How an input reads, and whether an edge has been seen since it was read last.
-struct LineReading: Hashable {
-    var isActive: Bool
-    var hasMoved: Bool
+package struct LineReading: Hashable {
+    package var isActive: Bool
+    package var hasMoved: Bool
+
+    package init(isActive: Bool, hasMoved: Bool) {
+        self.isActive = isActive
+        self.hasMoved = hasMoved
+    }
 }
 
 /// The chip that a door's lines are on: it comes and goes.
-protocol DoorChip: AnyObject {
+package protocol DoorChip: AnyObject {
     /// Requests all lines; the strike's is at its rest when this returns, and reads so.
     ///
     /// - Throws: ``GPIOFailure``, as long as there is no such chip, or it does not do that.
@@ -18,7 +23,7 @@ protocol DoorChip: AnyObject {
 }
 
 /// A door's lines, as long as their chip is there.
-protocol DoorLines: AnyObject {
+package protocol DoorLines: AnyObject {
     /// Readable when an input may have moved; nil without inputs.
     var descriptor: Int32? { get }
     /// Sets the strike's line, and says what it reads then.
@@ -28,13 +33,13 @@ protocol DoorLines: AnyObject {
     func inputs() throws(GPIOFailure) -> [LineReading]
 }
 
-final class GPIODoorChip: DoorChip {
+package final class GPIODoorChip: DoorChip {
     private static let consumer = "latch-strike"
     private let plan: StrikePlan
 
-    init(_ plan: StrikePlan) { self.plan = plan }
+    package init(_ plan: StrikePlan) { self.plan = plan }
 
-    func open() throws(GPIOFailure) -> any DoorLines {
+    package func open() throws(GPIOFailure) -> any DoorLines {
         let chip = try GPIOChip.find(plan.chip)
         // The strike's first: a door must not stay open because a line beside it cannot be had.
         let strike = try chip.request(plan.output, consumer: Self.consumer)

@@ -5,31 +5,31 @@ import Glibc
 import StrikeControl
 
 /// What a line beside the door is for.
-enum InputUse: String, CaseIterable { case contact, feedback, exit, tamper, fire }
+package enum InputUse: String, CaseIterable { case contact, feedback, exit, tamper, fire }
 
 /// Settings with nothing left open.
-struct StrikePlan {
+package struct StrikePlan {
     /// An input with its use.
-    struct Input: Equatable {
-        let use: InputUse
-        let setting: LineSetting
+    package struct Input: Equatable {
+        package let use: InputUse
+        package let setting: LineSetting
     }
 
     /// What a movement may take at most: the lock waits 10 s for its bolt.
     static let wholeMaximumMilliseconds: UInt64 = 9_500
 
-    let chip: String
+    package let chip: String
     let socketPath: String
     let user: uid_t
     let group: ControlGroup?
-    let rules: StrikeRules
-    let inputs: [Input]
+    package let rules: StrikeRules
+    package let inputs: [Input]
     let debounceMilliseconds: UInt64
     private let line: LineName
     private let isActiveLow: Bool
 
     /// - Throws: ``Failure`` with the file, the key and the remedy for what one key alone cannot tell.
-    init(_ settings: StrikeSettings, configuration: String) throws(Failure) {
+    package init(_ settings: StrikeSettings, configuration: String) throws(Failure) {
         func refuse(_ section: String, _ key: String, _ problem: String) -> Failure {
             let place = section.isEmpty ? "before the first section" : "in section [\(section)]"
             return Failure(.configuration, "key `\(key)` \(place) of \(configuration) \(problem)")
@@ -123,7 +123,7 @@ struct StrikePlan {
     }
 
     /// Looks at the chip, and says what would be kept. Nothing is requested, and nothing set.
-    func check() throws(Failure) -> ExitCode {
+    package func check() throws(Failure) -> ExitCode {
         do throws(GPIOFailure) {
             let found = try GPIOChip.find(chip)
             Output.line("chip: \(found.label), \(found.lineCount) lines, \(found.path)")

@@ -6,21 +6,31 @@ import StrikeControl
 /// Carries out what ``StrikeMachine`` decides: the line of the strike, the lines beside it, and the chip that comes and goes.
 ///
 /// Confined to one thread. Everything is done when a function returns, and the timer is armed for what is next.
-final class StrikeKeeper {
-    struct Surroundings {
-        var now: () -> Instant
+package final class StrikeKeeper {
+    package struct Surroundings {
+        package var now: () -> Instant
         /// The timer goes off then; never for nil.
-        var arm: (Instant?) -> Void
+        package var arm: (Instant?) -> Void
         /// To the daemon, if there is one.
-        var send: (StrikeReport) -> Void
+        package var send: (StrikeReport) -> Void
         /// For the operator.
-        var tell: (String) -> Void
+        package var tell: (String) -> Void
+
+        package init(
+            now: @escaping () -> Instant, arm: @escaping (Instant?) -> Void, send: @escaping (StrikeReport) -> Void,
+            tell: @escaping (String) -> Void
+        ) {
+            self.now = now
+            self.arm = arm
+            self.send = send
+            self.tell = tell
+        }
     }
 
     /// How often a chip that is gone is looked for.
-    static let openingMilliseconds: UInt64 = 100
+    package static let openingMilliseconds: UInt64 = 100
     /// How often the strike's line is read, though nothing is asked of it: a chip that is unplugged wakes nobody.
-    static let readingMilliseconds: UInt64 = 1_000
+    package static let readingMilliseconds: UInt64 = 1_000
 
     private let rules: StrikeRules
     private let uses: [InputUse]
@@ -37,7 +47,7 @@ final class StrikeKeeper {
     /// Why there is no chip, as far as the operator knows.
     private var complaint: String?
 
-    init(_ plan: StrikePlan, chip: any DoorChip, surroundings: Surroundings) {
+    package init(_ plan: StrikePlan, chip: any DoorChip, surroundings: Surroundings) {
         rules = plan.rules
         uses = plan.inputs.map(\.use)
         debounceMilliseconds = plan.debounceMilliseconds
@@ -47,42 +57,42 @@ final class StrikeKeeper {
     }
 
     /// Readable when ``linesMoved()`` has something to do; nil while there is nothing to watch.
-    var descriptor: Int32? { lines?.descriptor }
+    package var descriptor: Int32? { lines?.descriptor }
 
     /// The first act: the line goes to its rest, if there is a chip.
-    func begin() {
+    package func begin() {
         open()
         settle()
     }
 
     /// The last act. What the line is to do then is said by the chip: it is told to rest.
-    func end() {
+    package func end() {
         if let lines { _ = try? lines.set(isActive: rules.isActive(released: false)) }
     }
 
-    func take(_ order: StrikeOrder) {
+    package func take(_ order: StrikeOrder) {
         feed(.order(order))
         settle()
     }
 
     /// A daemon has said hello.
-    func greet() {
+    package func greet() {
         told = nil
         feed(.daemon(isThere: true))
         settle()
     }
 
-    func daemonIsGone() {
+    package func daemonIsGone() {
         feed(.daemon(isThere: false))
         settle()
     }
 
-    func linesMoved() {
+    package func linesMoved() {
         readInputs()
         settle()
     }
 
-    func timeIsUp() {
+    package func timeIsUp() {
         let now = surroundings.now()
         feed(.time)
         if debouncers.contains(where: { $0.deadline.map { now >= $0 } ?? false }) { readInputs() }
