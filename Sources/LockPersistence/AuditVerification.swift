@@ -55,6 +55,8 @@ package struct AuditVerification {
     package private(set) var cuts: UInt64 = 0
     /// Records that cuts answer for.
     package private(set) var forgotten: UInt64 = 0
+    /// Signatures of cuts that were looked at: the dearest part.
+    package private(set) var signatures: UInt64 = 0
     package private(set) var faults: [Fault] = []
     /// More of them than ``faultsMaximum``.
     package private(set) var untold: UInt64 = 0
@@ -71,6 +73,8 @@ package struct AuditVerification {
     private var place: Int64? = .min
     /// Cuts that end there or before have been looked at.
     private var cutsThrough: UInt64 = 0
+    /// Cuts behind those, read with the last slice, and whether they are signed.
+    private var ahead: ArraySlice<(cut: AuditCut, isSigned: Bool)> = []
     /// What the last slice's file said of its end.
     private var seen: [UInt8]?
     /// Something was written between the slices, and nothing of this one has been looked at.
@@ -98,7 +102,9 @@ package struct AuditVerification {
             let reader = LockReader(database: file)
             let end = try reader.auditCheckpoint()
             isNamed = end != nil
-            publicKey = known ?? publicKey ?? end?.publicKey
+            let key = known ?? publicKey ?? end?.publicKey
+            if key != publicKey { ahead = [] }
+            publicKey = key
             checkpoint = end?.checkpoint
             mayOverlap = seen != nil && seen != checkpoint?.signature
             if seen == nil, let known, let named = end?.publicKey, named != known { add(.otherKey) }
@@ -120,9 +126,7 @@ package struct AuditVerification {
             if cuts.isEmpty, !areAllRead {
                 let read = try reader.auditCuts(after: cutsThrough, limit: most)
                 areAllRead = read.count < most
-                // Of nobody's key none is signed.
-                let areSigned = publicKey.map { AuditCut.areSigned(read, by: $0) }
-                cuts = zip(read, areSigned ?? read.map { _ in false }).map { ($0, $1) }[...]
+                cuts = verify(read)
             }
             return cuts.first
         }
@@ -144,6 +148,7 @@ package struct AuditVerification {
             last = try row.integer(0)
             count += 1
         }
+        ahead = cuts
         if count == most, last < .max { return place = last + 1 }
         place = nil
         while let (cut, _) = try nextCut() {
@@ -151,6 +156,17 @@ package struct AuditVerification {
             cutsThrough = cut.last
             cuts = cuts.dropFirst()
         }
+    }
+
+    /// Whether each is signed. What was read with the slice before and still stands is not looked at again.
+    private mutating func verify(_ cuts: [AuditCut]) -> ArraySlice<(cut: AuditCut, isSigned: Bool)> {
+        let known = ahead.drop { $0.cut.last <= cutsThrough }
+        let same = Array(zip(known, cuts).lazy.prefix { $0.cut == $1 }.map(\.0))
+        let others = Array(cuts.dropFirst(same.count))
+        // Of nobody's key none is signed.
+        let areSigned = publicKey.map { AuditCut.areSigned(others, by: $0) } ?? others.map { _ in false }
+        signatures += UInt64(others.count)
+        return (same + zip(others, areSigned).map { (cut: $0, isSigned: $1) })[...]
     }
 
     private mutating func add(_ fault: Fault) {

@@ -87,6 +87,15 @@ struct AuditVerificationTests {
         #expect(again.count == before)
     }
 
+    @Test("The signature of a cut is looked at once, however many slices there are")
+    func signatures() throws {
+        let state = try fill()
+        for records in 1...4 {
+            let found = try verify(state, under: AuditSigner(state.keys).publicKey, inSlicesOf: records)
+            #expect(found.isWhole && found.cuts == 2 && found.signatures == 2, "in slices of \(records)")
+        }
+    }
+
     @Test("An audit with cuts is whole under the lock's key, and under no other one")
     func whole() throws {
         let state = try fill()
