@@ -9,7 +9,7 @@ import BluetoothCore
 /// **Nothing moves without an order, but towards the locked door.** **A pulse ends at its time**, which was known before the line was
 /// set, whoever has died meanwhile. **An opening is made once**: its name is remembered. docs/STRIKE.md has the table.
 package struct StrikeMachine {
-    /// Names of openings that are remembered.
+    /// Openings that are remembered.
     package static let answeredMaximum = 32
     /// How soon a line that did not go to its rest is set again.
     package static let retryMilliseconds: UInt64 = 100
@@ -90,7 +90,13 @@ package struct StrikeMachine {
     private var isJammed = false
     private var isDaemonThere = false
     private var last: StrikeStatus.Last?
-    private var answered: [UInt64] = []
+    /// A lock whose database was restored counts anew: a name with another time is another opening.
+    private struct Opening: Equatable {
+        let intent: UInt64
+        let notAfter: Instant?
+    }
+
+    private var made: [Opening] = []
 
     package init(_ rules: StrikeRules) { self.rules = rules }
 
@@ -161,14 +167,14 @@ package struct StrikeMachine {
     }
 
     private mutating func open(_ order: StrikeOrder, _ now: Instant, _ outputs: inout [Output]) {
-        guard !answered.contains(order.intent) else {
+        let opening = Opening(intent: order.intent, notAfter: order.notAfter)
+        guard !made.contains(opening) else {
             // While it is carried out its end is still to come.
             if task?.order.intent != order.intent {
                 outputs.append(.report(.ended(intent: order.intent, .unknown)))
             }
             return
         }
-        remember(order.intent)
         var ends: Instant?
         switch state {
         case .absent, .stuck, .releasing, .opening, .settling, .closing, .pausing: return decline(order, &outputs)
@@ -184,6 +190,9 @@ package struct StrikeMachine {
             guard order.pulseMilliseconds > 0 else { return decline(order, &outputs) }
             ends = end(of: order, now)
         }
+        // One that was declined has not moved, and may be ordered again.
+        if made.count == Self.answeredMaximum { made.removeFirst() }
+        made.append(opening)
         last = StrikeStatus.Last(intent: order.intent, result: nil)
         // A latch may have been pulled: there is no second attempt at that.
         let retries = order.movement == .unlatch ? 0 : rules.feedback?.retries ?? 0
@@ -192,11 +201,6 @@ package struct StrikeMachine {
 
     private func end(of order: StrikeOrder, _ now: Instant) -> Instant {
         now.advanced(byMilliseconds: min(UInt64(order.pulseMilliseconds), rules.pulseMaximumMilliseconds))
-    }
-
-    private mutating func remember(_ intent: UInt64) {
-        if answered.count == Self.answeredMaximum { answered.removeFirst() }
-        answered.append(intent)
     }
 
     /// What is being carried out.

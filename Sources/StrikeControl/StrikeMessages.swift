@@ -3,7 +3,7 @@ import BluetoothCore
 /// What the lock's daemon and the keeper of its strike say to each other, on a unix socket that keeps messages apart (SOCK_SEQPACKET).
 /// docs/PROTOCOL.md, "The strike's keeper".
 package enum StrikeProtocol {
-    package static let version: UInt8 = 1
+    package static let version: UInt8 = 2
     /// The longest of all.
     package static let messageMaximumOctets = 22
 }
@@ -143,7 +143,9 @@ package struct StrikeStatus: Hashable, Sendable {
 
 /// From the keeper.
 package enum StrikeReport: Hashable, Sendable, WireCodable {
-    /// The answer to hello, and whenever something has changed.
+    /// The answer to hello: when this keeper began, in boot time. Of what was ordered before, it knows nothing.
+    case welcome(began: Instant)
+    /// Behind that, and whenever something has changed.
     case status(StrikeStatus)
     /// Once for each order.
     case ended(intent: UInt64, StrikeResult)
@@ -157,6 +159,7 @@ package enum StrikeReport: Hashable, Sendable, WireCodable {
         static let ended: UInt8 = 0x82
         static let exit: UInt8 = 0x83
         static let unsupported: UInt8 = 0x84
+        static let welcome: UInt8 = 0x85
     }
 
     private enum Flag {
@@ -179,6 +182,7 @@ package enum StrikeReport: Hashable, Sendable, WireCodable {
             self = .ended(intent: intent, try Self.result(try reader.readUInt8()))
         case Kind.exit: self = .exit
         case Kind.unsupported: self = .unsupported(version: try reader.readUInt8())
+        case Kind.welcome: self = .welcome(began: Instant(nanoseconds: try reader.readUInt64()))
         default: throw .invalidValue(field: "message")
         }
     }
@@ -230,6 +234,9 @@ package enum StrikeReport: Hashable, Sendable, WireCodable {
         case .unsupported(let version):
             writer.write(Kind.unsupported)
             writer.write(version)
+        case .welcome(let began):
+            writer.write(Kind.welcome)
+            writer.write(began.nanoseconds)
         }
     }
 }

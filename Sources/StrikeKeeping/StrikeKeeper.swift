@@ -37,6 +37,7 @@ package final class StrikeKeeper {
     private let debounceMilliseconds: UInt64
     private let chip: any DoorChip
     private let surroundings: Surroundings
+    private let began: Instant
     private var machine: StrikeMachine
     private var lines: (any DoorLines)?
     private var debouncers: [Debouncer] = []
@@ -53,6 +54,7 @@ package final class StrikeKeeper {
         debounceMilliseconds = plan.debounceMilliseconds
         self.chip = chip
         self.surroundings = surroundings
+        began = surroundings.now()
         machine = StrikeMachine(plan.rules)
     }
 
@@ -78,6 +80,7 @@ package final class StrikeKeeper {
     /// A daemon has said hello.
     package func greet() {
         told = nil
+        surroundings.send(.welcome(began: began))
         feed(.daemon(isThere: true))
         settle()
     }

@@ -13,6 +13,7 @@ struct StrikeBoltTests {
         var isConnected = false
         var heard: [StrikeRequest] = []
         var news: [StrikeNews] = []
+        var began: Instant? = Instant(nanoseconds: 0)
         var greeting: StrikeStatus? = StrikeStatus(position: .locked, contact: .closed)
         /// What passes while somebody waits.
         var onWait: (UInt64) -> Void = { _ in }
@@ -21,8 +22,9 @@ struct StrikeBoltTests {
         func connect() -> String? {
             guard isThere else { return "Connection refused" }
             isConnected = true
-            heard.append(.hello(version: 1))
-            if let greeting { news.append(.report(.status(greeting))) }
+            heard.append(.hello(version: StrikeProtocol.version))
+            if let began { say(.welcome(began: began)) }
+            if let greeting { say(.status(greeting)) }
             return nil
         }
         func send(_ request: StrikeRequest) -> Bool {
@@ -43,18 +45,20 @@ struct StrikeBoltTests {
             news.append(.gone)
         }
         func say(_ report: StrikeReport) { news.append(.report(report)) }
+
+        var orders: [StrikeOrder] { heard.compactMap { if case .order(let order) = $0 { order } else { nil } } }
     }
 
-    private final class Clock { var now = Instant(nanoseconds: 1_000) }
+    /// A minute behind the boot.
+    private final class Clock { var now = Instant(nanoseconds: 60_000_000_000) }
 
     private let keeper = Keeper()
-    private let metal = MetalJournal()
     private let clock = Clock()
 
     private func bolt(tell: @escaping (String) -> Void = { _ in }) -> StrikeBolt {
         keeper.onWait = { [clock] in clock.now = clock.now.advanced(byMilliseconds: $0) }
         return StrikeBolt(
-            journal: metal, link: keeper, pulseMilliseconds: 3_000, bootTime: { [clock] in clock.now }, tell: tell)
+            boot: boot, link: keeper, pulseMilliseconds: 3_000, bootTime: { [clock] in clock.now }, tell: tell)
     }
 
     private func reports(_ bolt: StrikeBolt) throws -> [ActuatorReport] {
@@ -69,6 +73,20 @@ struct StrikeBoltTests {
         StrikeStatus(
             position: position, contact: .closed,
             last: intent.map { StrikeStatus.Last(intent: $0.id.rawValue, result: result) })
+    }
+
+    /// Decided now.
+    private func opening(_ id: UInt64 = 9, boot: BootID = boot) -> Intent {
+        Intent(
+            id: IntentID(rawValue: id), movement: .unlock, origin: .rule, boot: boot,
+            deadline: clock.now.advanced(byMilliseconds: Intent.openingLifeMilliseconds))
+    }
+
+    @Test("An opening's time goes to the keeper with it")
+    func notAfter() throws {
+        let asked = opening()
+        #expect(try bolt().perform(ActuatorOrder(asked), now: clock.now) == nil)
+        #expect(asked.deadline != nil && keeper.orders.map(\.notAfter) == [asked.deadline])
     }
 
     @Test("An order goes to the keeper with its name, its pulse and its end in time, and each end of it is a report")
@@ -104,29 +122,67 @@ struct StrikeBoltTests {
         }
     }
 
-    @Test("An opening that a killed daemon had ordered is not ordered again; a keeper that lives knows its end")
+    private func request(_ order: ActuatorOrder) -> StrikeRequest {
+        .order(
+            StrikeOrder(
+                intent: order.intent.rawValue, movement: order.movement == .lock ? .lock : .unlock,
+                pulseMilliseconds: 3_000, notAfter: order.notAfter))
+    }
+
+    private func settlement(of asked: Intent) throws -> LaunchRules.Settlement {
+        let reading = try bolt().reading(asking: asked, now: clock.now)
+        return LaunchRules.settle(asked, reading: reading, boot: boot, now: clock.now)
+    }
+
+    @Test("An opening that a killed daemon had ordered: the keeper that heard it says what became of it")
     func restarted() throws {
-        let asked = intent(.unlock, .unlock)
-        _ = try bolt().perform(ActuatorOrder(asked), now: clock.now)
+        let asked = opening()
         for (result, settlement) in [
-            (StrikeResult.unlocked, LaunchRules.Settlement.ended(.done)), (.unknown, .ended(.unknown)),
-            (.declined, .driven),
+            (StrikeResult?.some(.unlocked), LaunchRules.Settlement.ended(.done)), (.locked, .ended(.done)),
+            (.unknown, .ended(.unknown)), (.jammed, .ended(.unknown)), (.declined, .driven), (nil, .awaited),
         ] {
             keeper.greeting = status(.locked, of: asked, result)
-            let reading = try bolt().reading(asking: asked, now: clock.now)
-            #expect(LaunchRules.settle(asked, reading: reading, boot: boot, now: clock.now) == settlement, "\(result)")
+            #expect(try self.settlement(of: asked) == settlement, "\(String(describing: result))")
         }
-        // Still at it.
-        keeper.greeting = status(.unknown, of: asked)
-        let reading = try bolt().reading(asking: asked, now: clock.now)
-        #expect(LaunchRules.settle(asked, reading: reading, boot: boot, now: clock.now) == .awaited)
-        // One that knows nothing of it.
+    }
+
+    @Test(
+        "An opening that the keeper has not heard of is made, if it has been there all the time, and else nobody knows")
+    func unheard() throws {
+        let asked = opening()
+        let life = Intent.openingLifeMilliseconds * 1_000_000
+        let decided = Instant(nanoseconds: (asked.deadline?.nanoseconds ?? 0) - life)
+        for (last, settlement) in [
+            (nil as UInt64?, LaunchRules.Settlement.driven), (8, .driven), (10, .ended(.unknown)),
+            // A lock without a name hides what was before it.
+            (0, .ended(.unknown)),
+        ] {
+            keeper.greeting = StrikeStatus(position: .locked, last: last.map { .init(intent: $0, result: .locked) })
+            keeper.began = decided
+            #expect(try self.settlement(of: asked) == settlement, "\(String(describing: last))")
+            keeper.began = Instant(nanoseconds: decided.nanoseconds + 1)
+            #expect(try self.settlement(of: asked) == .ended(.unknown), "the keeper began behind the decision")
+            keeper.began = nil
+            #expect(
+                try self.settlement(of: asked) == .ended(.unknown), "the keeper does not say since when it is there")
+        }
+        keeper.began = Instant(nanoseconds: 0)
         keeper.greeting = status(.locked)
-        let next = bolt()
-        let found = try next.reading(asking: asked, now: clock.now)
-        #expect(LaunchRules.settle(asked, reading: found, boot: boot, now: clock.now) == .ended(.unknown))
-        #expect(try next.perform(ActuatorOrder(asked), now: clock.now) == .ended(asked.id, .unknown))
-        #expect(keeper.heard.filter { if case .order = $0 { true } else { false } }.count == 1)
+        #expect(try settlement(of: opening(boot: BootID(bits: 2))) == .ended(.unknown))
+        clock.now = clock.now.advanced(byMilliseconds: Intent.openingLifeMilliseconds + 1)
+        #expect(try settlement(of: asked) == .ended(.aborted), "it has not been made, and is too late")
+        keeper.isThere = false
+        #expect(try settlement(of: opening()) == .ended(.unknown))
+    }
+
+    @Test("A lock that could not be written down is known to the next launch by the keeper, if it was made")
+    func unrecorded() throws {
+        for (result, isUnrecorded) in [(StrikeResult.locked, true), (.unknown, true), (.declined, false)] {
+            keeper.greeting = StrikeStatus(position: .locked, last: .init(intent: 0, result: result))
+            #expect(try bolt().reading(asking: nil, now: clock.now).isUnrecorded == isUnrecorded, "\(result)")
+        }
+        keeper.greeting = status(.locked, of: opening(), .locked)
+        #expect(try !bolt().reading(asking: nil, now: clock.now).isUnrecorded)
     }
 
     @Test("The end of what was ordered before the daemon was killed is told to the next one")
@@ -176,13 +232,16 @@ struct StrikeBoltTests {
         keeper.isConnected = false
         keeper.heard = []
         #expect(try bolt.perform(order, now: clock.now) == nil)
-        #expect(keeper.heard.first == .hello(version: 1) && keeper.heard.count == 2)
+        #expect(keeper.heard == [.hello(version: StrikeProtocol.version), request(order)])
         _ = try reports(bolt)
         keeper.die()
         _ = try reports(bolt)
         #expect(try bolt.perform(order, now: clock.now) == .declined(asked.id))
-        #expect(told.contains("the bolt's keeper has gone"))
-        #expect(told.last == "the bolt's keeper is not there, and lock was not made")
+        #expect(
+            told == [
+                "the bolt's keeper has gone", "the bolt's keeper is there, with its chip", "the bolt's keeper has gone",
+                "the bolt's keeper is not there, and lock was not made",
+            ])
     }
 
     @Test("A keeper that stays away is told once, and so is what the next one says")
@@ -202,6 +261,91 @@ struct StrikeBoltTests {
         keeper.greeting = StrikeStatus(position: .locked, contact: .open)
         clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
         #expect(try reports(bolt) == [.bolt(.locked), .door(.open)])
+    }
+
+    @Test("An order that a keeper took and did not answer is sent to no other one")
+    func once() throws {
+        let bolt = bolt()
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        let asked = opening()
+        #expect(try bolt.perform(ActuatorOrder(asked), now: clock.now) == nil)
+        keeper.die()
+        #expect(try reports(bolt).isEmpty)
+        keeper.isThere = true
+        keeper.greeting = status(.locked)
+        #expect(try reports(bolt) == [.ended(asked.id, .unknown)])
+        clock.now = clock.now.advanced(byMilliseconds: 60_000)
+        #expect(try reports(bolt).isEmpty)
+        #expect(keeper.orders.count == 1)
+    }
+
+    @Test("A fire is no less for a keeper that is away; the next one says whether it is over")
+    func fireMeanwhile() throws {
+        let bolt = bolt()
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        keeper.say(.status(StrikeStatus(position: .locked, contact: .closed, isFire: true)))
+        #expect(try reports(bolt) == [.input(.fire(true))])
+        keeper.die()
+        _ = try reports(bolt)
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.absenceMilliseconds)
+        #expect(try reports(bolt) == [.bolt(.unknown), .door(.unknown)])
+        keeper.isThere = true
+        keeper.greeting = StrikeStatus(position: .locked, contact: .closed)
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
+        #expect(try reports(bolt) == [.bolt(.locked), .door(.closed), .input(.fire(false))])
+    }
+
+    @Test("It wants to be asked: for a keeper that is away, for its absence, for an order's end, and for nothing else")
+    func deadline() throws {
+        let bolt = bolt()
+        #expect(bolt.deadline == clock.now)
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        #expect(bolt.deadline == nil)
+        #expect(try bolt.perform(ActuatorOrder(opening()), now: clock.now) == nil)
+        let giveUp = clock.now.advanced(byMilliseconds: BoltMachine.travelMaximumMilliseconds)
+        #expect(bolt.deadline == giveUp)
+        clock.now = giveUp
+        #expect(try reports(bolt).isEmpty)
+        #expect(bolt.deadline == nil)
+        keeper.die()
+        #expect(try reports(bolt).isEmpty)
+        #expect(bolt.deadline == clock.now)
+        #expect(try reports(bolt).isEmpty)
+        #expect(bolt.deadline == clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds))
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.absenceMilliseconds)
+        #expect(try bolt.poll(now: clock.now) == .bolt(.unknown))
+        // More is to be told.
+        #expect(bolt.deadline == clock.now)
+    }
+
+    @Test("The operator is told once what is bad with a keeper, and that it is good again")
+    func complaints() throws {
+        var told: [String] = []
+        keeper.isThere = false
+        let bolt = bolt { told.append($0) }
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        #expect(told == ["the bolt's keeper is not there: Connection refused"])
+        keeper.isThere = true
+        keeper.greeting = nil
+        keeper.began = nil
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
+        #expect(try reports(bolt).isEmpty)
+        keeper.say(.unsupported(version: 9))
+        keeper.die()
+        #expect(try reports(bolt).isEmpty)
+        keeper.isThere = true
+        keeper.greeting = status(.locked)
+        #expect(try reports(bolt) == [.bolt(.locked), .door(.closed)])
+        #expect(
+            told == [
+                "the bolt's keeper is not there: Connection refused", "the bolt's keeper is there, with its chip",
+            ])
+        keeper.say(.unsupported(version: 9))
+        keeper.die()
+        #expect(try reports(bolt).isEmpty)
+        #expect(told.count == 3)
+        #expect(
+            told.last == "the bolt's keeper speaks version 9 of their protocol alone: install both of one version")
     }
 
     @Test("A launch waits for a keeper that comes, and not for one that does not")

@@ -5,13 +5,21 @@ import Testing
 
 /// What a keeper has promised, looked at from its line: it believes nothing that the machine says of itself.
 struct StrikeJudge {
+    /// An order, by its name and its time.
+    private struct Order: Hashable {
+        let name: UInt64
+        let notAfter: UInt64
+    }
+
     private let bench: StrikeBench
     private let rules: StrikeRules
     private var hasChip = true
     private var nextName: UInt64 = 1
     /// Orders without an end.
-    private var open: Set<UInt64> = []
-    private var opened: Set<UInt64> = []
+    private var open: [Order] = []
+    private var opened: Set<Order> = []
+    /// What each name was ordered with last.
+    private var times: [UInt64: UInt64] = [:]
     /// Of the order that the line is released for.
     private var pulse: UInt64 = 0
     private var released: UInt64?
@@ -54,21 +62,25 @@ struct StrikeJudge {
         }
         let asked = UInt32.random(in: 0...3_000, using: &generator)
         let isLate = now > 0 && Int.random(in: 0..<5, using: &generator) == 0
-        let mayOpen = movement != .lock && !isLate && !opened.contains(name)
-        if !open.contains(name) { open.insert(name) }
-        let event = StrikeBench.order(name, movement, pulse: asked, notAfter: isLate ? now - 1 : now + 1_000)
-        take(at: now, event, opens: mayOpen ? (name, min(UInt64(asked), rules.pulseMaximumMilliseconds)) : nil)
+        let isCountedAnew = Int.random(in: 0..<4, using: &generator) == 0
+        let notAfter = (isCountedAnew ? nil : times[name]) ?? (isLate ? now - 1 : now + 1_000)
+        times[name] = notAfter
+        let order = Order(name: name, notAfter: notAfter)
+        let mayOpen = movement != .lock && now <= notAfter && !opened.contains(order)
+        if !open.contains(order) { open.append(order) }
+        let event = StrikeBench.order(name, movement, pulse: asked, notAfter: notAfter)
+        take(at: now, event, opens: mayOpen ? (order, min(UInt64(asked), rules.pulseMaximumMilliseconds)) : nil)
     }
 
     /// `opens`: which opening this event may begin, and for how long.
     private mutating func take(
-        at now: UInt64, _ event: StrikeMachine.Event, opens grant: (name: UInt64, pulse: UInt64)? = nil
+        at now: UInt64, _ event: StrikeMachine.Event, opens grant: (order: Order, pulse: UInt64)? = nil
     ) {
         for output in bench.at(now, event) {
             switch output {
             case .set(isReleased: true):
                 if let grant {
-                    opened.insert(grant.name)
+                    opened.insert(grant.order)
                     pulse = grant.pulse
                 } else {
                     #expect(event == .time && rules.feedback != nil && !open.isEmpty, "released by \(event)")
@@ -76,7 +88,9 @@ struct StrikeJudge {
                 released = now
                 releases += 1
             case .set(isReleased: false): released = nil
-            case .report(.ended(let intent, _)): open.remove(intent)
+            case .report(.ended(let intent, _)):
+                // The later one, if there are two: the one that is under way has the last word.
+                if let index = open.lastIndex(where: { $0.name == intent }) { open.remove(at: index) }
             case .report, .tell: break
             }
         }

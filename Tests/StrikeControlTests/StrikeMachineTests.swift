@@ -40,7 +40,26 @@ struct StrikeMachineTests {
         for _ in 0..<2 { #expect(bench.handle(Bench.order(8, .lock)) == [.rest, .ended(8, .locked)]) }
     }
 
-    @Test("The names of the last openings are remembered, and no more")
+    @Test("A name that comes with another time is another opening: a restored database counts anew")
+    func restored() {
+        let bench = Bench()
+        bench.handle(Bench.order(7, .unlock, notAfter: 2_000))
+        bench.at(4_000)
+        #expect(bench.at(4_000, Bench.order(7, .unlock, notAfter: 2_000)) == [.ended(7, .unknown)])
+        #expect(bench.at(5_000, Bench.order(7, .unlock, notAfter: 7_000)) == [.release, .ended(7, .unlocked)])
+    }
+
+    @Test("An opening that was declined has not moved, and may be ordered again in its time")
+    func declined() {
+        let bench = Bench()
+        bench.handle(.chipGone)
+        #expect(bench.handle(Bench.order(7, .unlock, notAfter: 2_000)) == [.ended(7, .declined)])
+        bench.handle(.chip(StrikeInputs()))
+        #expect(bench.handle(Bench.order(7, .unlock, notAfter: 2_000)) == [.release, .ended(7, .unlocked)])
+        #expect(bench.handle(Bench.order(7, .unlock, notAfter: 2_000)) == [.ended(7, .unknown)])
+    }
+
+    @Test("The last openings are remembered, and no more")
     func answeredMaximum() {
         let bench = Bench()
         let count = UInt64(StrikeMachine.answeredMaximum)

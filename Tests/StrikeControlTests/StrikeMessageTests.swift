@@ -6,7 +6,7 @@ import Testing
 @Suite("docs/PROTOCOL.md, the strike's keeper")
 struct StrikeMessageTests {
     private static let requests: [String: StrikeRequest] = [
-        "hello": .hello(version: 1),
+        "hello": .hello(version: 2),
         "order to lock": .order(
             StrikeOrder(intent: 0x0102_0304, movement: .lock, pulseMilliseconds: 3_000, notAfter: nil)),
         "order to unlock": .order(
@@ -31,7 +31,8 @@ struct StrikeMessageTests {
         "ended": .ended(intent: 0x0102_0305, .unlocked),
         "jammed": .ended(intent: 0x0102_0306, .jammed),
         "exit": .exit,
-        "unsupported": .unsupported(version: 1),
+        "welcome": .welcome(began: Instant(nanoseconds: 0x1122_3344_5566_7788)),
+        "unsupported": .unsupported(version: 2),
     ]
 
     @Test("Each vector of the page is what the codec writes, and reads back as that")
@@ -78,7 +79,7 @@ struct StrikeMessageTests {
             #expect(throws: DecodingError.self, "\(octets)") { try StrikeRequest(exactly: octets) }
         }
         let bad = [
-            with(status, 0, 0x80), with(status, 0, 0x85), with(status, 1, 4), with(status, 2, 3), with(status, 3, 8),
+            with(status, 0, 0x80), with(status, 0, 0x86), with(status, 1, 4), with(status, 2, 3), with(status, 3, 8),
             with(status, 12, 7), with(status, 12, 0), with(ended, 9, 0), with(ended, 9, 1), with(ended, 9, 7),
         ]
         for octets in bad {

@@ -238,7 +238,7 @@ struct StrikeDaemonTests {
                 heard.append(try StrikeReport(exactly: Array(octets[..<count])))
             }
         }
-        let hello = StrikeRequest.hello(version: 1).encoded
+        let hello = StrikeRequest.hello(version: StrikeProtocol.version).encoded
         let order = StrikeRequest.order(
             StrikeOrder(intent: 1, movement: .unlock, pulseMilliseconds: 1, notAfter: nil)
         ).encoded
@@ -247,7 +247,7 @@ struct StrikeDaemonTests {
         #expect(try answers(geteuid(), [order]) == [])
         #expect(try answers(geteuid(), [hello, order + [0]]) == [.exit])
         #expect(try answers(geteuid(), [hello, [0x02]]) == [.exit])
-        #expect(try answers(geteuid(), [[0x01, 2]]) == [.unsupported(version: 1)])
+        #expect(try answers(geteuid(), [[0x01, 1]]) == [.unsupported(version: StrikeProtocol.version)])
     }
 
     @Test("Two keepers do not share a socket")

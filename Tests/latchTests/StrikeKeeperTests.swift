@@ -159,14 +159,17 @@ struct StrikeKeeperTests {
         let bench = try Bench(Self.base + "[contact]\nline = \"2\"\n[inputs]\ndebounce_ms = 30", inputs: [true])
         bench.sent = []
         bench.keeper.greet()
-        #expect(bench.sent == [.status(StrikeStatus(position: .locked, contact: .closed))])
+        let locked = StrikeStatus(position: .locked, contact: .closed)
+        #expect(bench.sent == [.welcome(began: Bench.instant(0)), .status(locked)])
         bench.chip.inputs = [false]
         bench.chip.hasMoved = true
         bench.keeper.linesMoved()
         bench.pass(to: 29)
-        #expect(bench.sent.count == 1)
+        #expect(bench.sent.count == 2)
         bench.pass(to: 5_000)
-        #expect(bench.sent.last == .status(StrikeStatus(position: .locked, contact: .open)) && bench.sent.count == 2)
+        #expect(bench.sent.last == .status(StrikeStatus(position: .locked, contact: .open)) && bench.sent.count == 3)
+        bench.keeper.greet()
+        #expect(bench.sent[3] == .welcome(began: Bench.instant(0)), "as long as it lives")
     }
 
     @Test("Each line beside the door has its meaning; a button that is held is pressed once")

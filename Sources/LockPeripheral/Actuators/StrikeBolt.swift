@@ -4,7 +4,9 @@ import StrikeControl
 
 /// A bolt that a keeper moves: `latch-strike`, which has the line and ends its pulses whoever dies. docs/STRIKE.md
 ///
-/// **At most once.** By ``BegunMovements``, and by the keeper, which answers an opening's name once.
+/// **At most once.** The keeper makes an opening once, and knows it by its name. It says since when it has been there: an opening that was
+/// decided later, and that it has not heard of, has not begun. Of what was decided before nobody knows. So nothing is written here: an
+/// order follows its commit at once.
 ///
 /// **A keeper that is away** is looked for again and again. What was under way when it went is asked of the one that comes: it knows the
 /// end, or it is another process, and then nobody knows.
@@ -19,10 +21,11 @@ package final class StrikeBolt: Actuator {
     private enum Connection {
         /// `told`: that nobody knows where the bolt is.
         case none(search: Instant, absent: Instant, isTold: Bool)
-        case connected(StrikeStatus?)
+        /// What the keeper said first: since when it has been there, and how everything stands.
+        case connected(began: Instant?, StrikeStatus?)
     }
 
-    private let begun: BegunMovements
+    private let boot: BootID
     private let link: any StrikeLink
     private let pulseMilliseconds: UInt32
     private let bootTime: () -> Instant
@@ -46,10 +49,10 @@ package final class StrikeBolt: Actuator {
 
     /// `bootTime`: at this very moment. `tell`: what the operator should know of the keeper, as a reason.
     package init(
-        journal: any MovementJournal, link: any StrikeLink, pulseMilliseconds: UInt32,
-        bootTime: @escaping () -> Instant, tell: @escaping (String) -> Void
+        boot: BootID, link: any StrikeLink, pulseMilliseconds: UInt32, bootTime: @escaping () -> Instant,
+        tell: @escaping (String) -> Void
     ) {
-        begun = BegunMovements(journal)
+        self.boot = boot
         self.link = link
         self.pulseMilliseconds = pulseMilliseconds
         self.bootTime = bootTime
@@ -60,30 +63,48 @@ package final class StrikeBolt: Actuator {
     }
 
     package func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
-        try begun.settle(asking: intent)
         let status = awaitStatus()
         let found = Known(status)
         known = found
-        var moving: IntentID?
-        if let last = status?.last, last.result == nil { moving = IntentID(rawValue: last.intent) }
-        let reading = BoltReading(position: found.position, door: found.door, moving: moving, isFire: found.isFire)
-        return complete(begun.complete(reading, asking: intent), asking: intent, status)
-    }
-
-    /// A keeper that has outlived the daemon knows more than the journal.
-    private func complete(_ reading: BoltReading, asking intent: Intent?, _ status: StrikeStatus?) -> BoltReading {
-        guard let intent, let last = status?.last, last.intent == intent.id.rawValue, let result = last.result else {
-            return reading
+        var reading = BoltReading(position: found.position, door: found.door, isFire: found.isFire)
+        if let last = status?.last {
+            if last.result == nil { reading.moving = IntentID(rawValue: last.intent) }
+            reading.isUnrecorded =
+                last.intent == ActuatorOrder.unrecordedLock.intent.rawValue && last.result != .declined
         }
-        var reading = reading
-        switch result {
-        case .locked, .unlocked: reading.performed = true
-        case .declined:
-            reading.performed = false
-            reading.mayHaveBegun = false
-        case .jammed, .unknown: break
+        guard let intent else { return reading }
+        switch memory(of: intent, status) {
+        case .made: reading.performed = true
+        case .notMade: reading.performed = false
+        case .isAtIt: break
+        case .unknown: reading.mayHaveBegun = true
         }
         return reading
+    }
+
+    private enum Memory { case made, notMade, isAtIt, unknown }
+
+    /// What the keeper knows of `intent`.
+    private func memory(of intent: Intent, _ status: StrikeStatus?) -> Memory {
+        guard let status, case .connected(let began?, _) = connection else { return .unknown }
+        if let last = status.last, last.intent == intent.id.rawValue {
+            return switch last.result {
+            case .locked?, .unlocked?: .made
+            case .declined?: .notMade
+            case .jammed?, .unknown?: .unknown
+            case nil: .isAtIt
+            }
+        }
+        // The last order is an older one, whose name is less: this one has not come. A lock that nobody could write down has no name.
+        let isUnheard =
+            status.last.map {
+                $0.intent != ActuatorOrder.unrecordedLock.intent.rawValue && $0.intent < intent.id.rawValue
+            } ?? true
+        // It ends a life behind the decision, or earlier.
+        guard isUnheard, intent.boot == boot, let deadline = intent.deadline,
+            began.advanced(byMilliseconds: Intent.openingLifeMilliseconds) <= deadline
+        else { return .unknown }
+        return .notMade
     }
 
     private func awaitStatus() -> StrikeStatus? {
@@ -92,7 +113,7 @@ package final class StrikeBolt: Actuator {
             let now = bootTime()
             if case .none(let search, _, _) = connection, now >= search { connect(now) }
             drain(now)
-            if case .connected(let status?) = connection { return status }
+            if case .connected(_, let status?) = connection { return status }
             guard now < giveUp else { return nil }
             let until = Instant.earliest(giveUp, searchInstant) ?? giveUp
             link.wait(milliseconds: max(1, until.milliseconds(since: now)))
@@ -100,9 +121,6 @@ package final class StrikeBolt: Actuator {
     }
 
     package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
-        if case .report(let report) = try begun.admit(order, now: now) { return report }
-        // The flush may have taken any time: the keeper looks at the order's own.
-        let now = bootTime()
         let request = StrikeRequest.order(
             StrikeOrder(
                 intent: order.intent.rawValue, movement: StrikeMovement(order.movement),
@@ -153,7 +171,7 @@ package final class StrikeBolt: Actuator {
 
     private func connect(_ now: Instant) {
         guard let reason = link.connect() else {
-            connection = .connected(nil)
+            connection = .connected(began: nil, nil)
             return
         }
         complain("the bolt's keeper is not there: \(reason)")
@@ -187,6 +205,8 @@ package final class StrikeBolt: Actuator {
         while let news = link.next() {
             switch news {
             case .gone: part(now)
+            case .report(.welcome(let began)):
+                if case .connected(_, let status) = connection { connection = .connected(began: began, status) }
             case .report(.status(let status)): take(status)
             case .report(.ended(let intent, let result)): end(IntentID(rawValue: intent), result)
             case .report(.exit): reports.append(.input(.exit))
@@ -198,7 +218,8 @@ package final class StrikeBolt: Actuator {
     }
 
     private func take(_ status: StrikeStatus) {
-        connection = .connected(status)
+        guard case .connected(let began, _) = connection else { return }
+        connection = .connected(began: began, status)
         if status.hasChip {
             if complaint != nil { tell("the bolt's keeper is there, with its chip") }
             complaint = nil

@@ -101,10 +101,10 @@ final class BoltDuty {
     }
 
     private func strike() throws -> StrikeBolt {
-        let journal = try boltJournal()
         do throws(StrikeSocketLink.Failure) {
             return StrikeBolt(
-                journal: journal, link: try StrikeSocketLink(path: settings.keeper),
+                boot: BootID(bits: SystemClock.bootIdentifier() ?? 0),
+                link: try StrikeSocketLink(path: settings.keeper),
                 pulseMilliseconds: UInt32(settings.pulseMilliseconds), bootTime: SystemClock.now
             ) { [self] reason in
                 let fields: JSONObject = ["keeper": .string(settings.keeper), "reason": .string(reason)]
