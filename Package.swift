@@ -150,8 +150,8 @@ let package = Package(
             "Simulation",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "FaultDisk", "HCI",
-                "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
-                "StatePersistence", "VirtualRadio",
+                "GPIO", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
+                "StatePersistence", "StrikeControl", "StrikeKeeping", "VirtualRadio",
             ]),
 
         .target(name: "CCutDisk", linkerSettings: [.linkedLibrary("fuse3")]),
@@ -176,7 +176,10 @@ let package = Package(
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
             name: "LatchLab",
-            dependencies: ["CommandInterface", "DaemonControl", "Drills", "Simulation", "VirtualRadio"],
+            dependencies: [
+                "BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "Drills", "Simulation", "StrikeControl",
+                "StrikeKeeping", "VirtualRadio",
+            ],
             swiftSettings: swift),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
         .executableTarget(
@@ -334,7 +337,13 @@ let package = Package(
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
-        tests("Simulation", ["BluetoothCore", "LockCentral", "LockPeripheral", "LockProtocol", "TestSupport"]),
+        tests(
+            "Simulation",
+            [
+                "BluetoothCore", "GPIO", "LockCentral", "LockPeripheral", "LockProtocol", "StrikeControl",
+                "StrikeKeeping",
+                "TestSupport",
+            ]),
         tests("WorldSupport", ["Drills", "Simulation", "TestSupport", "VirtualRadio"]),
         tests(
             "Drills",
@@ -347,7 +356,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
                 "DaemonControl", "GPIO", "HCI", "HCITransport", "LatchLab", "LatchStrike", "LockPeripheral",
-                "LockProtocol", "SecurityManager", "StatePersistence", "StrikeControl", "StrikeKeeping",
+                "LockProtocol", "SecurityManager", "Simulation", "StatePersistence", "StrikeControl", "StrikeKeeping",
                 "TestSupport",
             ]),
         .testTarget(

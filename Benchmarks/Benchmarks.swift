@@ -34,7 +34,8 @@ struct Benchmarks {
                   same app without Bluetooth. The controller takes N (the virtual radio's 16) into its accept list
         command   from a signed write's packet to the bolt's order and to the receipt's packet, N times (500), N ms (10)
                   apart; its floors are one overwritten page and fdatasync, and a process that does just that for a
-                  packet, made in turn with it. Then N keys (64) at once, N times (20)
+                  packet, made in turn with it. The same to a strike whose keeper is `latch-lab door`. Then N keys (64)
+                  at once, N times (20)
         scale     a lock with N users (10000), each with a credential and ten schedules, and N audit records (1000000) behind
                   N that were forgotten (50000), in turn with one of ten users and none: N commands (200) each to the
                   bolt's order, N launches (7) each, what a commit's signature costs, each page of the operator's lists

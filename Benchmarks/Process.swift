@@ -25,6 +25,12 @@ final class Child {
         pid = child
     }
 
+    var hasEnded: Bool {
+        var status: Int32 = 0
+        if !isEnded, waitpid(pid, &status, WNOHANG) == pid { isEnded = true }
+        return isEnded
+    }
+
     /// The exit status, once it has ended by itself.
     func wait() -> Int32 {
         var status: Int32 = 0

@@ -6,7 +6,7 @@ import SecurityManager
 /// What a signed command costs beside the flush that it waits for: from the write of its packet to the line that stands for the
 /// bolt's movement, and to the receipt's packet. In turn with a bare flush of one page in the same directory, and with a process
 /// that does nothing else for a packet, behind pauses of the same length. This process is the controller, so that nothing but the
-/// daemon lies between.
+/// daemon lies between. The same with a strike whose keeper is a process beside the lock: to the strike's release.
 struct CommandBenchmark {
     private let commands: Int
     private let pauseMilliseconds: Int
@@ -29,22 +29,49 @@ struct CommandBenchmark {
         "[lock]\nrelock_seconds = 0\nlinks = \(keys)\n\n[bolt]\ntravel_ms = 1\n"
     }
 
+    /// A lock whose strike `latch-lab door` keeps, and the file to which that writes whatever its line does.
+    private func strikeLock(_ directory: String) throws -> (door: Child, enrolled: EnrolledLock, metal: String) {
+        guard mkdir(directory, 0o700) == 0 else { throw BenchmarkError(system: directory) }
+        let (socket, metal) = (directory + "/strike.sock", directory + "/metal")
+        let door = try Child(
+            [programs.lab, "door", "--socket", socket, "--drive", "hold", "--travel-ms", "0"], output: metal)
+        // A lock looks for its keeper again and again; it need not listen yet.
+        while access(socket, F_OK) != 0 {
+            guard !door.hasEnded else { throw BenchmarkError("`latch-lab door` ended at once") }
+            usleep(1000)
+        }
+        let configuration = "[lock]\nrelock_seconds = 0\n\n[bolt]\nactuator = \"gpio\"\nkeeper = \"\(socket)\"\n"
+        return (door, try EnrolledLock(directory, programs, enrolments: 1, configuration: configuration), metal)
+    }
+
     func run() throws {
         let scratch = try TemporaryDirectory("command")
         let enrolled = try EnrolledLock(scratch.path, programs, enrolments: keys + 1, configuration: configuration)
         let lock = try RelayedLock(enrolled.place)
         let flush = try BareFlush(scratch.path + "/pages")
         let peer = try FlushPeer.Client(in: scratch.path)
-        var figures = (flushes: [Double](), woken: [Double](), alone: [CommandTimes](), together: [Double]())
+        let strike = try strikeLock(scratch.path + "/strike")
+        defer { withExtendedLifetime(strike) {} }
+        let strikeLock = try RelayedLock(strike.enrolled.place)
+        var strikeKey = try KeysOnLinks(strikeLock, [strike.enrolled.link(0)], bolt: strike.metal)
+        var figures = (
+            flushes: [Double](), woken: [Double](), alone: [CommandTimes](), strike: [CommandTimes](),
+            together: [Double]()
+        )
         var key = try KeysOnLinks(lock, [enrolled.link(0)], bolt: enrolled.boltJournal)
         for number in 0..<commands {
-            if number > 0, number.isMultiple(of: CommandTimes.ofLinkMaximum) { try key.reconnect() }
+            if number > 0, number.isMultiple(of: CommandTimes.ofLinkMaximum) {
+                try key.reconnect()
+                try strikeKey.reconnect()
+            }
             pause()
             figures.flushes.append(try flush.milliseconds())
             pause()
             figures.woken.append(try peer.milliseconds())
             pause()
             figures.alone.append(try CommandTimes(number, &key, lock))
+            pause()
+            figures.strike.append(try CommandTimes(number, &strikeKey, strikeLock))
         }
         if !commands.isMultiple(of: 2) { _ = try CommandTimes(commands, &key, lock) }
         try key.disconnect()
@@ -58,6 +85,7 @@ struct CommandBenchmark {
             Row("woken_flush", "a packet, a bare flush, a packet", figures.woken),
             Row("actuator", "signed write to the bolt's order", figures.alone.map(\.actuator)),
             Row("receipt", "signed write to its receipt", figures.alone.map(\.receipt)),
+            Row("strike", "signed write to the strike's release", figures.strike.map(\.actuator)),
             Row("outcome", "signed write to the outcome's receipt", figures.alone.map(\.outcome)),
             Row("crowd", "\(keys) signed writes to the last receipt", figures.together),
         ]

@@ -9,11 +9,13 @@ struct LatchLab {
         CommandProgram(
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
             commands: [
-                RadioCommand.radio, SimulateCommand.simulate, DrillCommands.drill, MeasuredCommands.restarts,
-                MeasuredCommands.power, DiskCommand.disk,
+                RadioCommand.radio, DoorCommand.door, SimulateCommand.simulate, DrillCommands.drill,
+                MeasuredCommands.restarts,
+                MeasuredCommands.power, MeasuredCommands.day, DiskCommand.disk,
             ] + ReferenceCommands.all(of: "latch-lab") { Self.program },
             examples: [
                 "latch-lab radio --socket ./air.sock --control ./air.control",
+                "latch-lab door --socket ./strike.sock",
                 "latch-lab drill processes --kills 10 --seed 1 --report ./report",
             ],
             exitStatuses: [

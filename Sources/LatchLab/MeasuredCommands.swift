@@ -2,7 +2,7 @@ import CommandInterface
 import DaemonControl
 import Drills
 
-/// What a script measured and wrote on lines, told and drawn: `latch-lab restarts`, `latch-lab power`.
+/// What a script measured and wrote on lines, told and drawn: `latch-lab restarts`, `latch-lab power`, `latch-lab day`.
 enum MeasuredCommands {
     static let restarts = spec(
         RestartReport.self, name: "restarts",
@@ -17,6 +17,13 @@ enum MeasuredCommands {
         lines: "Standard input begins with an object that has `seed` and `lies`. A line for each cut follows: `cut`, "
             + "`at` (`write`, `flush` or `rest`), `number`, `kept` and `unconfirmed` octets, `mended`, `back_ms`, "
             + "`answers` and `violations`. `scripts/drill-power` cuts and writes them.")
+
+    static let day = spec(
+        DayReport.self, name: "day", summary: "Tell of a day in the life of a door.",
+        lines:
+            "Standard input has a line for each scene, with `at` in nanoseconds, `scene` and `text`. Behind it a line with `at` for "
+            + "each thing that happens: `command`, its `lines` and its `status`; `act`; `door`; or `promise` and whether it was "
+            + "`held`. `scripts/demo` plays and writes them.")
 
     private static func spec<Measured: MeasuredReport>(
         _: Measured.Type, name: String, summary: String, lines details: String

@@ -28,9 +28,9 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
 
     /// A label, or a path. There is none to assume.
     var chip: String?
-    var socketPath = "/run/latch-strike/strike.sock"
+    package var socketPath = "/run/latch-strike/strike.sock"
     /// Who is heard, by name or number.
-    var user = "latch-lock"
+    package var user = "latch-lock"
     /// Whose members may open the socket's file; the keeper's own group unless set.
     var group: String?
     var line: String?
@@ -51,6 +51,23 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     var debounceMilliseconds = 30
 
     package init() {}
+
+    /// A door that has every line: for a chip without metal, whose lines bear no numbers.
+    package static func everything(
+        drive: StrikeRules.Drive, failure: StrikeRules.Failure, socketPath: String, user: String
+    ) -> Self {
+        var settings = Self()
+        settings.chip = "simulated"
+        settings.line = "strike"
+        (settings.drive, settings.failure) = (drive.rawValue, failure.rawValue)
+        (settings.socketPath, settings.user) = (socketPath, user)
+        settings.feedback.line = "feedback"
+        settings.contact.line = "contact"
+        settings.exit.line = "exit"
+        settings.tamper.line = "tamper"
+        settings.fire.line = "fire"
+        return settings
+    }
 
     package static var keys: [ConfigurationKey<Self>] {
         [

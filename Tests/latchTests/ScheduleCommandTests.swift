@@ -119,7 +119,7 @@ struct ScheduleDaemonTests {
         #expect(refused.status == ExitCode.refused.rawValue && refused.errors.contains("expired"), "\(refused)")
         #expect(try schedule("show", ["--json"]).output.contains(#""now":"expired""#))
 
-        #expect(try schedule("clear").output == "anna: scheduled\n")
+        #expect(try schedule("clear").output == "anna: at all times\n")
         #expect(try !isScheduled())
         #expect(try unlock().status == 0)
         let unknown = try schedule("show", of: "ana")

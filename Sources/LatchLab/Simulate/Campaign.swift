@@ -1,3 +1,4 @@
+import CLinux
 import Drills
 import Glibc
 import Simulation

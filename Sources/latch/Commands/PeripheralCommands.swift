@@ -204,7 +204,8 @@ enum PeripheralCommands {
         ) { arguments in
             let request = PeripheralRequest.Administration(act, try whom(arguments))
             return try ControlCommand.run(
-                PeripheralRequest.administer(request), role: .peripheral, arguments: arguments, result: showChange)
+                PeripheralRequest.administer(request), role: .peripheral, arguments: arguments
+            ) { showChange($0) }
         }
     }
 
@@ -223,9 +224,10 @@ enum PeripheralCommands {
         }
     }
 
-    static func showChange(_ result: JSONObject) {
+    /// `state`: what to call what the daemon did, if not by its own word.
+    static func showChange(_ result: JSONObject, state: String? = nil) {
         let was = result["changed"] == .bool(false) ? " already" : ""
         let name = (result["credential"] ?? result["user"])?.string ?? ""
-        Output.line("\(name): \(result["state"]?.string ?? "")\(was)")
+        Output.line("\(name): \(state ?? result["state"]?.string ?? "")\(was)")
     }
 }

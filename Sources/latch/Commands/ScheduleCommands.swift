@@ -53,7 +53,8 @@ enum ScheduleCommands {
         options: ControlPlace.options + PeripheralCommands.whom + [Commands.json],
         examples: ["latch peripheral schedule clear --state /var/lib/latch --credential anna"]
     ) { arguments in
-        try change(PeripheralRequest.Schedule(.clear, PeripheralCommands.whom(arguments)), arguments)
+        try change(
+            PeripheralRequest.Schedule(.clear, PeripheralCommands.whom(arguments)), arguments, state: "at all times")
     }
 
     private static var most: Int64 { PeripheralRequest.Schedule.maximumCount }
@@ -95,10 +96,10 @@ enum ScheduleCommands {
     }
 
     private static func change(
-        _ request: PeripheralRequest.Schedule, _ arguments: ParsedArguments
+        _ request: PeripheralRequest.Schedule, _ arguments: ParsedArguments, state: String? = nil
     ) throws -> ExitCode {
         try ControlCommand.run(
-            PeripheralRequest.schedule(request), role: .peripheral, arguments: arguments,
-            result: PeripheralCommands.showChange)
+            PeripheralRequest.schedule(request), role: .peripheral, arguments: arguments
+        ) { PeripheralCommands.showChange($0, state: state) }
     }
 }
