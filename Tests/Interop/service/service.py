@@ -25,6 +25,8 @@ from unit import CONFIGURATION, EXIT_CONFIGURATION, MACHINE_KEY, STATE, UNIT, Un
 LOCK_ADDRESS = "02:4C:41:01:00:01"
 LOCK_RADIO, OTHER_RADIO, KEY_ADAPTER = 0, 1, 3
 EXPOSURE_MAXIMUM = 2.0
+BACKUP_UNIT = "latch-backup.service"
+BACKUPS = "/var/lib/latch-backup"
 
 
 def packages(directory, *names):
@@ -109,6 +111,24 @@ def be_killed(suite, machine, unit, key, kills):
         machine.run(f"kill -STOP {pid}")
         unit.until_serving(otherwise_than=pid)
         unit.is_served(key, DEADLINE_SECONDS)
+
+
+def back_up(suite, machine, unit):
+    with suite.step("its backup's unit copies the database beside the daemon, for its own user alone") as figure:
+        pid = unit.pid
+        for number in (1, 2):
+            machine.run(f"systemctl start {BACKUP_UNIT}", seconds=2 * DEADLINE_SECONDS)
+            copy = f"{BACKUPS}/latch-{number:06}.sqlite"
+            check_equal(machine.run(f"stat -c '%U %a' {copy}").strip(), "latch-lock 600", f"who may read {copy}")
+            machine.run(f"latch audit verify --database {copy}")
+        check_equal(len(machine.run(f"ls {BACKUPS}").split()), 2, "files among the backups")
+        check_equal(unit.pid, pid, "the daemon's process")
+        exposure = machine.run(f"systemd-analyze security --no-pager {BACKUP_UNIT} | tail -n 1")
+        figure.is_(exposure.strip(" \n→"))
+
+    with suite.step("its timer waits for the next day"):
+        machine.run("systemctl enable --now latch-backup.timer")
+        machine.run("systemctl is-active latch-backup.timer")
 
 
 def lose_adapter(suite, machine, unit, key):
@@ -207,6 +227,7 @@ def main(program, lab, cache, kills, old, new):
                 set_up(suite, machine, unit, key)
                 stay_beside(suite, machine, unit, key)
                 be_killed(suite, machine, unit, key, kills)
+                back_up(suite, machine, unit)
                 lose_adapter(suite, machine, unit, key)
                 reload(suite, machine, unit, key)
                 misconfigure(suite, machine, unit, key)
