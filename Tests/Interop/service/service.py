@@ -121,7 +121,7 @@ def back_up(suite, machine, unit):
             copy = f"{BACKUPS}/latch-{number:06}.sqlite"
             check_equal(machine.run(f"stat -c '%U %a' {copy}").strip(), "latch-lock 600", f"who may read {copy}")
             machine.run(f"latch audit verify --database {copy}")
-        check_equal(len(machine.run(f"ls {BACKUPS}").split()), 2, "files among the backups")
+        check_equal(len(machine.run(f"ls {BACKUPS}/*.sqlite").split()), 2, "copies among the backups")
         check_equal(unit.pid, pid, "the daemon's process")
         exposure = machine.run(f"systemd-analyze security --no-pager {BACKUP_UNIT} | tail -n 1")
         figure.is_(exposure.strip(" \n→"))
