@@ -18,8 +18,13 @@ package enum LineName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
+/// What is found by its label.
+protocol LabelledChip {
+    var label: String { get }
+}
+
 /// A chip of the kernel's GPIO character device, uAPI v2: opened by its label, since its number changes when it is plugged in again.
-package final class GPIOChip {
+package final class GPIOChip: LabelledChip {
     /// Where the system has its chips.
     package static let directory = "/dev"
 
@@ -52,25 +57,33 @@ package final class GPIOChip {
     package static func find(_ label: String, in directory: String = GPIOChip.directory) throws(GPIOFailure) -> GPIOChip
     {
         if label.hasPrefix("/") { return try GPIOChip(path: label) }
-        var found: GPIOChip?
+        return try find(label, among: paths(in: directory)) { path throws(GPIOFailure) in try GPIOChip(path: path) }
+    }
+
+    /// `open`: makes the chip of a path.
+    static func find<Chip: LabelledChip>(
+        _ label: String, among paths: [String], open: (String) throws(GPIOFailure) -> Chip
+    ) throws(GPIOFailure) -> Chip {
+        var found: Chip?
         var refusal: GPIOFailure?
-        for path in paths(in: directory) {
+        for path in paths {
+            let chip: Chip
             do throws(GPIOFailure) {
-                let chip = try GPIOChip(path: path)
-                guard chip.label == label else { continue }
-                guard found == nil else { throw GPIOFailure("several chips are labelled \"\(label)\"", ENOTUNIQ) }
-                found = chip
+                chip = try open(path)
             } catch {
-                if error.code == ENOTUNIQ { throw error }
                 refusal = error
+                continue
             }
+            guard chip.label == label else { continue }
+            guard found == nil else { throw GPIOFailure("several chips are labelled \"\(label)\"", ENOTUNIQ) }
+            found = chip
         }
         if let found { return found }
         if let refusal, refusal.code == EACCES || refusal.code == EPERM { throw refusal }
         throw GPIOFailure("chip \"\(label)\"", ENODEV)
     }
 
-    private static func paths(in directory: String) -> [String] {
+    static func paths(in directory: String) -> [String] {
         guard let listing = opendir(directory) else { return [] }
         defer { closedir(listing) }
         var paths: [String] = []
