@@ -147,6 +147,8 @@ package struct StrikeMachine {
         case .chipGone: lose(&outputs)
         case .inputs(let found): take(found, now, &outputs)
         case .daemon(let isThere):
+            // A connection that ends before its hello has changed nothing: a held door's time does not begin anew.
+            guard isThere != isDaemonThere else { return }
             isDaemonThere = isThere
             if case .released(let ends, _) = state { state = released(ends: ends, now) }
         case .time: look(now, &outputs)
@@ -226,7 +228,6 @@ package struct StrikeMachine {
     // MARK: The line
 
     private mutating func release(_ task: Task, ends: Instant?, _ outputs: inout [Output]) {
-        isJammed = false
         state = .releasing(task, ends: ends)
         outputs.append(.set(isReleased: true))
     }

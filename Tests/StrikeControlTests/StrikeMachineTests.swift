@@ -106,6 +106,16 @@ struct StrikeMachineTests {
         #expect(late.at(20, .inputs(StrikeInputs(isLocked: false))) == [.ended(1, .unlocked)] && late.deadline == 5_020)
     }
 
+    @Test("A daemon that is gone is not gone once more: a held door's time does not begin anew")
+    func goneTwice() {
+        let bench = Bench(StrikeRules(drive: .hold, orphanMilliseconds: 5_000))
+        bench.handle(Bench.order(1, .unlock))
+        bench.at(100, .daemon(isThere: false))
+        for now in stride(from: UInt64(200), through: 5_000, by: 400) { bench.at(now, .daemon(isThere: false)) }
+        #expect(bench.deadline == 5_100)
+        #expect(bench.at(5_100) == [.rest] && !bench.isReleased)
+    }
+
     @Test("A door that is open without power is left open when its daemon has gone")
     func orphanedSafe() {
         let bench = Bench(StrikeRules(drive: .hold, failure: .safe, orphanMilliseconds: 0))
