@@ -304,6 +304,9 @@ let package = Package(
             ]),
         tests("GPIO", ["BluetoothCore", "TestSupport"]),
         tests("StrikeControl", ["BluetoothCore", "TestSupport"]),
+        tests(
+            "StrikeKeeping",
+            ["BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "StrikeControl", "TestSupport"]),
         tests("LockProtocol", ["BluetoothCore", "BluetoothCrypto", "TestSupport"]),
         tests(
             "LockPeripheral",

@@ -1,6 +1,7 @@
 import BluetoothCore
 import CLinux
 import CommandInterface
+import DaemonControl
 import Foundation
 import GPIO
 import Glibc
@@ -11,6 +12,12 @@ import Testing
 
 @testable import StrikeKeeping
 @testable import latch
+
+private func strikePlan(_ text: String) throws -> StrikePlan {
+    var settings = StrikeSettings()
+    try settings.apply(ConfigurationText(text, file: "s.conf"), file: "s.conf")
+    return try StrikePlan(settings, configuration: "s.conf")
+}
 
 /// A lock's daemon, and a keeper of its strike on a chip without metal: two sides of one socket.
 @Suite("Daemons: a strike that a keeper has", .serialized, .timeLimit(.minutes(4)))
@@ -206,6 +213,22 @@ struct StrikeDaemonTests {
         #expect(absent.errors.contains("chip \"no such chip\": No such device: plug it in"))
     }
 
+    /// nil where nobody listens.
+    private static func connection(to path: String) -> Int32? {
+        let made = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_un()
+        let isConnected =
+            latch_unix_address(&address, path) == 0
+            && withUnsafePointer(to: &address) {
+                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
+                }
+            }
+        if isConnected { return made }
+        close(made)
+        return nil
+    }
+
     @Test("Strangers: another user is not heard, and neither is a daemon that says no hello, or what is no message")
     func strangers() throws {
         let bench = try Bench(withRadio: false)
@@ -215,16 +238,8 @@ struct StrikeDaemonTests {
         /// What a keeper says to these messages, until it hangs up or has said nothing more to the last.
         func answers(_ user: UInt32, _ messages: [[UInt8]]) throws -> [StrikeReport] {
             let socket = try StrikeSocket(strikePlan(text(user)))
-            let made = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            let made = try #require(Self.connection(to: bench.path("s")))
             defer { close(made) }
-            var address = sockaddr_un()
-            _ = latch_unix_address(&address, bench.path("s"))
-            let connected = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            try #require(connected == 0)
             guard case .daemon(let connection)? = socket.accept() else { return [] }
             var heard: [StrikeReport] = []
             for message in messages {

@@ -73,6 +73,14 @@ struct StrikeSettingsTests {
                 "its own"
             ),
             (
+                base + "[exit]\nline = \"3\"\n[contact]\nline = \"3\"",
+                "key `line` in section [exit] of s.conf is the line of [contact] too", "its own"
+            ),
+            (
+                base + "[fire]\nline = \"LOOP\"\n[tamper]\nline = \"LOOP\"",
+                "key `line` in section [fire] of s.conf is the line of [tamper] too", "its own"
+            ),
+            (
                 base + "[feedback]\nline = \"1\"\ntravel_ms = 9000", "key `travel_ms` in section [feedback]",
                 "lower one of the three"
             ),
