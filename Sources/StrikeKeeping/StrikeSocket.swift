@@ -53,9 +53,9 @@ struct StrikeSocket: ~Copyable {
         let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw unusable(path, "raise LimitNOFILE=") }
         unlink(path)
-        // The mode is the socket's before it has a name.
+        // No moment at which others could connect: the mode is the socket's before it has a name.
         let isMade =
-            fchmod(descriptor, 0o660) == 0
+            fchmod(descriptor, 0o600) == 0
             && withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                     bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
@@ -68,6 +68,12 @@ struct StrikeSocket: ~Copyable {
         }
         if let group, lchown(path, uid_t.max, group.id) != 0 {
             let failure = unusable(path, "this user has to be a member of group `\(group.name)`")
+            close(descriptor)
+            throw failure
+        }
+        // By its name, since the umask takes from what is bound: the unit's leaves nothing to a group.
+        guard chmod(path, 0o660) == 0 else {
+            let failure = unusable(path, "its directory must be this user's")
             close(descriptor)
             throw failure
         }

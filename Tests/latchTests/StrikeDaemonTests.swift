@@ -229,6 +229,24 @@ struct StrikeDaemonTests {
         return nil
     }
 
+    @Test("The keeper's socket is its group's, whatever the umask is: the unit's leaves nothing to a group")
+    func umask() throws {
+        let bench = try Bench(withRadio: false)
+        let path = bench.path("strike.sock")
+        let file = try bench.directory.write(
+            "chip = \"no such chip\"\n[socket]\npath = \"\(path)\"\nuser = \"\(geteuid())\"\n"
+                + "[strike]\nline = \"0\"\nfail = \"secure\"\n", to: "strike.conf")
+        let keeper = try ChildProcess(
+            ["/bin/sh", "-c", "umask 077 && exec \"$0\" \"$@\"", Program.strike, "run", "--config", file],
+            environment: Program.environment)
+        var made = stat()
+        // Nobody connects before it listens, and it has its mode by then.
+        #expect(waits { Self.connection(to: path).map { close($0) == 0 } ?? false })
+        #expect(lstat(path, &made) == 0 && made.st_mode & 0o7777 == 0o660)
+        keeper.signal(SIGTERM)
+        #expect(keeper.wait().code == 0)
+    }
+
     @Test("Strangers: another user is not heard, and neither is a daemon that says no hello, or what is no message")
     func strangers() throws {
         let bench = try Bench(withRadio: false)
