@@ -1,7 +1,5 @@
 import CommandInterface
-import DaemonControl
 import GPIO
-import Glibc
 import StrikeControl
 
 /// What a line beside the door is for.
@@ -20,19 +18,20 @@ package struct StrikePlan {
 
     package let chip: String
     let socketPath: String
-    let user: uid_t
-    let group: ControlGroup?
+    /// By name or number: ``StrikePeer`` looks them up.
+    let user: String
+    let group: String?
     package let rules: StrikeRules
     package let inputs: [Input]
     let debounceMilliseconds: UInt64
+    private let configuration: String
     private let line: LineName
     private let isActiveLow: Bool
 
     /// - Throws: ``Failure`` with the file, the key and the remedy for what one key alone cannot tell.
     package init(_ settings: StrikeSettings, configuration: String) throws(Failure) {
         func refuse(_ section: String, _ key: String, _ problem: String) -> Failure {
-            let place = section.isEmpty ? "before the first section" : "in section [\(section)]"
-            return Failure(.configuration, "key `\(key)` \(place) of \(configuration) \(problem)")
+            Self.refusal(configuration, section, key, problem)
         }
         guard let chip = settings.chip else {
             throw refuse("", "chip", "is wanted: write the label that `gpiodetect` shows, or the path of a chip")
@@ -49,18 +48,9 @@ package struct StrikePlan {
         self.line = LineName(line)
         isActiveLow = settings.active == StrikeSettings.Level.low.rawValue
         socketPath = settings.socketPath
-        guard let user = Self.user(settings.user) else {
-            throw refuse(
-                "socket", "user",
-                "names `\(settings.user)`, and there is no such user: write the one that the lock's "
-                    + "daemon runs as")
-        }
-        self.user = user
-        do throws(ControlSocketError) {
-            group = try settings.group.map { name throws(ControlSocketError) in try ControlGroup(named: name) }
-        } catch {
-            throw refuse("socket", "group", "cannot be that: \(error)")
-        }
+        user = settings.user
+        group = settings.group
+        self.configuration = configuration
         inputs = try Self.inputs(settings) { section, other in
             refuse(section, "line", "is the line of [\(other)] too: each has its own")
         }
@@ -87,14 +77,16 @@ package struct StrikePlan {
         }
     }
 
-    private static func user(_ name: String) -> uid_t? {
-        // The greatest number is nobody's.
-        if let number = uid_t(name) { return number == uid_t.max ? nil : number }
-        var entry = passwd()
-        var found: UnsafeMutablePointer<passwd>?
-        var buffer = [CChar](repeating: 0, count: 1 << 14)
-        guard getpwnam_r(name, &entry, &buffer, buffer.count, &found) == 0, found != nil else { return nil }
-        return entry.pw_uid
+    /// The file, the key and the remedy, for what only the system can tell of it.
+    func refusal(_ section: String, _ key: String, _ problem: String) -> Failure {
+        Self.refusal(configuration, section, key, problem)
+    }
+
+    private static func refusal(
+        _ configuration: String, _ section: String, _ key: String, _ problem: String
+    ) -> Failure {
+        let place = section.isEmpty ? "before the first section" : "in section [\(section)]"
+        return Failure(.configuration, "key `\(key)` \(place) of \(configuration) \(problem)")
     }
 
     private static func inputs(
@@ -124,6 +116,7 @@ package struct StrikePlan {
 
     /// Looks at the chip, and says what would be kept. Nothing is requested, and nothing set.
     package func check() throws(Failure) -> ExitCode {
+        _ = try StrikePeer(self)
         do throws(GPIOFailure) {
             let found = try GPIOChip.find(chip)
             Output.line("chip: \(found.label), \(found.lineCount) lines, \(found.path)")

@@ -16,15 +16,16 @@ struct StrikeSocket: ~Copyable {
     /// - Throws: ``Failure``, with the remedy.
     init(_ plan: StrikePlan) throws(Failure) {
         let path = plan.socketPath
+        let peer = try StrikePeer(plan)
         let lock = try Self.takeLock(path)
         do throws(Failure) {
-            descriptor = try Self.listen(path, plan.group)
+            descriptor = try Self.listen(path, peer.group)
         } catch {
             close(lock)
             throw error
         }
         self.lock = lock
-        user = plan.user
+        user = peer.user
     }
 
     /// A socket that a kill has left behind is told from one in use by a lock, which goes with its process.

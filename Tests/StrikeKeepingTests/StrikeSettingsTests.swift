@@ -2,6 +2,7 @@ import CommandInterface
 import DaemonControl
 import Foundation
 import GPIO
+import Glibc
 import StrikeControl
 import Testing
 
@@ -64,11 +65,6 @@ struct StrikeSettingsTests {
                 "\"secure\""
             ),
             (
-                base.split(separator: "\n").map { $0.hasPrefix("user") ? "user = \"nobody-here\"" : String($0) }
-                    .joined(separator: "\n"),
-                "key `user` in section [socket] of s.conf names `nobody-here`", "write the one that the lock's daemon"
-            ),
-            (
                 base + "[exit]\nline = \"0\"", "key `line` in section [exit] of s.conf is the line of [strike] too",
                 "its own"
             ),
@@ -97,15 +93,33 @@ struct StrikeSettingsTests {
             "\(failure?.message ?? "")")
     }
 
-    @Test("A group that there is not is refused")
-    func group() {
-        let failure = #expect(throws: Failure.self) {
-            try strikePlan(
-                Self.base.split(separator: "\n").map {
-                    $0 == "[strike]" ? "group = \"none-such\"\n[strike]" : String($0)
-                }.joined(separator: "\n"))
+    private static func plan(socket: String) throws -> StrikePlan {
+        try strikePlan("chip = \"door\"\n[socket]\n\(socket)\n[strike]\nline = \"0\"\nfail = \"secure\"\n")
+    }
+
+    @Test(
+        "A user or a group that there is not is refused, and so is the number that is nobody's",
+        arguments: [
+            ("user = \"nobody-here\"", "key `user` in section [socket] of s.conf names `nobody-here`"),
+            ("user = \"4294967295\"", "there is no such user: write the one that the lock's daemon runs as"),
+            ("user = \"4294967296\"", "names `4294967296`, and there is no such user"),
+            ("user = \"0\"\ngroup = \"none-such\"", "there is no group `none-such`"),
+            ("user = \"0\"\ngroup = \"4294967295\"", "there is no group `4294967295`"),
+        ])
+    func nobody(line: String, problem: String) throws {
+        let plan = try Self.plan(socket: line)
+        let failure = #expect(throws: Failure.self) { try StrikePeer(plan) }
+        #expect(failure?.code == .configuration)
+        #expect(failure?.message.contains(problem) == true, "\(failure?.message ?? "")")
+    }
+
+    @Test("A user is one by name or number; without a group the socket keeps the keeper's own")
+    func somebody() throws {
+        for (user, number) in [("root", uid_t(0)), ("0", 0), ("4294967294", uid_t.max - 1)] {
+            let peer = try StrikePeer(Self.plan(socket: "user = \"\(user)\""))
+            #expect(peer.user == number && peer.group == nil)
         }
-        #expect(failure?.message.contains("there is no group `none-such`") == true)
+        #expect(try StrikePeer(Self.plan(socket: "user = \"0\"\ngroup = \"0\"")).group?.id == 0)
     }
 
     @Test("The plan has what the file says; a line that is not named is not fitted")
@@ -120,7 +134,7 @@ struct StrikeSettingsTests {
                 bias = "up"
                 """)
         #expect(plan.output == LineSetting(.number(0), .output(isActive: false), isActiveLow: true))
-        #expect(plan.rules.drive == .hold && plan.rules.feedback == nil && plan.user == 0)
+        #expect(plan.rules.drive == .hold && plan.rules.feedback == nil && plan.user == "0")
         #expect(
             plan.inputs == [
                 StrikePlan.Input(
@@ -151,7 +165,7 @@ struct StrikeSettingsTests {
         #expect(documented == Set(StrikeSettings.keys.map { "\($0.section)/\($0.name)" }))
         settings.user = "0"
         settings.group = nil
-        _ = try StrikePlan(settings, configuration: "strike.conf")
+        _ = try StrikePeer(StrikePlan(settings, configuration: "strike.conf"))
     }
 
     @Test("each number of the keeper's takes both ends of its range")
