@@ -47,17 +47,6 @@ struct StrikeProgressTests {
         #expect(bench.machine.status.last == Last(intent: 4, result: .declined))
     }
 
-    @Test("An opening that was declined is not made by the same name later")
-    func declinedAgain() {
-        let bench = Bench()
-        #expect(bench.at(101, Bench.order(1, .unlock, notAfter: 100)) == [.ended(1, .declined)])
-        #expect(bench.at(102, Bench.order(1, .unlock)) == [.ended(1, .unknown)] && !bench.isReleased)
-        bench.handle(.chipGone)
-        #expect(bench.handle(Bench.order(2, .unlock)) == [.ended(2, .declined)])
-        bench.handle(.chip(StrikeInputs()))
-        #expect(bench.handle(Bench.order(2, .unlock)) == [.ended(2, .unknown)] && !bench.isReleased)
-    }
-
     @Test("A lock ends what is under way, which nobody knows the end of then, and is the last order itself")
     func overtaken() {
         let bench = Self.bench()

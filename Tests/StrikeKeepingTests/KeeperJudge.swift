@@ -35,8 +35,11 @@ final class KeeperJudge {
     private var nextName: UInt64 = 1
     /// The names of openings.
     private var opened: [UInt64] = []
-    /// Openings that this keeper has heard of: it makes none of them again.
-    private var heard: Set<UInt64> = []
+    /// When each of them is too late.
+    private var times: [UInt64: Instant] = [:]
+    /// Openings that this keeper has begun: it makes none of them again.
+    private var made: Set<UInt64> = []
+    private var began = Instant(nanoseconds: 0)
     /// What is handed in just now, and may release the door.
     private var asked: StrikeOrder?
     /// What may be tried again.
@@ -106,12 +109,14 @@ final class KeeperJudge {
             if movement != .lock { opened.append(name) }
         }
         let isLate = now > 0 && Int.random(in: 0..<6, using: &generator) == 0
+        let notAfter = times[name] ?? KeeperBench.instant(isLate ? now - 1 : now + 1_000)
+        times[name] = notAfter
         let order = StrikeOrder(
             intent: name, movement: movement, pulseMilliseconds: .random(in: 0...3_000, using: &generator),
-            notAfter: isLate ? KeeperBench.instant(now - 1) : KeeperBench.instant(now + 1_000))
+            notAfter: notAfter)
         note("order \(order)")
         awaited.insert(name)
-        asked = movement != .lock && heard.insert(name).inserted && !isLate ? order : nil
+        asked = movement != .lock && !made.contains(name) && KeeperBench.instant(now) <= notAfter ? order : nil
         keeper?.take(order)
         asked = nil
         if movement == .lock, isTrusted { promise(!chip.isOpen, "released behind a lock") }
@@ -195,6 +200,7 @@ final class KeeperJudge {
             guard isTrusted else { return }
             if result == .unlocked { promise(chip.isOpen, "\(intent) is said to have opened") }
             if result == .locked { promise(!chip.isOpen, "\(intent) is said to have locked") }
+        case .welcome(let began): promise(began == self.began, "another keeper's begin")
         case .exit: break
         case .unsupported: promise(false, "nobody has asked for a version")
         }
@@ -209,7 +215,8 @@ final class KeeperJudge {
                 now: { [unowned self] in KeeperBench.instant(now) }, arm: { [unowned self] in armed = $0 },
                 send: { [unowned self] in hear($0) }, tell: { _ in }))
         self.keeper = keeper
-        (heard, retried, opening) = ([], nil, nil)
+        (made, retried, opening) = ([], nil, nil)
+        began = KeeperBench.instant(now)
         keeper.begin()
         // Whatever was before: with a chip that works the door is not open.
         if chipWorks { promise(!chip.isOpen, "a new keeper leaves the door open") }
@@ -254,6 +261,7 @@ final class KeeperJudge {
         let order: StrikeOrder
         if let asked {
             order = asked
+            made.insert(order.intent)
         } else {
             guard hasFeedback, let retried, retried.movement == .unlock else {
                 return promise(false, "released without an order")
