@@ -30,19 +30,28 @@ final class Daemon {
         return process.wait()
     }
 
-    /// Its status after SIGTERM, or by itself.
+    /// A daemon that has not ended by then does not: its test fails, and the others run.
+    private static let patience = Duration.seconds(120)
+
+    /// Its status after SIGTERM, or by itself; that of SIGKILL when it does not end.
     func end(signalling: Bool = true) -> Int32 {
         if signalling { process.signal(SIGTERM) }
+        let end = ContinuousClock.now + Self.patience
+        while process.isRunning, ContinuousClock.now < end { usleep(2_000) }
+        process.signal(SIGKILL)
         return process.wait().code
     }
 
     var complaint: String { String(decoding: process.errors.readDataToEndOfFile(), as: UTF8.self) }
 }
 
-/// Until `condition` holds; processes are waited for, and nothing else.
+/// Until `condition` holds; processes are waited for, and nothing else. Each look may wait for a daemon that does not answer, so that
+/// a number of looks alone is no end.
 func waits(_ condition: () throws -> Bool) rethrows -> Bool {
+    let end = ContinuousClock.now + .seconds(120)
     for _ in 0..<1_000 {
         if try condition() { return true }
+        guard ContinuousClock.now < end else { break }
         usleep(10_000)
     }
     return false
