@@ -12,61 +12,38 @@ import Testing
 
 @Suite("Another machine key")
 struct KeyRotationTests {
-    private static let components: [SchemaComponent] = [.host, .lock]
-
     /// What a launch finds.
     private struct Kept: Equatable, Sendable {
         var opening: [UInt64]
+        var relockSeconds: UInt16?
         var doubt: StateDoubt?
         var toldTime: ToldTime?
         var auditDoubt: AuditDoubt?
     }
 
-    private struct Lock {
-        let state: StateStore
-        let seal: LockSeal
-        let store: SQLiteLockStore
+    private static func open(_ directory: String) throws -> LockFiles {
+        try LockFiles(directory, auditRecordsMaximum: 16)
+    }
 
-        init(_ directory: String) throws {
-            state = try StateStore(
-                path: directory + "/latch.sqlite", machineKeyFile: directory + "/machine.key",
-                credentialsDirectory: nil, components: components)
-            seal = try LockSeal(state, anchor: FileAnchor(path: directory + "/lock.anchor", keys: state.keys))
-            store = SQLiteLockStore(state, seal: seal, auditRecordsMaximum: 16)
-        }
-
-        func commit(_ facts: [LockMutation]) throws {
-            for fact in facts { store.append(fact) }
-            try state.database.commit([store])
-        }
-
-        func kept() throws -> Kept {
-            let snapshot = try store.launch()
-            let opening = (1...5).filter { store.holder(of: $0).credentials.contains { $0.isEnabled } }
-            while seal.checkSlice() {}
-            return Kept(
-                opening: opening, doubt: seal.doubt, toldTime: snapshot.toldTime, auditDoubt: snapshot.auditDoubt)
-        }
-
-        func execute(_ sql: StaticString) throws {
-            try state.database.transaction { try state.database.statement(sql).run() }
-        }
+    private static func kept(_ lock: LockFiles) throws -> Kept {
+        let snapshot = try lock.store.launch()
+        let opening = lock.opening()
+        while lock.seal.checkSlice() {}
+        return Kept(
+            opening: opening, relockSeconds: snapshot.settings.relockSeconds, doubt: lock.seal.doubt,
+            toldTime: snapshot.toldTime, auditDoubt: snapshot.auditDoubt)
     }
 
     private static let told = ToldTime(boot: BootID(bits: 7), bootSeconds: 1_800_000_000)
 
     /// Three credentials in three parts, one of them disabled; settings; a told time; an audit that has been cut.
     private static func prepare(_ directory: String) throws {
-        let lock = try Lock(directory)
+        let lock = try open(directory)
         _ = try lock.store.launch()
-        try lock.commit(
-            (1...3).map { number in
-                .credential(
-                    Credential(
-                        id: CredentialID(rawValue: number << 57), name: "n\(number)", role: .guest,
-                        isEnabled: number != 2,
-                        bond: number))
-            } + [.settings(LockSettings(relockSeconds: 7)), .toldTime(told)])
+        try lock.commit([
+            .guest(1), .guest(2, isEnabled: false), .guest(3), .settings(LockSettings(relockSeconds: 7)),
+            .toldTime(told),
+        ])
         var head = AuditHead.empty
         for number in 0..<40 {
             try lock.commit([
@@ -82,25 +59,29 @@ struct KeyRotationTests {
     private static func rotate(_ directory: String) throws -> MachineKeyRotation.Outcome {
         try MachineKeyRotation.perform(
             directory + "/latch.sqlite", keyFile: directory + "/machine.key", anchor: directory + "/lock.anchor",
-            identities: ["peripheral"], components: components)
+            identities: ["peripheral"], components: LockFiles.components)
     }
 
-    private static let expected = Kept(opening: [1, 3], doubt: nil, toldTime: told, auditDoubt: nil)
+    private static let expected = Kept(opening: [1, 3], relockSeconds: 7, doubt: nil, toldTime: told, auditDoubt: nil)
 
     @Test("Everything is there under the new key, signed and in no doubt, and nothing opens with the old one")
     func rotated() throws {
         let scratch = ScratchDirectory()
         try Self.prepare(scratch.path)
+        let before = try Self.open(scratch.path).seal.generations
         let outcome = try Self.rotate(scratch.path)
         let keys = try #require(outcome.auditKeys)
         #expect(keys.old != keys.new && outcome.oldKey == scratch.path + "/machine.key.old-1")
         let old = try MachineKey.load(credentialsDirectory: nil, file: outcome.oldKey, mayCreate: false)
         let wrong = #expect(throws: StoreError.self) {
-            try StateStore(path: scratch.path + "/latch.sqlite", key: old, components: Self.components)
+            try StateStore(path: scratch.path + "/latch.sqlite", key: old, components: LockFiles.components)
         }
         #expect(wrong == .wrongMachineKey(path: outcome.oldKey))
-        let lock = try Lock(scratch.path)
-        #expect(try lock.kept() == Self.expected)
+        let lock = try Self.open(scratch.path)
+        // The set is another one, by one generation: the old key's anchor admits none of it.
+        let next = try #require(before.file) + 1
+        #expect(lock.seal.generations.file == next && lock.seal.generations.anchor == next)
+        #expect(try Self.kept(lock) == Self.expected)
         let reader = LockReader(database: lock.state.database)
         let end = try reader.auditCheckpoint()
         #expect(end?.checkpoint?.isSigned(by: keys.new) == true && end?.checkpoint?.isSigned(by: keys.old) == false)
@@ -110,20 +91,59 @@ struct KeyRotationTests {
         #expect(lock.seal.isTrusted)
     }
 
+    @Test("More credentials and cuts than a slice has: each is the new key's")
+    func manyRows() throws {
+        let scratch = ScratchDirectory()
+        let count = UInt64(KeyRotation.sliceRows) + 44
+        do {
+            let lock = try Self.open(scratch.path)
+            _ = try lock.store.launch()
+            try lock.commit(
+                (1...count).map { number in
+                    .credential(
+                        Credential(
+                            id: CredentialID(rawValue: number), name: "n\(number)", role: .guest, bond: number))
+                } + [.settings(LockSettings())])
+            let signer = AuditSigner(lock.state.keys)
+            try lock.state.database.transaction {
+                for number in 1...count {
+                    let cut = signer.signed(
+                        AuditCut(
+                            first: 2 * number, last: 2 * number, hash: [UInt8](repeating: 7, count: 32), signature: nil)
+                    )
+                    try lock.state.database.statement("INSERT INTO lock_audit_cut VALUES (?, ?, ?, ?)").run([
+                        SQLValue(cut.last), SQLValue(cut.first), .blob(cut.hash), SQLValue(cut.signature),
+                    ])
+                }
+            }
+        }
+        let keys = try #require(try Self.rotate(scratch.path).auditKeys)
+        let lock = try Self.open(scratch.path)
+        #expect(lock.opening(among: 1...count) == Array(1...count))
+        #expect(lock.seal.isTrusted)
+        let cuts = try LockReader(database: lock.state.database).auditCuts(after: 0, limit: Int(count) + 1)
+        #expect(cuts.count == Int(count) && AuditCut.areSigned(cuts, by: keys.new).allSatisfy { $0 })
+    }
+
     @Test("Altered row and forged cut: what the old key has not authenticated the new one does not either")
     func altered() throws {
         let scratch = ScratchDirectory()
         try Self.prepare(scratch.path)
         do {
-            let lock = try Lock(scratch.path)
+            let lock = try Self.open(scratch.path)
             try lock.execute("UPDATE lock_credential SET role = 1 WHERE name = 'n1'")
+            try lock.execute("UPDATE lock_settings SET relock_seconds = NULL")
             try lock.execute("UPDATE lock_audit_cut SET signature = zeroblob(64)")
             try lock.execute("UPDATE lock_state SET audit_signature = zeroblob(64)")
         }
         try Self.rotate(scratch.path)
-        let lock = try Lock(scratch.path)
-        let kept = try lock.kept()
-        #expect(kept == Kept(opening: [3], doubt: nil, toldTime: Self.told, auditDoubt: .signatureDamaged))
+        let lock = try Self.open(scratch.path)
+        let kept = try Self.kept(lock)
+        #expect(
+            kept
+                == Kept(
+                    opening: [3], relockSeconds: LockSettings().relockSeconds, doubt: nil, toldTime: Self.told,
+                    auditDoubt: .signatureDamaged))
         let key = AuditSigner(lock.state.keys).publicKey
         let cuts = try LockReader(database: lock.state.database).auditCuts(after: 0, limit: 100)
         #expect(!cuts.isEmpty && !AuditCut.areSigned(cuts, by: key).contains(true))
@@ -133,10 +153,10 @@ struct KeyRotationTests {
     func doubt() throws {
         let scratch = ScratchDirectory()
         try Self.prepare(scratch.path)
-        do { try Lock(scratch.path).execute("DELETE FROM lock_credential WHERE name = 'n1'") }
+        do { try Self.open(scratch.path).execute("DELETE FROM lock_credential WHERE name = 'n1'") }
         let refusal = #expect(throws: MachineKeyRotation.Refusal.self) { try Self.rotate(scratch.path) }
         #expect(refusal == .inDoubt(.rowsDiffer))
-        #expect(try Lock(scratch.path).kept().doubt == .rowsDiffer)
+        #expect(try Self.kept(Self.open(scratch.path)).doubt == .rowsDiffer)
     }
 
     @Test(
@@ -150,9 +170,9 @@ struct KeyRotationTests {
             try Self.rotate(directory)
             acknowledge(Self.expected)
         } read: { directory in
-            let first = try Lock(directory).kept()
+            let first = try Self.kept(Self.open(directory))
             try Self.rotate(directory)
-            let second = try Lock(directory).kept()
+            let second = try Self.kept(Self.open(directory))
             return first == second ? first : Kept(opening: [], doubt: .other)
         }
         let result = try trial.failing(kind, isLasting: isLasting, at: TrialPlaces(seed: generator.seed))

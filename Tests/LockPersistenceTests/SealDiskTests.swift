@@ -17,61 +17,34 @@ struct SealDiskTests {
         var doubt: StateDoubt?
     }
 
-    private struct Lock {
-        let state: StateStore
-        let seal: LockSeal
-        let store: SQLiteLockStore
-
-        init(_ directory: String) throws {
-            state = try StateStore(
-                path: directory + "/latch.sqlite", machineKeyFile: directory + "/machine.key",
-                credentialsDirectory: nil, components: [.host, .lock])
-            seal = try LockSeal(state, anchor: FileAnchor(path: directory + "/lock.anchor", keys: state.keys))
-            store = SQLiteLockStore(state, seal: seal)
-        }
-
-        func commit(_ facts: LockMutation...) throws -> Kept {
-            for fact in facts { store.append(fact) }
-            try state.database.commit([store])
-            return kept
-        }
-
-        var kept: Kept {
-            let opening = (1...5).filter { store.holder(of: $0).credentials.contains { $0.isEnabled } }
-            return Kept(opening: opening, doubt: seal.doubt)
-        }
-    }
-
-    private static func credential(_ number: UInt64, isEnabled: Bool = true) -> LockMutation {
-        .credential(
-            Credential(
-                id: CredentialID(rawValue: number << 57), name: "n\(number)", role: .guest, isEnabled: isEnabled,
-                bond: number))
-    }
+    private static func kept(_ lock: LockFiles) -> Kept { Kept(opening: lock.opening(), doubt: lock.seal.doubt) }
 
     /// Three lives, each with what revokes or grants, before its own generation or behind it.
     private static var trial: StoreTrial<Kept> {
         StoreTrial<Kept>(namesFiles: true) { directory in
-            _ = try Lock(directory).commit(credential(1), credential(2), credential(3), .settings(LockSettings()))
+            try LockFiles(directory).commit([.guest(1), .guest(2), .guest(3), .settings(LockSettings())])
         } run: { directory, acknowledge in
             for (life, facts) in [
-                [.credentialRemoved(CredentialID(rawValue: 1 << 57)), credential(4)],
-                [credential(2, isEnabled: false), credential(1)],
-                [.credentialRemoved(CredentialID(rawValue: 2 << 57)), credential(5)],
+                [.credentialRemoved(CredentialID(rawValue: 1 << 57)), .guest(4)],
+                [.guest(2, isEnabled: false), .guest(1)],
+                [.credentialRemoved(CredentialID(rawValue: 2 << 57)), .guest(5)],
             ].enumerated() as EnumeratedSequence<[[LockMutation]]> {
-                let lock = try Lock(directory)
+                let lock = try LockFiles(directory)
                 if life > 0 {
                     while lock.seal.checkSlice() {}
                     _ = lock.seal.makeGenerationOfLaunch()
                 }
-                for fact in facts { acknowledge(try lock.commit(fact)) }
+                for fact in facts {
+                    try lock.commit([fact])
+                    acknowledge(kept(lock))
+                }
                 if life == 0 { try lock.state.database.checkpoint() }
             }
         } read: { directory in
-            let lock = try Lock(directory)
+            let lock = try LockFiles(directory)
             while lock.seal.checkSlice() {}
             _ = lock.seal.makeGenerationOfLaunch()
-            return lock.kept
+            return kept(lock)
         }
     }
 

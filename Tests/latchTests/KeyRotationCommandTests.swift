@@ -125,6 +125,8 @@ struct KeyRotationCommandTests {
             let again = try bench.latch("state", "rotate-key", "lock")
             #expect(again.status == 0, "kill \(kills): \(again)")
             #expect(try opening() == ["machine.key"], "kill \(kills)")
+            let old = try files.contentsOfDirectory(atPath: place).filter { $0.hasPrefix("machine.key.old-") }
+            #expect(!old.isEmpty && Set(old.map { octets("lock/\($0)") }).count == old.count, "kill \(kills): \(old)")
         }
         #expect(kills > 10 && kinds.contains(["machine.key.new"]), "\(kills) kills, \(kinds)")
     }
