@@ -19,6 +19,14 @@ struct OperatorBoltTests {
         return LockBench(snapshot, reading: BoltReading(position: position, door: door))
     }
 
+    /// Where the bolt is, as a link that listens was told by the last input.
+    private func told(_ bench: LockBench, _ link: UInt64) -> [BoltCode] {
+        bench.outputs.compactMap { output in
+            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
+            return (try? LockState(exactly: octets))?.bolt
+        }
+    }
+
     private func operate(_ bench: inout LockBench, _ operation: LockOperation) {
         bench.put(.administration(.asked(by: Self.anna)))
         bench.put(.administration(.operate(operation)))
@@ -45,6 +53,26 @@ struct OperatorBoltTests {
         #expect(due == bench.now.advanced(byMilliseconds: 10_000))
         bench.run(milliseconds: 10_000)
         #expect(bench.machine.state.bolt == .locking)
+    }
+
+    @Test("Keys that listen are told of the movement at its begin and at its end")
+    func listeners() {
+        var bench = bench()
+        bench.connectEncrypted(2, bob)
+        operate(&bench, .unlock)
+        #expect(told(bench, 2) == [.unlocking])
+        bench.finishMovement()
+        #expect(told(bench, 2) == [.unlocked])
+        operate(&bench, .lock)
+        #expect(told(bench, 2) == [.locking])
+    }
+
+    @Test("The records are administration's: what keys write displaces none of them")
+    func holder() {
+        var bench = bench()
+        operate(&bench, .unlock)
+        #expect(bench.store.audit.suffix(2).map(\.event) == [.operatorIs(user: Self.anna), .operated(.unlock)])
+        #expect(bench.store.audit.suffix(2).map(\.holder) == [.administration, .administration])
     }
 
     @Test("Closing ends a relock that was due; where the bolt is already it is told, and nothing moves")

@@ -8,16 +8,17 @@ import Testing
 @Suite("An operator's word while the lock's disk cannot be read")
 struct UnreadableStateTests {
     enum Word: CaseIterable {
-        case disable, remove, show, disableUser, reset, enrol
+        case disable, remove, show, disableUser, reset, enrol, deleteBond
     }
 
-    private static func say(_ word: Word, to lock: LockDaemon) throws {
+    private static func say(_ word: Word, to lock: LockDaemon, of bond: BondList.Row) throws {
         switch word {
         case .disable: _ = try lock.administer("pocket 1", .disabled)
         case .remove: _ = try lock.administer("pocket 1", .removed)
         case .show: _ = try lock.rules(of: .named("pocket 1"))
         case .disableUser: _ = try lock.administer(.ofUser("pocket 1"), .disabled)
         case .reset: _ = try lock.reset()
+        case .deleteBond: try lock.deleteBond(bond.bond)
         case .enrol:
             let request = EnrolmentRequest(credential: "pocket 1", role: .guest, method: .outOfBand, seconds: 30)
             try lock.openEnrolment(request) { _ in }
@@ -29,6 +30,7 @@ struct UnreadableStateTests {
     )
     func unreadable(_ word: Word) throws {
         let house = try House(seed: 1, keys: 2, scratch: try ScratchSpace())
+        let bond = try #require(house.door.lock?.bondPage(after: nil, limit: 1).rows.first)
         // The next process has read nothing of them yet.
         house.door.node.kill()
         house.agenda.run(milliseconds: 2_000)
@@ -36,7 +38,7 @@ struct UnreadableStateTests {
         var told: String?
         house.door.node.call { _ in
             guard let lock = house.door.lock else { return }
-            do { try Self.say(word, to: lock) } catch { told = "\(error)" }
+            do { try Self.say(word, to: lock, of: bond) } catch { told = "\(error)" }
         }
         #expect(told == "\(RevocationRefusal.stateUnreadable)")
         #expect(house.door.node.host == nil)

@@ -1,6 +1,7 @@
 import CommandInterface
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import latch
@@ -64,6 +65,61 @@ struct OperationCommandTests {
         #expect(try isLocked())
         #expect(try bench.latch("peripheral", "mode", "lock", ["--set", "privacy"]).status == 0)
         #expect(try operate("unlock").status == 0)
+        #expect(lock.end() == 0)
+    }
+
+    /// A bolt that opens when the test has written to its gate.
+    private func gated() throws -> (configuration: String, gate: Int32) {
+        let script = try bench.directory.write(
+            """
+            #!/bin/sh
+            cd "$(dirname "$0")"
+            case "$1" in
+            read) exit 20;;
+            unlock) : > begun; read line < gate;;
+            esac
+
+            """, to: "bolt")
+        chmod(script, 0o700)
+        try #require(mkfifo(bench.path("gate"), 0o600) == 0)
+        return (
+            "[bolt]\nactuator = \"exec\"\ncommand = \"\(script)\"\nretries = 0\ntimeout_ms = 9000\n",
+            open(bench.path("gate"), O_RDWR)
+        )
+    }
+
+    @Test("A second word that is refused while the bolt moves costs the first nothing: it hears how its own ended")
+    func refusedMeanwhile() throws {
+        let (configuration, gate) = try gated()
+        defer { close(gate) }
+        let lock = try start(configuration)
+        let first = try ChildProcess(
+            [Program.path, "peripheral", "unlock", "--state", bench.path("lock"), "--wait", "30"],
+            environment: Program.environment, errors: .unheard)
+        #expect(waits { FileManager.default.fileExists(atPath: bench.path("begun")) })
+        for word in ["lock", "unlock"] {
+            let busy = try operate(word)
+            #expect(
+                busy.status == ExitCode.refused.rawValue && busy.errors.contains("the bolt is moving"), "\(busy)")
+        }
+        #expect(write(gate, "x\n", 2) == 2)
+        #expect(first.wait().code == 0)
+        #expect(String(decoding: first.output.readDataToEndOfFile(), as: UTF8.self) == "unlocked\n")
+        #expect(lock.end() == 0)
+    }
+
+    @Test("Before its radio was there once, the lock moves nothing and deletes no bond, and says what to wait for")
+    func notBegun() throws {
+        bench.unplug()
+        let lock = try Daemon(bench.arguments("peripheral", "lock"))
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").status == 0 })
+        for outcome in [
+            try operate("unlock"), try operate("lock"),
+            try Program.run(["peripheral", "bonds", "delete", "--bond", "1", "--state", bench.path("lock")]),
+        ] {
+            #expect(outcome.status == ExitCode.transport.rawValue, "\(outcome)")
+            #expect(outcome.errors.contains("has not published its service yet"), "\(outcome)")
+        }
         #expect(lock.end() == 0)
     }
 

@@ -114,6 +114,8 @@ struct ReloadTests {
         #expect(waits { lines("reloaded").count == 1 })
         let now = try status()
         #expect(now.contains("relock_seconds: 3600\n") && now.contains("lock_and_go_seconds: 9\n"), "\(now)")
+        let json = try bench.latch("peripheral", "status", "lock", ["--json"]).output
+        #expect(json.contains(#""fixed":["lock_and_go_seconds"]"#), "\(json)")
         #expect(lock.end() == 0)
     }
 
@@ -135,6 +137,46 @@ struct ReloadTests {
             )
             #expect(try waits { try status().contains("bolt: locked\n") })
         }
+        #expect(lock.end() == 0)
+    }
+
+    @Test("A hook that is named no more hears of no alarm, and one that is named later of none before")
+    func unnamedHook() throws {
+        let bolt = try script("bolt", "case \"$1\" in unlock) exit 10;; read) exit 20;; esac\n")
+        let configuration = "[bolt]\nactuator = \"exec\"\ncommand = \"\(bolt)\"\nretries = 0\n"
+        func hook(_ name: String) throws -> String {
+            "[alarms]\nhook = \"\(try script("\(name)-hook", "cat >> \(name)\n"))\"\n"
+        }
+        try configure(configuration + hook("first"))
+        let lock = try start()
+        for text in ["", try hook("second")] {
+            try configure(configuration + text)
+            #expect(try reload().output == "changed: [alarms] hook\n")
+            #expect(try bench.latch("peripheral", "unlock", "lock").status == ExitCode.refused.rawValue)
+            #expect(try waits { try status().contains("bolt: locked\n") })
+        }
+        // One runs at a time, and in order: what the first was to hear it would have heard by now.
+        #expect(waits { !contents("second").isEmpty })
+        #expect(contents("first").isEmpty && contents("second").split(separator: "\n").count == 1)
+        #expect(lock.end() == 0)
+    }
+
+    @Test("What is read before the lock has begun it begins with, and what the file says is nobody else's to set")
+    func beforeTheRadio() throws {
+        bench.unplug()
+        try configure("[lock]\nrelock_seconds = 3600\n")
+        let lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", bench.path("lock.conf")])
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").status == 0 })
+        try configure("[lock]\nlock_and_go_seconds = 9\n[door]\npassage = \"mon-sun 00:00-24:00\"\n")
+        #expect(
+            try reload().output
+                == "changed: [lock] relock_seconds, [lock] lock_and_go_seconds, [door] passage\n")
+        try bench.plug()
+        #expect(try waits { try status().contains("radio: on") })
+        #expect(try waits { try status().contains("held_open: schedule\n") })
+        let json = try bench.latch("peripheral", "status", "lock", ["--json"]).output
+        #expect(
+            json.contains(#""lock_and_go_seconds":9"#) && json.contains(#""fixed":["lock_and_go_seconds"]"#), "\(json)")
         #expect(lock.end() == 0)
     }
 

@@ -37,7 +37,10 @@ struct StrikeDaemonTests {
                 func inputs() throws(GPIOFailure) -> [LineReading] {
                     var octets = [UInt8](repeating: 0, count: 64)
                     _ = read(owner.edges.0, &octets, octets.count)
-                    return owner.inputs.withLock { $0.map { LineReading(isActive: $0, hasMoved: true) } }
+                    return owner.inputs.withLock { inputs in
+                        inputs.looks += 1
+                        return inputs.areActive.map { LineReading(isActive: $0, hasMoved: true) }
+                    }
                 }
             }
 
@@ -47,8 +50,8 @@ struct StrikeDaemonTests {
         }
 
         let line = Mutex<[Bool]>([])
-        /// Contact (closed), exit, fire.
-        private let inputs = Mutex([true, false, false])
+        /// Contact (closed), exit, fire; and how often they were looked at.
+        private let inputs = Mutex((areActive: [true, false, false], looks: 0))
         private let edges: (Int32, Int32)
         private let stop: (Int32, Int32)
         private let ended = DispatchSemaphore(value: 0)
@@ -95,9 +98,14 @@ struct StrikeDaemonTests {
             ended.wait()
         }
 
+        /// Returns when the keeper has seen it, so that the daemon hears of it before whatever is set next.
         func set(_ index: Int, _ isActive: Bool) {
-            inputs.withLock { $0[index] = isActive }
+            let looks = inputs.withLock { inputs in
+                inputs.areActive[index] = isActive
+                return inputs.looks
+            }
             _ = write(edges.1, "x", 1)
+            #expect(waits { inputs.withLock { $0.looks } > looks })
         }
 
         var isActive: Bool { line.withLock { $0.last ?? false } }
@@ -153,6 +161,55 @@ struct StrikeDaemonTests {
         keeper.set(2, false)
         #expect(waits { !keeper.isActive })
         withExtendedLifetime(key) { #expect(next.end() == 0) }
+        keeper.end()
+    }
+
+    @Test("A configuration that is read anew: each rule of the door counts from then on")
+    func reloaded() throws {
+        let bench = try Bench()
+        let keeper = try KeeperThread(bench, drive: "hold")
+        func configure(_ door: String) throws -> String {
+            try Self.configuration(bench, "[door]\n" + door, lock: "relock_seconds = 3600")
+        }
+        func reload(_ door: String) throws -> String {
+            _ = try configure(door)
+            return try bench.latch("peripheral", "reload", "lock").output
+        }
+        func says(_ text: String) throws -> Bool {
+            try waits { try bench.latch("peripheral", "status", "lock").output.contains(text + "\n") }
+        }
+        let lock = try bench.start("peripheral", "lock", ["--config", configure("")])
+        keeper.set(1, true)
+        #expect(waits { keeper.isActive })
+        keeper.set(1, false)
+        #expect(try bench.latch("peripheral", "lock", "lock").output == "locked\n")
+
+        #expect(try reload("exit = \"announces\"") == "changed: [door] exit\n")
+        keeper.set(1, true)
+        keeper.set(1, false)
+        keeper.set(0, false)
+        #expect(try says("door: open"), "somebody goes out, and nobody forces it")
+        #expect(keeper.openings == 1)
+        keeper.set(0, true)
+        #expect(try says("door: closed"))
+
+        #expect(
+            try reload("lock_when_closed = true\najar_seconds = 1")
+                == "changed: [door] ajar_seconds, [door] lock_when_closed, [door] exit\n")
+        #expect(try bench.latch("peripheral", "unlock", "lock").output == "unlocked\n")
+        keeper.set(0, false)
+        #expect(try says("door: ajar"))
+        keeper.set(0, true)
+        #expect(waits { !keeper.isActive }, "no hour has passed")
+
+        #expect(
+            try reload("passage = \"mon-sun 00:00-24:00\"")
+                == "changed: [door] ajar_seconds, [door] lock_when_closed, [door] passage\n")
+        #expect(try says("held_open: schedule") && keeper.isActive)
+        #expect(try bench.latch("peripheral", "lock", "lock").status == ExitCode.refused.rawValue)
+        #expect(try reload("") == "changed: [door] passage\n")
+        #expect(waits { !keeper.isActive })
+        #expect(lock.end() == 0)
         keeper.end()
     }
 
