@@ -83,6 +83,78 @@ struct ConfigurationCheckTests {
         #expect(try names(bench.path("lock")).isEmpty)
     }
 
+    @Test("Every fault of the bolt's section is told, and not its first alone")
+    func bolt() throws {
+        let script = try bench.directory.write("#!/bin/sh\n", to: "bolt")
+        chmod(script, 0o622)
+        let outcome = try check(
+            """
+            transport = "unix:\(bench.path("air"))"
+            state = "\(bench.path("lock"))"
+            [bolt]
+            actuator = "exec"
+            command = "\(script) front"
+            timeout_ms = 9000
+            retries = 3
+            """)
+        #expect(outcome.status == ExitCode.configuration.rawValue && outcome.errorLines.count == 3, "\(outcome)")
+        for (line, parts) in zip(
+            outcome.errorLines,
+            [
+                ["`timeout_ms` in section [bolt]", "lower one of the three"],
+                ["`command` in section [bolt]", "may not be executed", "chmod a+x"],
+                ["`command` in section [bolt]", "can be changed by other users", "chmod go-w"],
+            ])
+        {
+            for part in parts { #expect(line.contains(part), "\(line)") }
+        }
+        let bare = try check(
+            """
+            transport = "unix:\(bench.path("air"))"
+            state = "\(bench.path("lock"))"
+            [bolt]
+            actuator = "exec"
+            timeout_ms = 9000
+            """)
+        #expect(bare.errorLines.count == 2, "\(bare)")
+        #expect(bare.errors.contains("`command`") && bare.errors.contains("`timeout_ms`"), "\(bare)")
+    }
+
+    @Test("Each place that a launch could not use is told, with what it is for and what to do; what comes later is not")
+    func places() throws {
+        let bench = try Bench()
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let (plain, none) = (try bench.directory.write("x", to: "plain"), bench.path("none"))
+        chmod(plain, 0o644)
+        func outcome(_ transport: String, _ lines: String) throws -> Program.Outcome {
+            try check("transport = \"\(transport)\"\nstate = \"\(bench.path("lock"))\"\n\(lines)\n")
+        }
+        let air = "unix:" + bench.path("air")
+        for (transport, lines, parts) in [
+            ("serial:\(plain)", "", ["`transport`", plain, "is no serial line", "name a device"]),
+            (air, "anchor = \"\(plain)\"", [plain, "chmod 0600"]),
+            (air, "anchor = \"\(none)/lock.anchor\"", ["`anchor`", "there is no directory \(none)", "make it"]),
+            (air, "machine_key = \"\(none)\"", ["the machine key is missing", none]),
+            (air, "[control]\nsocket = \"\(none)/s\"", ["control socket", "there is no directory \(none)", "make it"]),
+            (air, "[metrics]\nfile = \"\(none)/m.prom\"", ["`file`", "there is no directory \(none)", "make it"]),
+            (air, "[metrics]\nfile = \"\(plain)/m.prom\"", ["`file`", "there is no directory \(plain)"]),
+        ] {
+            let refused = try outcome(transport, lines)
+            #expect(
+                refused.status == ExitCode.configuration.rawValue && refused.errorLines.count == 1,
+                "\(lines) \(refused)")
+            for part in parts { #expect(refused.errors.contains(part), "\(part): \(refused)") }
+        }
+        // A controller is waited for, and the directories below /run are the service manager's to make.
+        for (transport, lines) in [
+            ("serial:\(none)", ""), ("serial:/dev/null", ""),
+            (air, "[control]\nsocket = \"/run/\(UUID())/s\""), (air, "[metrics]\nfile = \"/run/\(UUID())/m.prom\""),
+        ] {
+            let taken = try outcome(transport, lines)
+            #expect(taken.status == 0, "\(lines) \(taken)")
+        }
+    }
+
     @Test("A file that cannot be read, and one that names no daemon, are told")
     func missing() throws {
         let gone = try Program.run(["peripheral", "run", "--config", bench.path("gone.conf"), "--check"])

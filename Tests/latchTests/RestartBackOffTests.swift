@@ -4,9 +4,11 @@ import CSQLite
 import CommandInterface
 import Foundation
 import Glibc
+import HCITransport
 import StatePersistence
 import Testing
 
+@testable import DaemonControl
 @testable import latch
 
 /// Daemons whose disk or database ends them, one after the other, as the unit starts them.
@@ -29,6 +31,32 @@ struct RestartBackOffTests {
         #expect(ends(RestartBackOff.rowMilliseconds) == 1)
         #expect(RestartBackOff.ends(behind: last, now: Instant(nanoseconds: 1)) == 1)
         #expect(RestartBackOff.ends(behind: nil, now: last.at) == 1)
+    }
+
+    private struct Stranger: Error {}
+
+    @Test(
+        "What a disk, a database, a socket or a controller ends may be so at the next launch; what somebody else ends, or a wrong configuration, is not waited for"
+    )
+    func lasting() {
+        func socket(_ reason: ControlSocketError.Reason) -> ControlSocketError {
+            ControlSocketError(reason: reason, description: "")
+        }
+        for error in [
+            StoreError.full(path: ""), StoreError.readOnly(path: ""), StoreError.io(path: "", reason: ""),
+            StoreError.corrupt(path: "", reason: ""), StoreError.logHeld(path: ""),
+            StoreError.wrongMachineKey(path: ""), StoreError.anchorUnusable(path: "", reason: ""),
+            socket(.unusable), TransportError(.busy, ""), TransportError(.notFound, ""), Failure(.state, ""),
+            Failure(.transport, ""),
+        ] as [any Error] {
+            #expect(RestartBackOff.isLasting(error), "\(error)")
+        }
+        for error in [
+            StoreError.identityClaimed(path: "", pid: 7), StoreError.busy(path: ""), socket(.alreadyRunning),
+            socket(.misconfigured), Failure(.configuration, ""), Failure(.refused, ""), Failure(.usage, ""), Stranger(),
+        ] as [any Error] {
+            #expect(!RestartBackOff.isLasting(error), "\(error)")
+        }
     }
 
     /// A lock, or a key, whose database is of a newer version: the disk is sound, and no restart mends it.

@@ -1,6 +1,8 @@
 import CLinux
+import CSQLite
 import Foundation
 import Glibc
+import HCITransport
 import Testing
 
 @testable import latch
@@ -76,6 +78,44 @@ struct ServiceManagerTests {
         for wrong in ["0", "-1", "soon", "", "18446744073709551616"] { #expect(limit(["WATCHDOG_USEC": wrong]) == nil) }
     }
 
+    private func manager(at socket: String, limit: String? = nil) throws -> ServiceManager {
+        let environment = ["NOTIFY_SOCKET": socket, "WATCHDOG_USEC": limit]
+        return try #require(ServiceManager.Terms({ environment[$0] ?? nil }, process: 7).flatMap(ServiceManager.init))
+    }
+
+    @Test(
+        "a sign of life is due three times before the manager loses its patience: one that is late costs nothing",
+        arguments: [("30000000", 10_000), ("90000", 30), ("3000", 1), ("1", 1)] as [(String, UInt64)])
+    func signs(limit: String, milliseconds: UInt64) throws {
+        let directory = try TemporaryDirectory()
+        let listener = try Listener(directory.path + "/notify")
+        #expect(try manager(at: directory.path + "/notify", limit: limit).signMilliseconds == milliseconds)
+        withExtendedLifetime(listener) {}
+    }
+
+    @Test("what it is told, word by word: each change once, in one line, and no sign of life where nobody counts")
+    func words() throws {
+        let directory = try TemporaryDirectory()
+        let listener = try Listener(directory.path + "/notify")
+        let manager = try manager(at: directory.path + "/notify")
+        let address = try TransportAddress(parsing: "unix:/run/air")
+        let gone = TransportError(.notFound, "unix:/run/air: no such file")
+        manager.tell(.unavailable(gone, retryMilliseconds: 100), of: address)
+        manager.tell(.unavailable(gone, retryMilliseconds: 200), of: address)
+        manager.tell(.found, of: address)
+        manager.tell(.resynchronised(discardedOctets: 3), of: address)
+        manager.tellAlive()
+        manager.tell(.lost(reason: "it went\naway", retryMilliseconds: 100), of: address)
+        manager.tellReady()
+        manager.tellStopping()
+        for line in [
+            "STATUS=waits for its controller: unix:/run/air: no such file", "STATUS=serves over unix:/run/air",
+            "STATUS=waits for its controller: unix:/run/air: it went away", "READY=1", "STOPPING=1",
+        ] {
+            #expect(try listener.next() == line)
+        }
+    }
+
     @Test("nobody who is not there is waited for")
     func absent() throws {
         let directory = try TemporaryDirectory()
@@ -133,11 +173,50 @@ struct ServiceManagerTests {
             environment: [
                 "NOTIFY_SOCKET": bench.path("notify"), "WATCHDOG_USEC": "30000", "RUNTIME_DIRECTORY": bench.path("run"),
             ])
-        let heard = try manager.heard(upTo: "STATUS=waits 60 s")
+        let heard = try manager.heard(upTo: "STATUS=waits 60 s before it is started again: ")
         #expect(heard.last?.contains("/dev/null") == true, "\(heard)")
         #expect(!heard.contains("READY=1"))
         for _ in 0..<5 { #expect(try manager.next() == "WATCHDOG=1") }
         #expect(daemon.isRunning)
         #expect(daemon.end() == 5)
+    }
+
+    @Test("one that waits for its bolt before there is a loop is alive")
+    func securing() throws {
+        let bench = try Bench()
+        let script = try bench.directory.write(
+            """
+            #!/bin/sh
+            cd "$(dirname "$0")"
+            case "$1" in
+            read) [ -e open ] && exit 21; exit 20;;
+            unlock) : > open;;
+            lock) read line < gate; rm open;;
+            esac
+
+            """, to: "bolt")
+        chmod(script, 0o700)
+        try #require(mkfifo(bench.path("gate"), 0o600) == 0)
+        let gate = open(bench.path("gate"), O_RDWR)
+        defer { close(gate) }
+        let configuration = try bench.directory.write(
+            "[lock]\nrelock_seconds = 3600\n[bolt]\nactuator = \"exec\"\ncommand = \"\(script)\"\ntimeout_ms = 9000\nretries = 0\n",
+            to: "lock.conf")
+        let lock = try bench.start("peripheral", "lock", ["--config", configuration])
+        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        lock.kill()
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)
+        #expect(sqlite3_exec(handle, "UPDATE lock_state SET relock_at = 1", nil, nil, nil) == SQLITE_OK)
+        sqlite3_close(handle)
+        // No serial line: it ends, and secures its door before.
+        let manager = try Listener(bench.path("notify"))
+        let next = try Daemon(
+            bench.arguments("peripheral", "lock", transport: "serial:/dev/null") + ["--config", configuration],
+            environment: ["NOTIFY_SOCKET": bench.path("notify"), "WATCHDOG_USEC": "30000000"])
+        #expect(try manager.next() == "WATCHDOG=1")
+        #expect(write(gate, "x\n", 2) == 2)
+        #expect(next.end(signalling: false) == 5)
+        #expect(!FileManager.default.fileExists(atPath: bench.path("open")))
     }
 }

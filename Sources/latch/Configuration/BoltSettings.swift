@@ -57,30 +57,31 @@ struct BoltSettings: Equatable, Sendable {
     }
 
     /// At a start: what one key alone cannot tell.
-    func requireUsable(configuration: String) throws(Failure) {
-        func refuse(_ key: String, _ problem: String) -> Failure {
+    func faults(in configuration: String) -> [Failure] {
+        func fault(_ key: String, _ problem: String) -> Failure {
             Failure(.configuration, "key `\(key)` in section [bolt] of \(configuration) \(problem)")
         }
-        switch kind {
-        case .simulated, .gpio:
-            if command != nil {
-                throw refuse(
-                    "command", "is for another actuator: write actuator = \"exec\" beside it, or take it out")
-            }
-        case .exec:
-            guard let program = words.first else {
-                throw refuse("command", "is wanted for actuator = \"exec\": write the program's path and its words")
-            }
-            let whole = BoltMachine.travelMaximumMilliseconds
-            guard limits.wholeMilliseconds < whole else {
-                throw refuse(
+        guard kind == .exec else {
+            let problem = "is for another actuator: write actuator = \"exec\" beside it, or take it out"
+            return command == nil ? [] : [fault("command", problem)]
+        }
+        var faults: [Failure] = []
+        if words.isEmpty {
+            faults.append(
+                fault("command", "is wanted for actuator = \"exec\": write the program's path and its words"))
+        }
+        let whole = BoltMachine.travelMaximumMilliseconds
+        if limits.wholeMilliseconds >= whole {
+            faults.append(
+                fault(
                     "timeout_ms",
                     "is too long: with `retries` and `retry_pause_ms` a movement may take "
                         + "\(limits.wholeMilliseconds) ms, and the lock waits \(whole) ms for it: lower one of the three"
-                )
-            }
-            try OperatorProgram(path: program, section: "bolt", key: "command")
-                .requireUsable(configuration: configuration)
+                ))
         }
+        if let program = words.first {
+            faults += OperatorProgram(path: program, section: "bolt", key: "command").faults(in: configuration)
+        }
+        return faults
     }
 }

@@ -12,11 +12,9 @@ protocol DaemonConfiguration: ConfiguredSettings, Equatable, Sendable {
 
 extension PeripheralSettings {
     func faults(in file: String) -> [Failure] {
-        var faults: [Failure] = []
-        do throws(Failure) { try bolt.requireUsable(configuration: file) } catch { faults.append(error) }
+        var faults = bolt.faults(in: file)
         if let alarmHook {
-            let hook = OperatorProgram(path: alarmHook, section: "alarms", key: "hook")
-            do throws(Failure) { try hook.requireUsable(configuration: file) } catch { faults.append(error) }
+            faults += OperatorProgram(path: alarmHook, section: "alarms", key: "hook").faults(in: file)
         }
         return faults
     }

@@ -18,23 +18,29 @@ struct OperatorProgram {
         path.hasPrefix("/") ? nil : "write the file's whole path, from / on"
     }
 
-    /// At a start: the program is there, and nobody but root and the daemon's user can put another in its place.
-    func requireUsable(configuration: String) throws(Failure) {
-        func refuse(_ problem: String, _ remedy: String) -> Failure {
+    /// Why it cannot be run: at a start the program is there, and nobody but root and the daemon's user can put another in its place.
+    func faults(in configuration: String) -> [Failure] {
+        func fault(_ problem: String, _ remedy: String) -> Failure {
             Failure(
                 .configuration,
                 "key `\(key)` in section [\(section)] of \(configuration): \(path) \(problem): \(remedy)")
         }
         var status = stat()
         guard stat(path, &status) == 0 else {
-            throw refuse("cannot be found: \(String(cString: strerror(errno)))", "install it, or name another program")
+            return [
+                fault("cannot be found: \(String(cString: strerror(errno)))", "install it, or name another program")
+            ]
         }
-        guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("is no file", "name a program") }
-        guard access(path, X_OK) == 0 else { throw refuse("may not be executed", "`chmod a+x` it") }
-        guard status.st_uid == 0 || status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
-            throw refuse(
-                "can be changed by other users, who would get the lock's keys",
-                "give it to root, and `chmod go-w` it")
+        guard status.st_mode & S_IFMT == S_IFREG else { return [fault("is no file", "name a program")] }
+        var faults: [Failure] = []
+        if access(path, X_OK) != 0 { faults.append(fault("may not be executed", "`chmod a+x` it")) }
+        let isItsOwners = status.st_uid == 0 || status.st_uid == geteuid()
+        if !isItsOwners || status.st_mode & 0o022 != 0 {
+            faults.append(
+                fault(
+                    "can be changed by other users, who would get the lock's keys",
+                    "give it to root, and `chmod go-w` it"))
         }
+        return faults
     }
 }

@@ -76,7 +76,7 @@ struct RestartBackOff {
 
     /// Another launch may well find all as it was. Another process that has the identity, or the file for a while, goes by itself; and
     /// what the configuration has wrong nobody starts again.
-    private static func isLasting(_ error: any Error) -> Bool {
+    static func isLasting(_ error: any Error) -> Bool {
         switch error {
         case StoreError.identityClaimed, StoreError.busy: return false
         case let error as ControlSocketError where error.reason == .alreadyRunning: return false
