@@ -90,6 +90,8 @@ struct TransportAddressTests {
         func number(_ text: String) -> UInt16? { AdapterName(Substring(text))?.number(among: adapters) }
         #expect(number("usb-1-1.2") == 2)
         #expect(number("usb-2-1") == 10)
+        // A port whose name is the beginning of another's, or goes on behind it, is another port.
+        #expect(number("usb-1-1") == nil && number("usb-1-1.20") == nil)
         #expect(number("usb-2-1.1") == nil)
         #expect(number("usb-0-0") == nil)
         #expect(number("00:1A:7D:DA:71:13") == 11)

@@ -4,11 +4,11 @@ import CommandInterface
 import CoreBluetoothEssentials
 import Foundation
 import Glibc
-import LockPeripheral
 import LockProtocol
 import TestSupport
 import Testing
 
+@testable import LockPeripheral
 @testable import latch
 
 /// Reads the text format by its grammar, and refuses what is not exactly so.
@@ -104,8 +104,14 @@ struct MetricsTests {
         for number in UInt8(5)...15 {
             metrics.take(Self.record(.refused(Self.command(LockOperation(rawValue: number)), .notPermitted)))
         }
+        for _ in 0..<3 { metrics.take(.connected(LinkID(rawValue: 1), PeerIdentifier(bits: 1), nil)) }
+        metrics.take(.disconnected(LinkID(rawValue: 1), PeerIdentifier(bits: 1)))
         #expect(metrics.take(eventOfLog: "anchor_stuck") && !metrics.take(eventOfLog: "bolt"))
-        let text = Self.text(metrics)
+        var vitals = Self.vitals
+        for alarm in [Alarm.jam(.jammed), .jam(.unknown), .tamper(.row), .duress(of: CredentialID(rawValue: 1))] {
+            _ = vitals.alarms.take(alarm, on: nil, now: Instant(nanoseconds: 1))
+        }
+        let text = Self.text(metrics, vitals)
         let read = try PrometheusReader(text)
         for (sample, value) in [
             ("latch_commands_total{operation=\"unlock\",result=\"granted\"}", 2.0),
@@ -116,6 +122,8 @@ struct MetricsTests {
             ("latch_openings_total{cause=\"exit\"}", 1), ("latch_openings_total{cause=\"hold\"}", 1),
             ("latch_openings_total{cause=\"mode\"}", 1), ("latch_movements_total{outcome=\"done\"}", 1),
             ("latch_movements_total{outcome=\"unknown\"}", 1), ("latch_failures_total{event=\"anchor_stuck\"}", 1),
+            ("latch_connections_total", 3), ("latch_alarms_total{kind=\"jam\"}", 2),
+            ("latch_alarms_total{kind=\"tamper\"}", 1), ("latch_alarms_total{kind=\"forced\"}", 0),
         ] { #expect(read.samples[sample] == value, "\(sample)") }
         #expect(!text.contains("Anna") && !text.contains("duress"))
     }

@@ -18,9 +18,9 @@ struct QRReader {
         self.isDark = isDark
     }
 
-    /// A code with the light that a reader wants around it: rows of modules, true for a dark one.
+    /// A code with the light that a reader wants around it, four modules on each side (6.3.8): rows of modules, true for a dark one.
     init(framed rows: [[Bool]]) throws {
-        let quiet = QRCode.quietModules
+        let quiet = 4
         let width = (rows.first?.count ?? 0) - 2 * quiet
         let isSquare = rows.count >= width + 2 * quiet && rows.allSatisfy { $0.count == width + 2 * quiet }
         guard width > 0, isSquare else { throw Problem.shape }
