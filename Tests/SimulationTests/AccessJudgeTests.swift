@@ -34,12 +34,12 @@ struct AccessJudgeTests {
         @discardableResult
         func moves(
             _ key: Int, _ operation: LockOperation = .unlock, _ argument: RelockArgument = .setting, at second: UInt64,
-            for challenge: ChallengeID = challenge, heard: UInt64? = nil
+            for challenge: ChallengeID = challenge, heard: UInt64? = nil, isSigned: Bool = false
         ) -> Self {
             let at = AccessJudgeTests.seconds(second)
             let command = LockCommand(operation: operation, argument: argument, challenge: challenge)
             if let heard { ledger.visits(key, operation, of: 0, challenge, heard: AccessJudgeTests.seconds(heard)) }
-            ledger.sent(key, command, isSigned: false, at: at)
+            ledger.sent(key, command, isSigned: isSigned, at: at)
             ledger.arrived(challenge, at: 0, at)
             register.arrived(challenge, of: key, opens: operation != .lock, at: at)
             let movement: Movement = operation == .lock ? .lock : operation == .unlatch ? .unlatch : .unlock
@@ -134,6 +134,15 @@ struct AccessJudgeTests {
                 }
             }
         }
+        // Two administrators are each other's equals, and an owner is above both.
+        for (sender, other) in [(1, 5), (5, 1)] {
+            for ask in [Ask.disable(other), .enable(other), .remove(other), .rules(other, .none)] {
+                #expect(!Course(role: .administrator).answer(sender, ask, .granted).isSound, "\(ask) of \(sender)")
+                #expect(Course(role: .administrator).answer(sender, ask, .notPermitted).isSound)
+            }
+        }
+        #expect(Course(role: .administrator).answer(0, .disable(5), .granted).isSound)
+        #expect(!Course(role: .administrator).answer(1, .open(3, .administrator), .granted).isSound)
         // An owner with a rule changes no owner, and nobody gives more than it may change.
         let owner = { Course(role: .owner) }
         #expect(owner().answer(0, .disable(5), .granted).isSound)
@@ -221,6 +230,36 @@ struct AccessJudgeTests {
         #expect(unset.moves(2, at: 310, for: ChallengeID(bits: 10)).broken.count == 1)
     }
 
+    @Test("A procedure outside of the sender's schedule; what is told to everybody who is enabled stands in none")
+    func proceduresOutside() {
+        let rules = RuleBook(notBefore: Self.origin + 100, notAfter: Self.origin + 200)
+        let course = { Course().change(.ruled(1, rules), asked: 1, told: 2) }
+        for ask in [Ask.keyStatus, .list, .getSettings, .audit, .mode(.normal), .disable(3)] {
+            for (second, isWithin) in [(50, false), (150, true), (250, false)] as [(UInt64, Bool)] {
+                #expect(course().answer(1, ask, .granted, at: second).isSound == isWithin, "\(ask) at \(second)")
+                #expect(course().answer(1, ask, .notPermitted, at: second).isSound == !isWithin, "\(ask) at \(second)")
+            }
+        }
+        for ask in [Ask.alarm, .state] { #expect(course().answer(1, ask, .granted, at: 50).isSound, "\(ask)") }
+    }
+
+    @Test("A signed command where none is accepted, by what the operator was told; an encrypted one is none")
+    func signed() {
+        func course(told: UInt64?) -> Course {
+            Course().change(
+                .settings(
+                    Ask.Settings(
+                        challengeLifeMilliseconds: 5_000, acceptsSigned: false,
+                        calendar: HouseCalendar(zone: Zone.all[1]))), asked: 1, told: told)
+        }
+        #expect(Course().moves(2, at: 10, isSigned: true).isSound)
+        #expect(
+            course(told: 2).moves(2, at: 10, isSigned: true).broken
+                == ["unlock (0) of key 2 moved the bolt, which had to be refused with 3"])
+        #expect(course(told: 2).moves(2, at: 10).isSound)
+        #expect(course(told: nil).moves(2, at: 10, isSigned: true).isSound)
+    }
+
     @Test("A disposable user who opens twice, also by his other device; and who was given another opening")
     func disposable() {
         let course = { Course(.disposable).moves(5, at: 10) }
@@ -252,6 +291,7 @@ struct AccessJudgeTests {
         #expect(course(.privacy, 1, .unlock) && !course(.privacy, 2, .unlock) && course(.privacy, 2, .lock))
         #expect(!course(.lockdown, 0, .unlock) && course(.lockdown, 2, .lock))
         #expect(!course(.passage, 0, .lock) && !course(.passage, 0, .lockAndGo) && course(.passage, 3, .unlock))
+        #expect(course(.passage, 2, .unlatch) && !course(.privacy, 2, .unlatch) && course(.privacy, 1, .unlatch))
         let passage = Course().change(.mode(.passage), asked: 1, told: 2)
         passage.moves(.lock, for: nil, at: Self.seconds(20))
         #expect(passage.broken == ["the lock locked by itself in passage"])

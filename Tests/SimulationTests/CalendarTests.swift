@@ -34,6 +34,46 @@ struct CalendarTests {
         #expect(Self.berlin.first(autumn + 7_200) == autumn + 3_600)
     }
 
+    /// By the rules of the tz database, reckoned by hand. In Auckland (NZ rules) summer time is that of the south: it ends at 03:00 of the first
+    /// Sunday in April, and begins at 02:00 of the last one in September. In St John's (Canada rules, 3:30 behind) it begins at 02:00 of the second
+    /// Sunday in March, and ends at 02:00 of the first one in November.
+    @Test(
+        "The other zones of 2027: an hour is not there, and an hour comes twice",
+        arguments: [
+            // 2027-09-25T14:00Z, 2027-04-03T14:00Z.
+            (Zone.all[2], 43_200, 46_800, 1_821_880_800, 1_806_760_800),
+            // 2027-03-14T05:30Z, 2027-11-07T04:30Z.
+            (Zone.all[3], -12_600, -9_000, 1_805_002_200, 1_825_561_800),
+        ] as [(Zone, Int64, Int64, Int64, Int64)])
+    func otherZones(zone: Zone, standard: Int64, summer: Int64, begin: Int64, end: Int64) {
+        #expect(zone.wall(at: begin - 1) == begin - 1 + standard)
+        #expect(zone.wall(at: begin) == begin + summer)
+        #expect(zone.first(begin + standard + 1_800) == begin)
+        #expect(zone.first(begin + summer) == begin && zone.first(begin + standard - 1) == begin - 1)
+        #expect(zone.wall(at: end - 1) == end - 1 + summer)
+        #expect(zone.wall(at: end) == end + standard)
+        #expect(zone.first(end + standard + 1_800) == end + standard + 1_800 - summer)
+        #expect(zone.first(end + summer) == end + summer - standard)
+    }
+
+    /// From the first second to the last, Mondays from 08:00 to 17:00.
+    @Test(
+        "The same hours on the wall in summer and in winter, north and south",
+        arguments: [
+            // In the south's summer: 2027-01-03T19:00Z. In its winter: 2027-06-06T20:00Z.
+            (Zone.all[2], 1_799_002_800), (Zone.all[2], 1_812_312_000),
+            // 2027-01-04T11:30Z, 2027-07-05T10:30Z.
+            (Zone.all[3], 1_799_062_200), (Zone.all[3], 1_814_783_400),
+        ] as [(Zone, Int64)])
+    func hours(zone: Zone, begin: Int64) {
+        let rules = RuleBook(weekly: [RuleBook.Weekly(days: 0b10, fromMinute: 8 * 60, untilMinute: 17 * 60)])
+        let calendar = HouseCalendar(zone: zone)
+        let verdicts = [begin - 1, begin, begin + 9 * 3_600 - 1, begin + 9 * 3_600].map {
+            calendar.verdict(rules, at: $0)
+        }
+        #expect(verdicts == [.outside, .within, .within, .outside])
+    }
+
     @Test("Agrees with the products' about rules, holidays and zones, near their ends and the changes of the clock")
     func products() throws {
         var generator = SeededGenerator(announcedBy: "CalendarTests.products")
