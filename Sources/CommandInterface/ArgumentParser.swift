@@ -27,9 +27,9 @@ package struct ArgumentParser: Sendable {
     private func parseGroup(_ words: [String]) throws(Failure) -> Parsed {
         let path = Array(words.prefix { !$0.hasPrefix("-") })
         let rest = words.dropFirst(path.count)
-        guard isGroup(path) else { throw unknownCommand(path) }
+        guard program.groups.contains(path) else { throw unknownCommand(path) }
         guard let first = rest.first else {
-            let next = nextWords(after: path).joined(separator: ", ")
+            let next = program.nextWords(behind: path).joined(separator: ", ")
             let name = program.name(of: path)
             throw Failure(.usage, "`\(name)` needs a command: one of \(next) (see `\(name) --help`)")
         }
@@ -41,17 +41,6 @@ package struct ArgumentParser: Sendable {
         return .help(try help(for: path))
     }
 
-    private func isGroup(_ path: [String]) -> Bool { commands.contains { $0.path.starts(with: path) } }
-
-    private func nextWords(after path: [String]) -> [String] {
-        var words: [String] = []
-        for command in commands where command.path.starts(with: path) && command.path.count > path.count {
-            let word = command.path[path.count]
-            if !words.contains(word) { words.append(word) }
-        }
-        return words
-    }
-
     private func unknownCommand(_ path: [String]) -> Failure {
         if let first = path.first, let other = program.elsewhere[first] {
             return Failure(
@@ -61,7 +50,7 @@ package struct ArgumentParser: Sendable {
         }
         var known: [String] = []
         for word in path {
-            let next = nextWords(after: known)
+            let next = program.nextWords(behind: known)
             guard !next.contains(word) else {
                 known.append(word)
                 continue
@@ -75,7 +64,7 @@ package struct ArgumentParser: Sendable {
 
     private func help(for path: [String]) throws(Failure) -> String {
         if let command = commands.first(where: { $0.path == path }) { return Help.text(for: command, of: program) }
-        guard isGroup(path) else { throw unknownCommand(path) }
+        guard program.groups.contains(path) else { throw unknownCommand(path) }
         return Help.text(forGroup: path, of: program)
     }
 

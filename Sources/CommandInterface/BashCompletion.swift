@@ -13,11 +13,11 @@ package enum BashCompletion {
             "    done",
             "    case $path in",
         ]
-        for path in groups(of: program) {
+        for path in program.groups {
             let extra = path.isEmpty ? ["help", "version", "--help", "--version"] : ["--help"]
             lines += ["    \(quoted(path.joined(separator: " "))))"]
             lines += [
-                "        words=\(quoted((nextWords(behind: path, of: program) + extra).joined(separator: " ")))",
+                "        words=\(quoted((program.nextWords(behind: path) + extra).joined(separator: " ")))",
                 "        ;;",
             ]
         }
@@ -50,28 +50,6 @@ package enum BashCompletion {
         }
         let words = command.options.map { "--" + $0.name } + ["--help"]
         return lines + ["        esac", "        words=\(quoted(words.joined(separator: " ")))", "        ;;"]
-    }
-
-    /// The paths that are no command themselves, and that commands begin with.
-    private static func groups(of program: CommandProgram) -> [[String]] {
-        var groups: [[String]] = [[]]
-        for command in program.commands {
-            for count in 1..<max(1, command.path.count) {
-                let path = Array(command.path.prefix(count))
-                let isCommand = program.commands.contains { $0.path == path }
-                if !isCommand, !groups.contains(path) { groups.append(path) }
-            }
-        }
-        return groups
-    }
-
-    private static func nextWords(behind path: [String], of program: CommandProgram) -> [String] {
-        var words: [String] = []
-        for command in program.commands where command.path.count > path.count && command.path.starts(with: path) {
-            let word = command.path[path.count]
-            if !words.contains(word) { words.append(word) }
-        }
-        return words
     }
 
     private static func quoted(_ text: String) -> String { "'\(text)'" }

@@ -33,6 +33,29 @@ package struct CommandProgram: Sendable {
     /// What somebody types to get there.
     package func name(of path: [String]) -> String { ([name] + path).joined(separator: " ") }
 
+    /// The paths that are no command themselves, and that commands begin with: none at all first, then in the table's order.
+    var groups: [[String]] {
+        var groups: [[String]] = [[]]
+        for command in commands {
+            for count in 1..<max(1, command.path.count) {
+                let path = Array(command.path.prefix(count))
+                let isCommand = commands.contains { $0.path == path }
+                if !isCommand, !groups.contains(path) { groups.append(path) }
+            }
+        }
+        return groups
+    }
+
+    /// The words that go on behind these towards a command, each once and in the table's order.
+    func nextWords(behind path: [String]) -> [String] {
+        var words: [String] = []
+        for command in commands where command.path.count > path.count && command.path.starts(with: path) {
+            let word = command.path[path.count]
+            if !words.contains(word) { words.append(word) }
+        }
+        return words
+    }
+
     /// Parses the words, runs the command they name, and says in one line and one number how it went.
     package func main(_ words: [String]) -> Never {
         do {
