@@ -49,7 +49,7 @@ class Clean:
 
     def install(self, directory):
         names = []
-        for package in packages(directory, "latch", "latch-lock").split():
+        for package in packages(directory):
             shutil.copy(package, os.path.join(self.path, "tmp"))
             names.append(f"/tmp/{os.path.basename(package)}")
         self.run("dpkg", "--install", *names)

@@ -29,18 +29,29 @@ BACKUP_UNIT = "latch-backup.service"
 BACKUPS = "/var/lib/latch-backup"
 
 
-def packages(directory, *names):
+def packages(directory):
+    """The files of a lock's packages in a directory."""
     found = []
-    for name in names:
+    for name in ("latch", "latch-lock"):
         files = glob.glob(f"{directory}/{name}_*.deb")
         check_equal(len(files), 1, f"how many packages {name} are in {directory}")
         found += files
-    return " ".join(found)
+    return found
+
+
+def unpack(machine, directory):
+    machine.run(f"/usr/bin/dpkg --no-triggers -i {' '.join(packages(directory))}", seconds=4 * DEADLINE_SECONDS)
+
+
+def check_fault_is_told(machine, lines, expect):
+    """systemctl status names the key of the wrong configuration, and its file."""
+    said = machine.run(f"systemctl status --no-pager --lines {lines} {UNIT}", expect=expect)
+    check("relock_seconds" in said and CONFIGURATION in said, f"systemctl status says {said}")
 
 
 def install(suite, machine, unit, old):
     with suite.step("dpkg installs the packages, and starts nothing") as figure:
-        machine.run(f"/usr/bin/dpkg --no-triggers -i {packages(old, 'latch', 'latch-lock')}", seconds=4 * DEADLINE_SECONDS)
+        unpack(machine, old)
         check_equal(machine.run(f"systemctl is-enabled {UNIT}", expect=1), "disabled", "the unit")
         check(not unit.is_active, "the unit runs and nobody has set it up")
         figure.is_(machine.run("latch --version"))
@@ -150,16 +161,14 @@ def lose_adapter(suite, machine, unit, key):
 def reload(suite, machine, unit, key):
     with suite.step("systemctl reload: a fault changes nothing and is told, a relock is taken up; the same daemon, the same link") as figure:
         pid = unit.pid
-        good = machine.run(f"cat {CONFIGURATION}")
-        machine.write(CONFIGURATION, good.replace("relock_seconds = 0", "relock_seconds = soon") + "\n")
+        unit.configure(relock_seconds="soon")
         machine.run(f"systemctl reload {UNIT}", expect=1)
-        said = machine.run(f"systemctl status --no-pager --lines 10 {UNIT}")
-        check("relock_seconds" in said and CONFIGURATION in said, f"systemctl status says {said}")
+        check_fault_is_told(machine, lines=10, expect=0)
         check_equal(unit.ask("status")["settings"]["relock_seconds"], 0, "the seconds until a relock")
-        machine.write(CONFIGURATION, good.replace("relock_seconds = 0", "relock_seconds = 7") + "\n")
+        unit.configure(relock_seconds=7)
         machine.run(f"systemctl reload {UNIT}")
         check_equal(unit.ask("status")["settings"]["relock_seconds"], 7, "the seconds until a relock")
-        machine.write(CONFIGURATION, good + "\n")
+        unit.configure(relock_seconds=0)
         machine.run(f"systemctl reload {UNIT}")
         check_equal(unit.pid, pid, "the daemon's process")
         unit.is_served(key, DEADLINE_SECONDS)
@@ -168,17 +177,15 @@ def reload(suite, machine, unit, key):
 
 def misconfigure(suite, machine, unit, key):
     with suite.step("a configuration that is wrong: the unit fails with its line, and nothing is tried again") as figure:
-        good = machine.run(f"cat {CONFIGURATION}")
-        machine.write(CONFIGURATION, good.replace("relock_seconds = 0", "relock_seconds = soon") + "\n")
+        unit.configure(relock_seconds="soon")
         machine.run(f"systemctl restart {UNIT}", expect=None, seconds=2 * DEADLINE_SECONDS)
         machine.until(f"systemctl is-failed --quiet {UNIT}", "the unit has failed")
         check_equal(unit.show("ExecMainStatus"), str(EXIT_CONFIGURATION), "the exit status")
-        said = machine.run(f"systemctl status --no-pager --lines 5 {UNIT}", expect=3)
-        check("relock_seconds" in said and CONFIGURATION in said, f"systemctl status says {said}")
+        check_fault_is_told(machine, lines=5, expect=3)
         figure.is_(f"exit status {EXIT_CONFIGURATION}")
 
     with suite.step("mended: it serves"):
-        machine.write(CONFIGURATION, good + "\n")
+        unit.configure(relock_seconds=0)
         machine.run(f"systemctl restart {UNIT}", seconds=2 * DEADLINE_SECONDS)
         unit.until_serving()
         unit.is_served(key, DEADLINE_SECONDS)
@@ -188,7 +195,7 @@ def upgrade(suite, machine, unit, key, new):
     with suite.step("upgraded while it runs: another process, the same state, configuration and machine key") as figure:
         pid = unit.pid
         before = machine.run(f"sha256sum {MACHINE_KEY} {CONFIGURATION}")
-        machine.run(f"/usr/bin/dpkg --no-triggers -i {packages(new, 'latch', 'latch-lock')}", seconds=4 * DEADLINE_SECONDS)
+        unpack(machine, new)
         unit.until_serving(otherwise_than=pid)
         check_equal(machine.run(f"sha256sum {MACHINE_KEY} {CONFIGURATION}"), before, "machine key and configuration")
         unit.is_served(key, DEADLINE_SECONDS)
