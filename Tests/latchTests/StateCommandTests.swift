@@ -1,5 +1,7 @@
+import CSQLite
 import Foundation
 import Glibc
+import StatePersistence
 import TestSupport
 import Testing
 
@@ -95,5 +97,38 @@ struct StateCommandTests {
         #expect(try bench.latch("state", "forget", "lock", name + ["--role", "central"]).status == 0)
         let left = try bench.latch("state", "forget", "lock").output
         #expect(left.contains("role: peripheral") && !left.contains("role: central"), "\(left)")
+    }
+
+    @Test("A table of more rows than are shown: the rest is counted, for people and for programs")
+    func manyRows() throws {
+        let bench = try Bench()
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        func show(_ words: [String] = []) throws -> [Substring] {
+            try bench.latch("state", "inspect", "lock", words).output.split(separator: "\n")
+        }
+        func execute(_ sql: String) throws {
+            var handle: OpaquePointer?
+            try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)
+            defer { sqlite3_close(handle) }
+            try #require(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        }
+        let name = "lock_audit_cut"
+        func fill(_ count: Int) throws {
+            try execute(
+                """
+                DELETE FROM \(name);
+                WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < \(count))
+                INSERT INTO \(name) SELECT 2 * x, 2 * x, zeroblob(32), zeroblob(64) FROM n
+                """)
+        }
+        try fill(StateInspector.rowsMaximum)
+        #expect(try show().contains("\(name) (10000)"))
+        #expect(try !show(["--json"]).contains { $0.contains("rows_left_out") })
+        try fill(StateInspector.rowsMaximum + 7)
+        let lines = try show()
+        #expect(lines.contains("\(name) (10007)") && lines.filter { $0.contains("left_out") } == ["  rows_left_out: 7"])
+        let told = try show(["--json"]).filter { $0.contains("rows_left_out") }
+        #expect(
+            told.count == 1 && told[0].hasPrefix(#"{"table":"\#(name)""#) && told[0].hasSuffix(#","rows_left_out":7}"#))
     }
 }

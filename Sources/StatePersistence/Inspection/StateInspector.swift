@@ -15,6 +15,8 @@ package struct StateTable: Equatable, Sendable {
     package var name: String
     package var columns: [String]
     package var rows: [[Cell]]
+    /// How many more there are than were asked for.
+    package var rowsLeftOut: Int
 }
 
 /// What is true of the file as a whole.
@@ -86,10 +88,13 @@ package final class StateInspector: StatementSource {
     /// - Throws: A ``StoreError`` when SQLite does not understand the statement.
     package func statement(_ sql: StaticString) throws(StoreError) -> Statement { try connection.statement(sql) }
 
+    /// Rows of a table that are shown.
+    package static let rowsMaximum = 10_000
+
     /// Every table with its rows, in the order of their names; at most `rowLimit` of each.
     ///
     /// - Throws: A ``StoreError`` when the file cannot be read.
-    package func tables(rowLimit: Int = 10_000) throws(StoreError) -> [StateTable] {
+    package func tables(rowLimit: Int = StateInspector.rowsMaximum) throws(StoreError) -> [StateTable] {
         var names: [String] = []
         try connection.statement("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
             .forEachRow { (row) throws(StoreError) in names.append(try row.text(0)) }
@@ -120,6 +125,9 @@ package final class StateInspector: StatementSource {
                     }
                 })
         }
-        return StateTable(name: name, columns: columns, rows: rows)
+        let count = try connection.dynamicStatement("SELECT count(*) FROM \(quoted)")
+            .firstRow { (row) throws(StoreError) in try row.integer(0, as: Int.self) }
+        return StateTable(
+            name: name, columns: columns, rows: rows, rowsLeftOut: max(0, (count ?? 0) - rows.count))
     }
 }

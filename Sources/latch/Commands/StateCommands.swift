@@ -17,6 +17,10 @@ enum StateCommands {
 
     private static let inspect = CommandSpec(
         path: ["state", "inspect"], summary: "Show what is kept, without the secrets.",
+        details: [
+            "Shows \(StateInspector.rowsMaximum) rows of a table at most, and says how many more there are (`rows_left_out`): `sqlite3 -readonly` "
+                + "reads those."
+        ],
         options: [state, database, Commands.json], examples: ["latch state inspect --state /var/lib/latch"]
     ) { arguments in
         try refusing {
@@ -98,19 +102,23 @@ enum StateCommands {
     }
 
     private static func show(_ table: StateTable) {
-        Output.line("\(table.name) (\(table.rows.count))")
+        Output.line("\(table.name) (\(table.rows.count + table.rowsLeftOut))")
         for row in table.rows {
             Output.line("  " + zip(table.columns, row).map { "\($0)=\(json($1).text)" }.joined(separator: " "))
         }
+        if table.rowsLeftOut > 0 { Output.line("  rows_left_out: \(table.rowsLeftOut)") }
     }
 
-    private static func json(_ table: StateTable) -> JSONValue {
+    /// `rows_left_out` is missing where there are none.
+    static func json(_ table: StateTable) -> JSONValue {
         let rows = table.rows.map { row -> JSONValue in
             var object = JSONObject()
             for (column, cell) in zip(table.columns, row) { object[column] = json(cell) }
             return .object(object)
         }
-        return ["table": .string(table.name), "rows": .array(rows)]
+        var fields: JSONObject = ["table": .string(table.name), "rows": .array(rows)]
+        if table.rowsLeftOut > 0 { fields["rows_left_out"] = JSONValue(table.rowsLeftOut) }
+        return .object(fields)
     }
 
     private static func json(_ cell: StateTable.Cell) -> JSONValue {
