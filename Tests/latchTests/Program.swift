@@ -32,6 +32,31 @@ enum Program {
             [program] + arguments, environment: environment.merging(Self.environment) { mine, _ in mine }, input: input)
         return Outcome(status: outcome.end.code, output: outcome.output, errors: outcome.errors)
     }
+
+    /// Gives a command of `latch`'s once for each of its calls of these kinds, and kills it there; the last time of each kind it goes through.
+    /// `prepare` comes before it, and `check` behind it, with the place and whether it was killed. How many kills there were.
+    static func killed(
+        at calls: [String], _ words: [String], prepare: () throws -> Void,
+        check: (_ place: String, _ isKilled: Bool) throws -> Void
+    ) throws -> Int {
+        var kills = 0
+        for call in calls {
+            // strace counts each kind of call by itself: by one number for all of them no call of a rare kind that comes late is met.
+            for number in 1...400 {
+                try prepare()
+                let outcome = try run(
+                    [
+                        "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+                        "inject=\(call):signal=SIGKILL:when=\(number)", path,
+                    ] + words, of: "/usr/bin/strace")
+                try check("\(call) \(number)", outcome.status != 0)
+                if outcome.status == 0 { break }
+                try #require(number < 400, "it never goes through: \(outcome)")
+                kills += 1
+            }
+        }
+        return kills
+    }
 }
 
 /// A directory that goes with the test.
