@@ -34,6 +34,9 @@ struct LatchStrike {
         let settings = try StrikeSettings.load(file)
         let plan = try StrikePlan(settings, configuration: file)
         if arguments.has("check") { return try plan.check() }
-        return try KeeperLoop(plan, chip: GPIODoorChip(plan)) { Output.prompt("latch-strike: \($0)\n") }.run()
+        let loop = try KeeperLoop(plan, chip: GPIODoorChip(plan)) { Output.prompt("latch-strike: \($0)\n") }
+        // Behind the line's rest, which waits for nothing.
+        KeeperLoop.stayInMemory()
+        return loop.run()
     }
 }

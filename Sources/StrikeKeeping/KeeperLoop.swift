@@ -58,6 +58,10 @@ package final class KeeperLoop {
 
     deinit { close(signals) }
 
+    /// Has the system keep in memory what of this program was used: where memory runs short, neither a pulse's end nor the start behind
+    /// a kill waits for the disk. A system that does not allow it has a keeper all the same.
+    package static func stayInMemory() { _ = mlockall(MCL_CURRENT | MCL_ONFAULT) }
+
     /// Until a signal, or until something is written to `stop`: the line is told to rest then.
     package func run(until stop: Int32 = -1) -> ExitCode {
         while true {

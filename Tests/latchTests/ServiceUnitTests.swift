@@ -71,6 +71,8 @@ struct ServiceUnitTests {
         #expect(unit["CapabilityBoundingSet"] == [""] && unit["PrivateNetwork"] == ["yes"])
         #expect(unit["Restart"] == ["always"] && unit["RestartSec"] == ["0"] && unit["StartLimitIntervalSec"] == ["0"])
         #expect(unit["RestartPreventExitStatus"] == ["\(ExitCode.usage.rawValue) \(ExitCode.configuration.rawValue)"])
+        // The program has 11 MiB with all that it maps; one that may have less than that stays in memory with nothing.
+        #expect(unit["LimitMEMLOCK"] == ["32M"] && unit["MemoryMax"] == ["32M"])
         // By its user it is heard, by the keeper's group it reaches the socket's file.
         let lock = try Self.settings("peripheral")
         #expect(lock["User"] == [StrikeSettings().user])

@@ -273,6 +273,12 @@ struct StrikeDaemonTests {
         #expect(absent.errors.contains("chip \"no such chip\": No such device: plug it in"))
     }
 
+    private static func lockedKibibytes(_ pid: pid_t) -> Int {
+        let status = (try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)) ?? ""
+        let line = status.split(separator: "\n").first { $0.hasPrefix("VmLck:") }
+        return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+    }
+
     /// nil where nobody listens.
     private static func connection(to path: String) -> Int32? {
         let made = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
@@ -289,8 +295,10 @@ struct StrikeDaemonTests {
         return nil
     }
 
-    @Test("The keeper's socket is its group's, whatever the umask is: the unit's leaves nothing to a group")
-    func umask() throws {
+    @Test(
+        "As it is started: the socket is its group's, whatever the umask is, for the unit's leaves nothing to a group; the program stays in memory"
+    )
+    func started() throws {
         let bench = try Bench(withRadio: false)
         let path = bench.path("strike.sock")
         let file = try bench.directory.write(
@@ -303,6 +311,10 @@ struct StrikeDaemonTests {
         // Nobody connects before it listens, and it has its mode by then.
         #expect(waits { Self.connection(to: path).map { close($0) == 0 } ?? false })
         #expect(lstat(path, &made) == 0 && made.st_mode & 0o7777 == 0o660)
+        // And what it has used stays in memory, where it may.
+        var limit = rlimit()
+        getrlimit(__rlimit_resource_t(__RLIMIT_MEMLOCK.rawValue), &limit)
+        if geteuid() == 0 || limit.rlim_cur >= 32 << 20 { #expect(waits { Self.lockedKibibytes(keeper.pid) > 1_000 }) }
         keeper.signal(SIGTERM)
         #expect(keeper.wait().code == 0)
     }
