@@ -14,6 +14,7 @@ import os
 import random
 import shutil
 import signal
+import statistics
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import time
 import judge
 
 LABEL = "cp2112_gpio"
+SOCKET = "/run/strike.sock"
 STRIKE, FEEDBACK, CONTACT, EXIT, WATCHED = 0, 1, 2, 3, 7
 PULSE_MS = 1000
 AJAR_SECONDS = 3
@@ -38,7 +40,7 @@ INPUT_WITH_EDGES = 1 << 2 | 1 << 4 | 1 << 5
 
 KEEPER = f"""chip = "{LABEL}"
 [socket]
-path = "/run/strike.sock"
+path = "{SOCKET}"
 user = "0"
 [strike]
 line = "{STRIKE}"
@@ -62,7 +64,7 @@ relock_seconds = 60
 ajar_seconds = {AJAR_SECONDS}
 [bolt]
 actuator = "gpio"
-keeper = "/run/strike.sock"
+keeper = "{SOCKET}"
 pulse_ms = {PULSE_MS}
 [log]
 json = true
@@ -160,7 +162,8 @@ class Daemon:
     def __init__(self, name, command):
         self.name, self._command = name, command
         self._process, self._lives = None, True
-        self.starts = 0
+        # When each of its processes began.
+        self.starts = []
         self._started = threading.Event()
         self._thread = threading.Thread(target=self._keep, daemon=True)
         self._thread.start()
@@ -170,12 +173,23 @@ class Daemon:
         while self._lives:
             with open(f"/run/{self.name}.log", "ab") as log:
                 self._process = subprocess.Popen(self._command, stdout=log, stderr=log, stdin=subprocess.DEVNULL)
-            self.starts += 1
+            self.starts.append(self._start(self._process.pid))
             self._started.set()
             self._process.wait()
 
+    @staticmethod
+    def _start(pid):
+        """By the kernel, which counts in ticks of boot time: that somebody notices a process may be long behind its start."""
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+                return 1000 * int(stat.read().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
+        return now_ms()
+
     def kill(self):
+        """When it was, in boot time."""
+        at = now_ms()
         self._process.send_signal(signal.SIGKILL)
+        return at
 
     def end(self):
         self._lives = False
@@ -204,7 +218,7 @@ class Drill:
         self.radio = Daemon("radio", [self.program("latch-lab"), "radio", "--socket", "/run/air", "--control", "/run/air.control", "--air", "immediate"])
         until(lambda: os.path.exists("/run/air"), "there is a radio")
         self.keeper = Daemon("keeper", [self.program("latch-strike"), "run", "--config", "/run/strike.conf"])
-        until(lambda: os.path.exists("/run/strike.sock"), "there is a keeper")
+        until(lambda: os.path.exists(SOCKET), "there is a keeper")
         self.lock = Daemon(
             "lock",
             [self.program("latch"), "peripheral", "run", "--transport", "unix:/run/air", "--state", "/run/lock-state"]
@@ -256,14 +270,16 @@ class Drill:
 
     def scene(self, name, play, asked_ms=PULSE_MS, openings_for_each=1):
         """Plays it, and judges what the line did meanwhile."""
-        since, self.grants = now_ms(), []
+        since, self.grants, self.restarts, self.looks_ms = now_ms(), [], [], []
         try:
             play()
             with contextlib.suppress(DrillFailed):
                 self.settle()
         except DrillFailed as failure:
             self.violations.append(f"{name}: {failure}")
-        verdict = judge.judge(self.chip.pulses(since), self.grants, asked_ms, openings_for_each)
+        verdict = judge.judge(
+            self.chip.pulses(since), self.grants, asked_ms, openings_for_each, self.restarts, self.looks_ms
+        )
         over = verdict.longest_over_ms
         self.figures[name] = {
             "pulses": verdict.pulses,
@@ -273,6 +289,18 @@ class Drill:
             "ungranted": verdict.ungranted,
             "longest_over_ms": None if over is None else round(over, 1),
         }
+        if self.restarts:
+            # The kill's own part, up to the next process, that process's until the line is at rest, and what looks at the chip took.
+            self.figures[name]["ended_by_restart"] = len(verdict.restarts_ms)
+            self.figures[name]["late_rests"] = len(verdict.late_rests)
+            for what, times in (
+                ("kill_to_start", [restart.start - restart.kill for restart in self.restarts]),
+                ("kill_to_rest", verdict.restarts_ms),
+                ("look", self.looks_ms),
+            ):
+                if times:
+                    found = min(times), statistics.median(times), max(times)
+                    self.figures[name][f"{what}_ms"] = "/".join(str(round(time)) for time in found)
         if not verdict.is_kept:
             self.violations.append(f"{name}: {verdict}")
         print(name, json.dumps(self.figures[name]), flush=True)
@@ -285,10 +313,37 @@ class Drill:
             wait = self.chance.uniform(0, until_ms) - (now_ms() - begin)
             if wait > 0:
                 time.sleep(wait / 1000)
-            daemon.kill()
+            if daemon is self.keeper:
+                self.restart_keeper()
+            else:
+                daemon.kill()
             self.settle()
             if (number + 1) % 10 == 0:
                 print(f"  {daemon.name}: {number + 1} kills", flush=True)
+
+    def restart_keeper(self):
+        """Kills it, and takes the times of what comes then."""
+        starts, inode = len(self.keeper.starts), os.stat(SOCKET).st_ino
+        kill = self.keeper.kill()
+        until(lambda: len(self.keeper.starts) > starts, "the keeper is started again")
+        socket = until(lambda: self._new_socket(inode), "the keeper has its socket again")
+        self.restarts.append(judge.Restart(kill, self.keeper.starts[-1], socket))
+        begin = now_ms()
+        subprocess.run(
+            [self.program("latch-strike"), "run", "--config", "/run/strike.conf", "--check"],
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
+        self.looks_ms.append(round(now_ms() - begin, 1))
+
+    @staticmethod
+    def _new_socket(inode):
+        """When it was made, in boot time."""
+        with contextlib.suppress(FileNotFoundError):
+            found = os.stat(SOCKET)
+            if found.st_ino != inode:
+                return found.st_ctime_ns / 1e6 - (time.time_ns() / 1e6 - now_ms())
+        return None
 
     def contact(self):
         behind = len(self.journal())
@@ -346,9 +401,11 @@ class Drill:
     def jam(self):
         """A bolt whose sensor does not move: two attempts, and the alarm."""
         self.keeper.end()
+        behind = len(self.journal())
         self.write("strike.conf", KEEPER + WITH_FEEDBACK)
         self.keeper = Daemon("keeper", [self.program("latch-strike"), "run", "--config", "/run/strike.conf"])
-        time.sleep(2)
+        # One that is away for long is an alarm too, and not the one that is waited for.
+        self.says("keeper is there", behind, "the lock has its keeper again")
         behind = len(self.journal())
         since = now_ms()
         self.press_until_open()
@@ -383,7 +440,7 @@ class Drill:
         self.keeper.end()
         if self.chip.is_on():
             self.violations.append("the line is on at the end")
-        self.figures["starts"] = {"lock": self.lock.starts, "keeper": self.keeper.starts}
+        self.figures["starts"] = {"lock": len(self.lock.starts), "keeper": len(self.keeper.starts)}
         self.figures["violations"] = self.violations
 
 

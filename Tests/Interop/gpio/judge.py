@@ -6,6 +6,10 @@ import dataclasses
 # How much longer than asked a pulse may be, and how long behind what asked for it one may begin.
 LATENESS_MS = 100
 ANSWER_MS = 20_000
+# How much slower than at its slowest look at the chip a keeper may come to its first act.
+START_FACTOR = 2
+# A file's time is that of the kernel's last tick.
+TICK_MS = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,6 +22,15 @@ class Pulse:
     @property
     def width(self):
         return None if self.end is None else self.end - self.begin
+
+
+@dataclasses.dataclass(frozen=True)
+class Restart:
+    """A keeper was killed, the next one began, and had its socket: none of it by the line's own log, which is what is judged."""
+
+    kill: float
+    start: float
+    socket: float
 
 
 def pulses(log, line=0):
@@ -46,14 +59,24 @@ class Verdict:
     too_long: list = dataclasses.field(default_factory=list)
     ungranted: int = 0
     longest_over_ms: float | None = None
+    # From the kill to the line's rest, and what of it was later than a start takes or than the keeper's socket.
+    restarts_ms: list = dataclasses.field(default_factory=list)
+    late_rests: list = dataclasses.field(default_factory=list)
 
     @property
     def is_kept(self):
-        return not (self.left_on or self.too_long or self.ungranted)
+        return not (self.left_on or self.too_long or self.ungranted or self.late_rests)
 
 
-def judge(found, grants, asked_ms, openings_for_each=1):
-    """`found`: pulses. `grants`: when something asked for an opening, in milliseconds. Each is good for so many pulses, within its time."""
+def judge(found, grants, asked_ms, openings_for_each=1, restarts=(), looks_ms=()):
+    """`found`: pulses. `grants`: when something asked for an opening, in milliseconds. Each is good for so many pulses, within its time.
+    `restarts`: of the keeper, in pulses and between them. `looks_ms`: how long the same program took meanwhile to start, read its
+    configuration and find the chip, which is nearly all that a keeper does before its first act.
+
+    A keeper's restart ends a pulse. However slow the machine is, the line's rest comes before the keeper's socket, and no later behind
+    the start of its process than a few looks take; a pulse that is longer than asked by that is no fault. How long it takes from the
+    kill to that start is not the program's affair, and is told."""
+    start_ms = START_FACTOR * max(looks_ms, default=0) + LATENESS_MS
     verdict = Verdict(pulses=len(found))
     left = sorted(at for at in grants for _ in range(openings_for_each))
     for pulse in found:
@@ -63,7 +86,13 @@ def judge(found, grants, asked_ms, openings_for_each=1):
             over = pulse.width - asked_ms
             if verdict.longest_over_ms is None or over > verdict.longest_over_ms:
                 verdict.longest_over_ms = over
-            if over > LATENESS_MS:
+            restart = next((restart for restart in restarts if pulse.begin <= restart.kill <= pulse.end), None)
+            if restart is not None:
+                verdict.restarts_ms.append(round(pulse.end - restart.kill, 1))
+                if pulse.end > min(restart.start + start_ms, restart.socket + TICK_MS):
+                    verdict.late_rests.append(round(pulse.end - restart.start, 1))
+            latest = max(pulse.begin + asked_ms, restart.start + start_ms - LATENESS_MS if restart else 0)
+            if pulse.end > latest + LATENESS_MS:
                 verdict.too_long.append(round(over, 1))
         grant = next((at for at in left if at <= pulse.begin <= at + ANSWER_MS), None)
         if grant is None:
@@ -95,3 +124,14 @@ def check_judge():
     assert judge(whole, [1990], 500, openings_for_each=2).is_kept
     assert judge(pulses(log), [1990, 3990], 500).left_on == 1
     assert judge([], [], 500).is_kept
+    # A keeper that is killed at 2300 and begins at 2400; looks take 50 ms.
+    restart, late = Restart(2300, 2400, 2560), Restart(2300, 2400, 2900)
+    for end, kept in ((2480, True), (2570, True), (2571, False)):
+        verdict = judge([Pulse(2000, end)], [1990], 1000, restarts=[restart], looks_ms=[50, 40])
+        assert verdict.is_kept == kept and verdict.restarts_ms == [end - 2300], verdict
+    assert judge([Pulse(2000, 2600)], [1990], 1000, restarts=[late], looks_ms=[50]).is_kept
+    assert judge([Pulse(2000, 2601)], [1990], 1000, restarts=[late], looks_ms=[50]).late_rests == [201]
+    # A pulse that ends with the restart may be longer than asked by that, and by no more.
+    assert judge([Pulse(2000, 2600)], [1990], 400, restarts=[late], looks_ms=[50]).is_kept
+    assert judge([Pulse(2000, 2601)], [1990], 400, restarts=[late], looks_ms=[50]).too_long == [201]
+    assert judge([Pulse(2000, 2600)], [1990], 400, restarts=[Restart(2601, 2602, 2603)]).too_long == [200]
