@@ -62,6 +62,27 @@ package enum Plant: String, CaseIterable, Sendable {
     /// Nobody is locked out.
     case lockout
 
+    // What a door with a strike must not do.
+
+    /// In a fire a bolt that is found locked, behind a pulse or a keeper's death, stays so.
+    case wayOut = "way-out"
+    /// A pulse lasts longer than was asked.
+    case pulse
+    /// A door is held for a lock that is gone.
+    case orphan
+    /// What was under way when the keeper went is ordered again of the next one.
+    case twice
+    /// The bolt is sent out, whether the door is open or not.
+    case openDoor = "open-door"
+    /// Nobody is told of a bolt that does not come.
+    case jam
+    /// Nobody is told of a door that is forced.
+    case forced
+    /// Nobody is told of a door that is left open.
+    case ajar
+    /// Nobody is let out by the button inside while the bolt goes out.
+    case exit
+
     // What a disk must not do to them.
 
     /// Packets leave before what they rest on is on disk.

@@ -132,7 +132,8 @@ package struct StrikeMachine {
         case .absent, .releasing, .opening, .settling, .closing, .pausing, .stuck: .unknown
         case .resting where isJammed: .jammed
         case .resting: inputs.isLocked == false ? .unlocked : .locked
-        case .released: inputs.isLocked == true ? .locked : .unlocked
+        // A line that releases is no locked door, whatever a sensor says: the lock's relock must not take it for one.
+        case .released: inputs.isLocked == true ? .unknown : .unlocked
         }
     }
 
@@ -202,7 +203,10 @@ package struct StrikeMachine {
     }
 
     private func end(of order: StrikeOrder, _ now: Instant) -> Instant {
-        now.advanced(byMilliseconds: min(UInt64(order.pulseMilliseconds), rules.pulseMaximumMilliseconds))
+        #if LATCH_PLANTS
+        if Plant.active == .pulse { return now.advanced(byMilliseconds: rules.pulseMaximumMilliseconds) }
+        #endif
+        return now.advanced(byMilliseconds: min(UInt64(order.pulseMilliseconds), rules.pulseMaximumMilliseconds))
     }
 
     /// What is being carried out.
@@ -283,6 +287,9 @@ package struct StrikeMachine {
 
     private func released(ends: Instant?, _ now: Instant) -> State {
         // A door that is open without power stays open without a daemon.
+        #if LATCH_PLANTS
+        if Plant.active == .orphan { return .released(ends: ends, orphaned: nil) }
+        #endif
         let isOrphan = ends == nil && !isDaemonThere && rules.failure == .secure
         return .released(
             ends: ends, orphaned: isOrphan ? now.advanced(byMilliseconds: rules.orphanMilliseconds) : nil)

@@ -99,6 +99,22 @@ struct DoorTests {
         #expect(bench.store.committed.relock == nil)
     }
 
+    @Test(
+        "An exit that waits for a locking that fails has its relock: the one that is tried again does not take it away")
+    func exitBehindJam() throws {
+        var bench = bench(bolt: .unlocked)
+        #expect(try ask(&bench, .lock) == .accepted)
+        let order = try #require(bench.orders.first)
+        feel(&bench, .exit)
+        bench.put(.actuator(.ended(order.intent, .jammed)))
+        let again = try #require(bench.orders.first)
+        #expect(again.movement == .lock)
+        bench.put(.actuator(.ended(again.intent, .locked)))
+        #expect(movements(bench) == [.unlock])
+        bench.finishMovement()
+        #expect(bench.store.committed.relock != nil)
+    }
+
     @Test("An exit that is announced moves nothing, and for ten seconds a door that opens is not forced")
     func announced() throws {
         for (milliseconds, isForced) in [(9_999, false), (10_000, true)] as [(UInt64, Bool)] {

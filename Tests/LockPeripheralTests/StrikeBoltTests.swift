@@ -396,4 +396,22 @@ struct StrikeBoltTests {
         #expect(try reports(bolt) == [.bolt(.locked), .door(.closed)])
         #expect(told == ["the bolt's keeper has no chip", "the bolt's keeper is there, with its chip"])
     }
+
+    @Test(
+        "A door that opens and a fire that begins while the bolt is on its way are told at once, and before the movement's end"
+    )
+    func doorOnItsWay() throws {
+        let bolt = bolt()
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        let asked = intent(.lock, .lock)
+        #expect(try bolt.perform(ActuatorOrder(asked), now: clock.now) == nil)
+        var now = status(.unknown, of: asked)
+        (now.contact, now.isFire) = (.open, true)
+        keeper.say(.status(now))
+        #expect(try reports(bolt) == [.door(.open), .input(.fire(true))])
+        (now.contact, now.position, now.last) = (.closed, .jammed, .init(intent: asked.id.rawValue, result: .jammed))
+        keeper.say(.ended(intent: asked.id.rawValue, .jammed))
+        keeper.say(.status(now))
+        #expect(try reports(bolt) == [.ended(asked.id, .jammed), .bolt(.jammed), .door(.closed)])
+    }
 }

@@ -76,6 +76,18 @@ struct StrikeMachineTests {
         #expect(bench.at(102, Bench.order(2, .unlock, notAfter: 102)) == [.release, .ended(2, .unlocked)])
     }
 
+    @Test("A line that releases is no locked door, whatever the sensor says: where the bolt is nobody knows then")
+    func releasedAndSensedLocked() {
+        let bench = Bench(StrikeRules(drive: .hold, feedback: Bench.feedback), isLocked: true)
+        bench.handle(Bench.order(1, .unlock))
+        #expect(bench.handle(.inputs(StrikeInputs(isLocked: false))) == [.ended(1, .unlocked)])
+        #expect(bench.machine.status.position == .unlocked)
+        bench.handle(.inputs(StrikeInputs(isLocked: true)))
+        #expect(bench.isReleased && bench.machine.status.position == .unknown)
+        #expect(bench.handle(Bench.order(2, .lock)) == [.rest, .ended(2, .locked)])
+        #expect(bench.machine.status.position == .locked)
+    }
+
     @Test("A hold lasts until a lock, and an order to pull the latch does not end it")
     func hold() {
         let bench = Bench(StrikeRules(drive: .hold))

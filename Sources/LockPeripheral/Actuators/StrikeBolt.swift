@@ -35,6 +35,9 @@ package final class StrikeBolt: Actuator {
     private var underWay: (order: ActuatorOrder, giveUp: Instant)?
     /// Under way when the keeper went.
     private var lost: IntentID?
+    #if LATCH_PLANTS
+    private var requested: StrikeRequest?
+    #endif
     /// What the lock knows.
     private var known: Known?
     private var reports: [ActuatorReport] = []
@@ -125,6 +128,9 @@ package final class StrikeBolt: Actuator {
             StrikeOrder(
                 intent: order.intent.rawValue, movement: StrikeMovement(order.movement),
                 pulseMilliseconds: pulseMilliseconds, notAfter: order.notAfter))
+        #if LATCH_PLANTS
+        requested = request
+        #endif
         drain(now)
         if case .none = connection { connect(now) }
         var isSent = link.send(request)
@@ -229,13 +235,18 @@ package final class StrikeBolt: Actuator {
         if let lost {
             self.lost = nil
             if status.last?.intent != lost.rawValue {
+                #if LATCH_PLANTS
+                if Plant.active == .twice, let request = requested, link.send(request) { return }
+                #endif
                 end(lost, .unknown)
             } else if let result = status.last?.result {
                 end(lost, result)
             }
         }
-        // Where it comes to rest is told with its end.
-        if status.last.map({ $0.result != nil }) ?? true { update(Known(status)) }
+        var now = Known(status)
+        // Where it comes to rest is told with its end. A door that opens meanwhile, or a fire that begins, waits for nothing.
+        if let known, let last = status.last, last.result == nil { now.position = known.position }
+        update(now)
     }
 
     private func update(_ now: Known) {

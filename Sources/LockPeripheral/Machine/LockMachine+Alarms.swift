@@ -6,6 +6,10 @@ extension LockMachine {
     /// Counts an alarm, and tells it unless there were too many of its kind: the shell, and who may read the audit and has subscribed.
     /// `record`: the audit's that it stands on, of this turn, so that the alarm leaves behind its commit.
     mutating func raise(_ alarm: Alarm, on record: UInt64? = nil, _ turn: inout LockTurn) {
+        #if LATCH_PLANTS
+        if Plant.active == .jam, alarm.kind == .jam { return }
+        if Plant.active == .forced, alarm == .forced(.door) { return }
+        #endif
         guard let report = alarms.take(alarm, on: record, now: turn.now) else { return }
         turn.act(.alarm(report))
         let octets = alarms.value.encoded

@@ -70,6 +70,8 @@ extension LockMachine {
             return
         }
         let sequence = audit(.opening(cause), &turn)
+        // It may have waited for a locking, which has no use for a relock and has taken this one's away.
+        if cause == .exit, modeInEffect != .passage { relockBehindExit(&turn) }
         begin(.unlock, .rule, sequence: sequence, &turn)
         tellState(except: nil, &turn)
     }
@@ -77,6 +79,9 @@ extension LockMachine {
     /// In a fire a bolt that has locked without an order, because a pulse is over or its keeper has died, is withdrawn anew: once for each
     /// time that it is found so.
     mutating func keepWayOut(_ position: BoltPosition) {
+        #if LATCH_PLANTS
+        if Plant.active == .wayOut { return }
+        #endif
         if position == .locked, doorway.isFire { doorway.owed = (.hold, Doorway.openingsMaximum) }
     }
 
@@ -92,10 +97,17 @@ extension LockMachine {
     /// Nobody is kept inside, in no mode.
     private mutating func letOut(_ turn: inout LockTurn) {
         guard doorway.rules.exit == .opens else { return doorway.announceExit(now: turn.now) }
+        #if LATCH_PLANTS
+        if Plant.active == .exit, bolt.isMoving { return }
+        #endif
         if doorway.owed.map({ $0.left == 0 }) ?? true { doorway.owed = (.exit, 1) }
         let isOpening = [.unlocked, .unlocking, .unlatched].contains(bolt.code)
         // Somebody wants it open, without an end.
         if modeInEffect == .passage || isOpening && relock == nil { return }
+        relockBehindExit(&turn)
+    }
+
+    private mutating func relockBehindExit(_ turn: inout LockTurn) {
         let seconds = UInt64(settings.relockSeconds ?? settings.lockAndGoSeconds)
         let due = turn.now.advanced(byMilliseconds: seconds * 1_000)
         setRelock(BootDeadline(boot: boot, at: max(due, relock?.due(in: boot) ?? due)), &turn)
@@ -126,6 +138,9 @@ extension LockMachine {
     }
 
     mutating func watchAjar(_ turn: inout LockTurn) {
+        #if LATCH_PLANTS
+        if Plant.active == .ajar { return }
+        #endif
         guard let code = doorway.ajarCode(behind: bolt.door, at: here(turn)) else { return }
         turn.persist(.ajar(nil))
         let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)

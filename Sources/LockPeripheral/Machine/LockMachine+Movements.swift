@@ -170,7 +170,12 @@ extension LockMachine {
     }
 
     /// A relock waits for a movement to end, for the door to close, and for whatever holds it open.
-    var isFreeToSecure: Bool { !bolt.isMoving && !bolt.door.standsOpen && holdNow == nil }
+    var isFreeToSecure: Bool {
+        #if LATCH_PLANTS
+        if Plant.active == .openDoor { return !bolt.isMoving && holdNow == nil }
+        #endif
+        return !bolt.isMoving && !bolt.door.standsOpen && holdNow == nil
+    }
 
     mutating func secureIfDue(_ turn: inout LockTurn) {
         guard isFreeToSecure, let relock, turn.now >= relock.due(in: boot) else { return }
