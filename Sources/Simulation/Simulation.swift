@@ -12,16 +12,21 @@ package struct Simulation: Sendable {
 
     static func keys(seed: UInt64) -> Int { isHousehold(seed: seed) ? Tenants.household : keys }
 
+    /// Strikes hold the doors of each third house.
+    static func fit(seed: UInt64) -> DoorFit? { seed % 3 == 2 ? DoorFit(seed: seed) : nil }
+
     static func schedule(seed: UInt64, place: Int) -> Schedule {
-        Schedule(
+        var schedule = Schedule(
             seed: seed, place: place, doors: doors(seed: seed), keys: keys(seed: seed),
             isHousehold: isHousehold(seed: seed))
+        if fit(seed: seed) != nil { schedule.incidents = Incident.all(seed: seed, place: place) }
+        return schedule
     }
 
     private static func house(seed: UInt64) throws -> House {
         try House(
             seed: seed, doors: doors(seed: seed), keys: keys(seed: seed), isHousehold: isHousehold(seed: seed),
-            scratch: try ScratchSpace())
+            fit: fit(seed: seed), scratch: try ScratchSpace())
     }
 
     package struct Violation: Sendable {

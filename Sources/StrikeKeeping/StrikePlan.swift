@@ -110,7 +110,7 @@ package struct StrikePlan {
     }
 
     /// The strike's line at its rest.
-    var output: LineSetting {
+    package var output: LineSetting {
         LineSetting(line, .output(isActive: rules.isActive(released: false)), isActiveLow: isActiveLow)
     }
 

@@ -7,7 +7,7 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     /// A line beside the door, and which of its levels says what its section is about.
     package struct Input: Equatable, Sendable {
         /// nil: it is not fitted.
-        var line: String?
+        package var line: String?
         var active: String
         var bias = LineSetting.Bias.none.rawValue
 
@@ -27,28 +27,28 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     package enum Level: String, CaseIterable { case high, low }
 
     /// A label, or a path. There is none to assume.
-    var chip: String?
+    package var chip: String?
     package var socketPath = "/run/latch-strike/strike.sock"
     /// Who is heard, by name or number.
     package var user = "latch-lock"
     /// Whose members may open the socket's file; the keeper's own group unless set.
-    var group: String?
-    var line: String?
-    var active = Level.high.rawValue
-    var drive = StrikeRules.Drive.pulse.rawValue
+    package var group: String?
+    package var line: String?
+    package var active = Level.high.rawValue
+    package var drive = StrikeRules.Drive.pulse.rawValue
     /// There is none to assume: a door that opens by itself, or one that locks people in.
-    var failure: String?
-    var pulseMaximumMilliseconds = 10_000
-    var orphanMilliseconds = 10_000
-    var feedback = Input(active: Level.high.rawValue)
-    var travelMilliseconds = 1_500
-    var retries = 1
-    var retryPauseMilliseconds = 250
-    var contact = Input(active: Level.low.rawValue)
-    var exit = Input(active: Level.low.rawValue)
-    var tamper = Input(active: Level.high.rawValue)
-    var fire = Input(active: Level.high.rawValue)
-    var debounceMilliseconds = 30
+    package var failure: String?
+    package var pulseMaximumMilliseconds = 10_000
+    package var orphanMilliseconds = 10_000
+    package var feedback = Input(active: Level.high.rawValue)
+    package var travelMilliseconds = 1_500
+    package var retries = 1
+    package var retryPauseMilliseconds = 250
+    package var contact = Input(active: Level.low.rawValue)
+    package var exit = Input(active: Level.low.rawValue)
+    package var tamper = Input(active: Level.high.rawValue)
+    package var fire = Input(active: Level.high.rawValue)
+    package var debounceMilliseconds = 30
 
     package init() {}
 

@@ -14,6 +14,10 @@ package final class Door {
     package let node: Node
     package let disk: SimulatedDisk
     package let metal = MetalJournal()
+    /// Where a strike moves it, and what is fitted then.
+    let strike: KeeperProcess?
+    let fit: DoorFit?
+    private var link: SimulatedLink?
     package private(set) var lock: LockDaemon?
     private unowned let world: World
     /// Of its configuration.
@@ -38,7 +42,10 @@ package final class Door {
     /// When the present process began, until it is on the air.
     var began: Instant?
 
-    init(_ world: World, _ number: Int, disk: SimulatedDisk, zone: Zone, seed: UInt64) {
+    /// - Throws: What the keeper's configuration has wrong.
+    init(_ world: World, _ number: Int, disk: SimulatedDisk, zone: Zone, seed: UInt64, fit: DoorFit? = nil) throws {
+        self.fit = fit
+        strike = try fit.map { [metal] fit in KeeperProcess(try fit.plan(), world, metal) }
         self.number = number
         name = "Door \(number)"
         self.world = world
@@ -51,7 +58,13 @@ package final class Door {
         node.onEnd = { [unowned self] in
             lock = nil
             seal = nil
+            link?.hangUp()
+            link = nil
         }
+        guard let strike else { return }
+        world.add(strike.hardware)
+        world.add(strike)
+        world.add(self)
     }
 
     /// A process begins, as the daemon composes it.
@@ -65,9 +78,10 @@ package final class Door {
                 state, anchor: FileAnchor(path: disk.directory + "/anchor", keys: state.keys))
             lock = try LockDaemon(
                 LockDaemon.Configuration(
-                    restoreIdentifier: "lock", name: name, settings: settings, fixed: fixed, boot: node.boot),
+                    restoreIdentifier: "lock", name: name, settings: settings, fixed: fixed,
+                    rules: fit?.rules ?? DoorRules(), boot: node.boot),
                 host: host, bluetooth: CBHost(loop), store: SQLiteLockStore(state, seal: seal),
-                actuator: SimulatedBolt(journal: metal),
+                actuator: actuator(),
                 surroundings: LockDaemon.Surroundings(
                     random: { [unowned self] in dice.next() }, wallClockSeconds: { [unowned self] in wallClockSeconds },
                     bootTime: { [unowned world] in world.now }, observe: { [unowned self] in heard($0) },
@@ -80,13 +94,30 @@ package final class Door {
 
     private var wallClockSeconds: Int64? { clockOrigin.map { $0 + Int64(world.now.nanoseconds / 1_000_000_000) } }
 
+    /// Another one for each process.
+    private func actuator() -> any Actuator {
+        guard let strike, let fit else { return SimulatedBolt(journal: metal) }
+        let link = SimulatedLink(strike, world)
+        self.link = link
+        let bolt = StrikeBolt(
+            boot: node.boot, link: link, pulseMilliseconds: UInt32(fit.pulseMilliseconds),
+            bootTime: { [unowned world] in world.now }, tell: { _ in })
+        return TracedBolt(bolt) { [unowned strike] in strike.note($0) }
+    }
+
     private func heard(_ event: LockEvent) {
+        if case .alarm(let report, _) = event {
+            strike?.hardware.record.alarms.append((alarm: report.alarm, at: world.now))
+        }
         guard case .audit(let record) = event, case .enrolled(let number, let name, _, _) = record.event else { return }
         numbers[name] = number
     }
 
     /// Whether there is somebody to say something to.
     var isListening: Bool { node.host != nil && !node.isSuspended }
+
+    /// When it could not be expected to do anything, for whichever reason: it, its keeper or its metal.
+    var allAbsences: [Absence] { absences.all + (strike?.hardware.record.absences.all ?? []) }
 
     // MARK: Its configuration
 
@@ -107,5 +138,19 @@ package final class Door {
         while seal?.checkSlice() == true || host.readOn() || lock?.readOn() == true {}
         _ = seal?.makeGenerationOfLaunch()
         node.settleIteration()
+    }
+}
+
+extension Door: Timed {
+    package var deadline: Instant? { nil }
+    package func fireTimers() {}
+
+    /// What its keeper has said.
+    package func step() -> Bool {
+        guard let link, link.isReadable, let lock, let host = node.host, !node.isSuspended else { return false }
+        host.beginIteration(now: world.now)
+        lock.actuatorIsReady()
+        node.settleIteration()
+        return true
     }
 }

@@ -69,6 +69,7 @@ extension House {
         restoreFaults = [:]
         armed = [:]
         adversary.end()
+        for door in doors { door.strike?.mend() }
         for resident in [door, pocket] as [any Resident] {
             let (node, disk) = (resident.node, resident.disk)
             (node.killBeforeCommit, node.killAfterActs) = (nil, nil)

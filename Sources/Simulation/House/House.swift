@@ -45,9 +45,12 @@ package final class House {
     /// Makes the machines, and enrols each key at each door.
     ///
     /// - Throws: ``SimulationFailure`` when it cannot be furnished.
-    /// - Parameter isHousehold: whether there is an operator, and people with software of their own. It has one door then.
+    /// - Parameters:
+    ///   - isHousehold: whether there is an operator, and people with software of their own. It has one door then.
+    ///   - fit: of its doors, where strikes hold them.
     package init(
-        seed: UInt64, doors count: Int = 1, keys: Int, isHousehold: Bool = false, scratch: ScratchSpace
+        seed: UInt64, doors count: Int = 1, keys: Int, isHousehold: Bool = false, fit: DoorFit? = nil,
+        scratch: ScratchSpace
     ) throws {
         self.scratch = scratch
         tenants = Tenants.of(seed, keys: keys)
@@ -55,9 +58,9 @@ package final class House {
         world = World(SharedAir(AirConfiguration(pacing: .paced, seed: seed), recorder: nil))
         let (world, ledger) = (world, ledger)
         let doors = try (0..<count).map { number in
-            Door(
+            try Door(
                 world, number, disk: SimulatedDisk(try scratch.makeDirectory("door-\(number)"), .lock),
-                zone: zone, seed: Self.seed(of: number, in: seed))
+                zone: zone, seed: Self.seed(of: number, in: seed), fit: fit)
         }
         guard let first = doors.first else { throw SimulationFailure.notFurnished("it has no door") }
         (self.doors, door) = (doors, first)
@@ -164,6 +167,7 @@ package final class House {
         for door in doors {
             door.metal.begin()
             door.absences.forget()
+            door.strike?.begin()
         }
         armed = [:]
         downMilliseconds = schedule.downMilliseconds
@@ -172,6 +176,7 @@ package final class House {
         watchAir()
         household?.begin(schedule)
         for fault in schedule.faults { arm(fault, pockets[schedule.key]) }
+        for incident in schedule.incidents { arm(incident) }
         let begin = world.now
         let eventsBefore = events
         household?.prepare(schedule, downMilliseconds: downMilliseconds)
@@ -179,7 +184,7 @@ package final class House {
         let bystander = beginBystander(of: schedule)
         let isOver = beginDeed(of: schedule)
         agenda.run(milliseconds: schedule.waitMilliseconds + Self.longestFaultMilliseconds) { [unowned self] in
-            agenda.isEmpty && isOver() && household?.isOver ?? true
+            agenda.isEmpty && isOver() && household?.isOver ?? true && door.strike?.hardware.isQuiet ?? true
                 && bystander.map { !ledger.requests[$0].ends.isEmpty } ?? true
         }
         disarm(pockets[schedule.key])
@@ -189,9 +194,9 @@ package final class House {
         agenda.run(milliseconds: Self.settlingMilliseconds + 2 * downMilliseconds)
         for door in doors { door.idle() }
         restoreOrder(for: schedule.key)
-        expectObedience(
-            of: pockets[schedule.key],
-            within: schedule.faults.contains(where: \.losesPackets) ? Self.owedMilliseconds : Self.calmMilliseconds)
+        let patience = schedule.faults.contains(where: \.losesPackets) ? Self.owedMilliseconds : Self.calmMilliseconds
+        if door.strike != nil { expectEntry(within: patience) }
+        expectObedience(of: pockets[schedule.key], within: patience)
         tally.events += events - eventsBefore
         tally.schedules += 1
         tally.virtualMilliseconds += world.now.milliseconds(since: begin)
@@ -202,7 +207,7 @@ package final class House {
                 absences: door.absences.all, unlatching: unlatching, end: world.now, settings: Self.settings)
             judge.commands = ledger.commands
             if let household { judge.mayBeInPassage = { household.register.mode.during($0, $1).contains(.passage) } }
-            broken += judge.broken
+            broken += self.broken(at: door, schedule, &judge)
         }
         if let household { broken += household.broken(end: world.now) }
         if let bystander, schedule.sparesBystanders {
@@ -266,10 +271,25 @@ package final class House {
         agenda.run(milliseconds: 1_000)
     }
 
+    /// An owner who comes when nothing is wrong gets in.
+    private func expectEntry(within milliseconds: UInt64) {
+        if household?.register.mayBeLockedOut(0) ?? false { agenda.run(milliseconds: Household.lockoutMilliseconds) }
+        let begin = world.now
+        expectObedience(of: pockets[0], .unlock, within: milliseconds)
+        // The bolt follows its coil.
+        let isOpened = { [unowned self] in
+            door.strike?.hardware.record.free.all.contains { $0.meets(begin, world.now) } ?? true
+        }
+        agenda.run(milliseconds: 2 * StrikeHardware.travelMilliseconds, until: isOpened)
+        if !isOpened() { complaints.append("the owner cannot come in, with nothing wrong") }
+    }
+
     /// Whatever happened, the lock obeys its keys afterwards, and says so.
-    private func expectObedience(of pocket: Pocket, within milliseconds: UInt64) {
+    private func expectObedience(
+        of pocket: Pocket, _ operation: LockOperation = .lock, within milliseconds: UInt64
+    ) {
         let count = ledger.requests.count
-        pocket.ask(.lock, of: door, waitMilliseconds: milliseconds)
+        pocket.ask(operation, of: door, waitMilliseconds: milliseconds)
         agenda.run(milliseconds: milliseconds + 1_000) { [unowned self] in
             ledger.requests.count > count && !(ledger.requests.last?.ends.isEmpty ?? true)
         }

@@ -115,7 +115,7 @@ final class Household {
             ? nil : "the operator's words were not obeyed, with nothing wrong"
     }
     /// The longest that there is.
-    private static let lockoutMilliseconds: UInt64 = 970_000
+    static let lockoutMilliseconds: UInt64 = 970_000
 
     /// Nothing is believed that is earlier than what the lock has seen.
     private func setClockRight() {
@@ -144,10 +144,10 @@ final class Household {
     }
 
     func broken(end: Instant) -> [String] {
-        terminal.complaints
-            + AccessJudge(
-                register: register, ledger: ledger, door: door.number, metal: door.metal.movements,
-                absences: door.absences.all, end: end
-            ).broken
+        var judge = AccessJudge(
+            register: register, ledger: ledger, door: door.number, metal: door.metal.movements,
+            absences: door.allAbsences, end: end)
+        if let strike = door.strike { judge.hear(strike.hardware.record) }
+        return terminal.complaints + judge.broken
     }
 }

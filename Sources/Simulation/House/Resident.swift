@@ -27,7 +27,12 @@ extension Resident {
 
 extension Door: Resident {
     var kind: Machine { .lock }
-    func losePowerOfMetal(withWhatMoved isLost: Bool) { metal.losePower(withWhatMoved: isLost) }
+    func losePowerOfMetal(withWhatMoved isLost: Bool) {
+        guard let strike else { return metal.losePower(withWhatMoved: isLost) }
+        strike.losePower(downMilliseconds: Self.bootMilliseconds)
+    }
+    /// What the keeper's unit takes; it begins before the lock's.
+    private static let bootMilliseconds: UInt64 = 20
 }
 
 extension Pocket: Resident {

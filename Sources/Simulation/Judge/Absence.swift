@@ -1,8 +1,12 @@
 import BluetoothCore
 
-/// When a lock could not be expected to do anything.
+/// When a lock, or the keeper of its strike, could not be expected to do anything.
 package struct Absence {
-    package enum Reason: Hashable { case dead, suspended, slow }
+    package enum Reason: Hashable {
+        case dead, suspended, slow
+        /// Of a strike: there is no keeper, no chip, no call that succeeds, no line that does and says what it was told.
+        case keeper, chip, calls, line
+    }
 
     package let from: Instant
     package fileprivate(set) var to: Instant?

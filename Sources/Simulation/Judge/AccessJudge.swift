@@ -12,6 +12,23 @@ struct AccessJudge {
     let metal: [MetalJournal.Movement]
     let absences: [Absence]
     let end: Instant
+    /// Whether there may be a fire, as far as the lock knows: everybody may open then, and nobody lock.
+    private var mayBeInFire: (Instant) -> Bool = { _ in false }
+    /// When the door is open for another reason than what the lock decides.
+    private var excuses: [Absence] = []
+
+    init(
+        register: Register, ledger: Ledger, door: Int, metal: [MetalJournal.Movement], absences: [Absence], end: Instant
+    ) {
+        (self.register, self.ledger, self.door) = (register, ledger, door)
+        (self.metal, self.absences, self.end) = (metal, absences, end)
+    }
+
+    /// What befell the door.
+    mutating func hear(_ record: DoorRecord) {
+        mayBeInFire = { [absences, end] in record.mayBeInFire(at: $0, absences, end: end) }
+        excuses = record.reasonsToWait
+    }
 
     private var tenants: [Tenant] { register.tenants }
 
@@ -31,7 +48,7 @@ struct AccessJudge {
     var broken: [String] {
         metal.compactMap { brokenBy($0.line) } + ledger.requests.compactMap(brokenByRefusal)
             + ledger.answers.compactMap(brokenByAnswer)
-            + ModeWatch(register: register, metal: metal, absences: absences, end: end).broken
+            + ModeWatch(register: register, metal: metal, absences: absences + excuses, end: end).broken
     }
 
     // MARK: Commands
@@ -83,9 +100,10 @@ struct AccessJudge {
         guard tenants.indices.contains(command.key) else { return [] }
         var outcomes: Set<Outcome> = []
         let times = times(at: instant)
+        let modes = register.mode.during(instant, instant).union(mayBeInFire(instant) ? [.passage] : [])
         for standing in register.standings[command.key].during(instant, instant) {
             for settings in register.settings.during(instant, instant) {
-                for mode in register.mode.during(instant, instant) {
+                for mode in modes {
                     for time in times { outcomes.insert(outcome(command, standing, settings, mode, time)) }
                 }
             }

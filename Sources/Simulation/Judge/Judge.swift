@@ -21,6 +21,16 @@ package struct Judge {
     var commands: [ChallengeID: Ledger.Command] = [:]
     /// Whether the lock may have been in passage in this time.
     var mayBeInPassage: (Instant, Instant) -> Bool = { _, _ in false }
+    /// Whether anything else has asked the lock to open in this time: the button inside, or a fire.
+    var mayOpen: (Instant, Instant) -> Bool = { _, _ in false }
+    /// When nobody can expect the bolt to be sent out, though the lock lives.
+    var reasonsToWait: [Absence] = []
+    /// Who pressed the button inside, and when the lock could hear of that: an open bolt stays open for as long as behind a command.
+    var presses: [(at: Instant, heard: Instant)] = []
+    /// Whether the bolt was withdrawn about then, whoever has done that.
+    var wasFree: (Instant) -> Bool = { _ in false }
+    /// Whether the metal does what it is told, and its sensors say what it does.
+    var isSound = true
 
     /// How long a bolt takes, with a launch before it.
     private static let promptMilliseconds: UInt64 = 2_500
@@ -46,13 +56,15 @@ package struct Judge {
         }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
         switch request.ends.first {
-        case .done where moved.isEmpty && request.operation != .lock && !wasOpen(request):
+        case .done where isSound && moved.isEmpty && request.operation != .lock && !wasOpen(request):
             broken.append("\(name) is done, and nothing moved")
         case .refused, .aborted, .expired, .cancelled, .declined, .unproven:
-            if !moved.isEmpty { broken.append("\(name) has not taken effect, it was told, and the bolt moved") }
+            if isSound, !moved.isEmpty {
+                broken.append("\(name) has not taken effect, it was told, and the bolt moved")
+            }
         case .done, .accepted, .unknown, nil: break
         }
-        if request.outcomes.contains(.done), moved.isEmpty, request.operation != .lock, !wasOpen(request) {
+        if isSound, request.outcomes.contains(.done), moved.isEmpty, request.operation != .lock, !wasOpen(request) {
             broken.append("\(name) was done, it was told, and nothing moved")
         }
         return broken
@@ -60,9 +72,9 @@ package struct Judge {
 
     /// The bolt was open already when the command came.
     private func wasOpen(_ request: Ledger.Request) -> Bool {
-        guard let arrived = request.arrived, let last = metal.last(where: { $0.line.at <= arrived }) else {
-            return false
-        }
+        guard let arrived = request.arrived else { return false }
+        if wasFree(arrived) { return true }
+        guard let last = metal.last(where: { $0.line.at <= arrived }) else { return false }
         return last.line.movement != .lock
     }
 
@@ -75,7 +87,8 @@ package struct Judge {
             guard line.movement != .lock else { return nil }
             guard let command = line.command else {
                 let before = line.at.nanoseconds - min(line.at.nanoseconds, Self.slowMilliseconds * 1_000_000)
-                return mayBeInPassage(Instant(nanoseconds: before), line.at) ? nil : "the lock opened by itself"
+                let begin = Instant(nanoseconds: before)
+                return mayBeInPassage(begin, line.at) || mayOpen(begin, line.at) ? nil : "the lock opened by itself"
             }
             let asking = requests.first { $0.sent[command] != nil }
             guard let asking, let sent = asking.sent[command] else {
@@ -106,12 +119,13 @@ package struct Judge {
         guard let relockSeconds = settings.relockSeconds else { return [] }
         // Lock'n'go has a time of its own.
         let longest = UInt64(max(relockSeconds, settings.lockAndGoSeconds)) * 1_000
+        let waits = (absences + reasonsToWait).sorted { $0.from < $1.from }
         return metal.indices.compactMap { place in
             let line = metal[place].line
             guard line.movement != .lock else { return nil }
             let next = metal.dropFirst(place + 1).first?.line
             guard var due = due(of: line, longestMilliseconds: longest) else { return nil }
-            for absence in absences where absence.from <= due {
+            for absence in waits where absence.from <= due {
                 due = max(due, (absence.to ?? end).advanced(byMilliseconds: Self.promptMilliseconds))
             }
             if mayBeInPassage(line.at, due) { return nil }
@@ -134,6 +148,9 @@ package struct Judge {
         for (command, at) in later.sorted(by: { $0.1 < $1.1 }) where at >= line.at && at <= last {
             guard let further = due(command, from: at) else { return nil }
             last = max(last, further)
+        }
+        for (at, heard) in presses where at >= line.at && at <= last {
+            last = max(last, heard.advanced(byMilliseconds: longest + Self.promptMilliseconds))
         }
         return last
     }

@@ -19,7 +19,7 @@ struct ModeWatch {
     private func brokenBy(_ line: BoltJournal.Line) -> String? {
         let before = Instant(
             nanoseconds: line.at.nanoseconds - min(line.at.nanoseconds, Self.slowMilliseconds * 1_000_000))
-        guard line.movement == .lock, line.command == nil else { return nil }
+        guard line.movement == .lock, line.command == nil, line.isIntended else { return nil }
         return register.mode.during(before, line.at) == [.passage] ? "the lock locked by itself in passage" : nil
     }
 

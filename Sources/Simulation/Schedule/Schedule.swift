@@ -20,6 +20,8 @@ package struct Schedule: Sendable, CustomStringConvertible {
     package var chores: [Chore] = []
     /// In a household: who comes with software of his own.
     package var visit: Visit?
+    /// Where strikes hold the doors: what befalls this one.
+    package var incidents: [Incident] = []
 
     package init(seed: UInt64, place: Int, doors: Int = 1, keys: Int, isHousehold: Bool = false) {
         var dice = Dice(seed: seed, part: UInt64(place))
@@ -80,7 +82,7 @@ package struct Schedule: Sendable, CustomStringConvertible {
         return
             "\(place): \(isEnrolment ? "enrolment of" : "\(operation.name) by") key \(key) at door \(door) within \(waitMilliseconds) ms, down for \(downMilliseconds) ms: \(wrongs)"
             + (hasBystander ? "; somebody else opens another door" : "")
-            + chores.map { "; \($0)" }.joined() + (visit.map { "; \($0)" } ?? "")
+            + incidents.map { "; \($0)" }.joined() + chores.map { "; \($0)" }.joined() + (visit.map { "; \($0)" } ?? "")
             + (vandalism.map { "; and then \($0)" } ?? "")
     }
 }

@@ -39,7 +39,7 @@ package enum Shrinker {
         return try withoutNeedless(least, broken)
     }
 
-    /// The same for chores and wishes.
+    /// The same for incidents, chores and wishes.
     private static func withoutNeedless(
         _ schedules: [Schedule], _ broken: ([Schedule]) throws -> [Schedule]?
     ) rethrows -> [Schedule] {
@@ -51,6 +51,7 @@ package enum Shrinker {
                 change(&fewer[place])
                 if let found = try broken(fewer) { least = found }
             }
+            for number in schedules[place].incidents.indices.reversed() { try take { $0.incidents.remove(at: number) } }
             for number in schedules[place].chores.indices.reversed() { try take { $0.chores.remove(at: number) } }
             for number in (schedules[place].visit?.wishes ?? []).indices.reversed() {
                 try take { $0.visit?.wishes.remove(at: number) }

@@ -211,7 +211,7 @@ package final class Node: OnAir {
 
     private func takeTime() {
         guard commitMilliseconds > 0 else { return }
-        world.radio.advance(toNanoseconds: world.now.advanced(byMilliseconds: commitMilliseconds).nanoseconds)
+        world.pass(milliseconds: commitMilliseconds)
     }
 
     private func perform(_ act: borrowing Host.Act, of host: Host) {

@@ -14,6 +14,7 @@ package final class World {
     package let air: SharedAir
     package private(set) var nodes: [Node] = []
     private var strangers: [any Stranger] = []
+    private var timed: [any Timed] = []
 
     /// Something that is due stays due, and time stands still: how often it was tried.
     package var onStandstill: (Int) -> Void = { _ in }
@@ -32,6 +33,9 @@ package final class World {
 
     /// Somebody who keeps to no rules acts on the air from now on.
     package func add(_ stranger: any Stranger) { strangers.append(stranger) }
+
+    /// Goes on with the world from now on.
+    package func add(_ timed: any Timed) { self.timed.append(timed) }
 
     /// He has gone.
     package func remove(_ stranger: any Stranger) {
@@ -68,6 +72,7 @@ package final class World {
         var isBusy = true
         while isBusy {
             isBusy = false
+            for one in timed where one.step() { isBusy = true }
             for node in nodes where node.step() { isBusy = true }
             for stranger in strangers where stranger.step() { isBusy = true }
         }
@@ -86,7 +91,8 @@ package final class World {
                 onStandstill(turns)
                 return false
             }
-            let deadlines = nodes.compactMap { $0.deadline?.nanoseconds }
+            let deadlines =
+                nodes.compactMap { $0.deadline?.nanoseconds } + timed.compactMap { $0.deadline?.nanoseconds }
             guard let next = ([radio.nextEventInstant].compactMap { $0 } + deadlines).min(),
                 next <= end.nanoseconds
             else {
@@ -95,10 +101,23 @@ package final class World {
                 return condition()
             }
             radio.advance(toNanoseconds: max(next, radio.now))
+            for one in timed { one.fireTimers() }
             for node in nodes { node.fireTimers() }
             settle()
         }
         return true
+    }
+
+    /// Time passes in the middle of something that one host does, until `condition` holds at the latest. Nobody else goes on but those who
+    /// are no hosts.
+    func pass(milliseconds: UInt64, until condition: () -> Bool = { false }) {
+        let end = now.advanced(byMilliseconds: milliseconds)
+        while !condition(), let next = timed.compactMap(\.deadline).min(), next <= end {
+            radio.advance(toNanoseconds: max(next, now).nanoseconds)
+            for one in timed { one.fireTimers() }
+            for one in timed { _ = one.step() }
+        }
+        if !condition() { radio.advance(toNanoseconds: end.nanoseconds) }
     }
 }
 

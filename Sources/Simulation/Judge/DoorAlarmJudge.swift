@@ -1,0 +1,151 @@
+import BluetoothCore
+import LockPeripheral
+import StrikeControl
+
+/// Whether alarms of a door were told when there was something to tell, and only then, while lock and keeper lived.
+struct DoorAlarmJudge {
+    let record: DoorRecord
+    let fit: DoorFit
+    let absences: [Absence]
+    let isSound: Bool
+    let end: Instant
+    let promptMilliseconds: UInt64
+
+    var broken: [String] {
+        guard isSound else { return brokenJams }
+        return brokenJams + brokenCrimes + brokenForced + brokenAjar + brokenTampers + brokenHands
+    }
+
+    private func wasAway(_ begin: Instant, _ end: Instant) -> Bool {
+        (absences + record.absences.all).contains { $0.meets(begin, end) }
+    }
+
+    /// Whether a program had seen everything in this time, and some time before: it knows a door then.
+    private func wasThere(_ begin: Instant, _ end: Instant) -> Bool {
+        let before = begin.nanoseconds - min(begin.nanoseconds, Self.acquaintanceMilliseconds * 1_000_000)
+        return !wasAway(Instant(nanoseconds: before), end)
+    }
+    private static let acquaintanceMilliseconds: UInt64 = 5_000
+
+    /// Or whether so many of its kind were told in the last minute that no more are.
+    private func isTold(_ from: Instant, _ to: Instant, _ isIt: (Alarm) -> Bool) -> Bool {
+        let all = (record.earlierAlarms + record.alarms).filter { isIt($0.alarm) && $0.at <= to }
+        return all.contains { $0.at >= from }
+            || all.count { to.milliseconds(since: $0.at) <= DoorRecord.meterMilliseconds } >= Self.toldInAMinute
+    }
+    private static let toldInAMinute = 5
+
+    private func prompt(_ instant: Instant) -> Instant { instant.advanced(byMilliseconds: promptMilliseconds) }
+
+    // MARK: By force
+
+    /// A door that is forced is told.
+    private var brokenCrimes: [String] {
+        guard fit.hasContact else { return [] }
+        return record.crimes.compactMap { crime in
+            let due = prompt(crime)
+            guard due <= end, wasThere(crime, due), !wasExpected(crime),
+                !isTold(crime, due, { $0 == .forced(.door) })
+            else { return nil }
+            return "the door was forced, and nobody was told"
+        }
+    }
+
+    /// Somebody went out before, where that is announced.
+    private func wasExpected(_ instant: Instant) -> Bool {
+        fit.rules.exit == .announces
+            && record.presses.all.contains {
+                $0.from <= instant
+                    && $0.from.advanced(byMilliseconds: DoorRules.exitMilliseconds + promptMilliseconds) >= instant
+            }
+    }
+
+    /// One that was not forced is not.
+    private var brokenForced: [String] {
+        record.alarms.filter { $0.alarm == .forced(.door) }.compactMap { _, at in
+            guard let leaf = record.open.all.last(where: { $0.from <= at }) else {
+                return "a door that nobody opened was forced, it was told"
+            }
+            // The contact's word comes a little behind the bolt's.
+            let isLate = record.free.all.contains {
+                $0.from <= leaf.from
+                    && $0.to.map { $0 < leaf.from.advanced(byMilliseconds: Self.contactMilliseconds) } ?? false
+                    && $0.to ?? end >= leaf.from
+            }
+            // Somebody holds the bolt back, which a sensor alone can tell.
+            let isByHand = record.hands.all.contains { $0.meets(leaf.from, leaf.from) }
+            if record.crimes.contains(leaf.from) || isLate || isByHand || !wasThere(leaf.from, at) { return nil }
+            return "a door that was opened was forced, it was told"
+        }
+    }
+    private static let contactMilliseconds: UInt64 = 200
+
+    /// A bolt that a hand moves is told.
+    private var brokenHands: [String] {
+        guard fit.hasFeedback else { return [] }
+        return record.hands.all.compactMap { hand in
+            let due = prompt(hand.from)
+            let isBusy = record.orders.contains {
+                $0.at <= due && due.milliseconds(since: $0.at) <= Self.acquaintanceMilliseconds
+            }
+            let lasted = (hand.to ?? end).milliseconds(since: hand.from)
+            guard due <= end, wasThere(hand.from, due), !isBusy, lasted >= Self.handMilliseconds,
+                !isTold(hand.from, due, { $0 == .forced(.bolt) })
+            else { return nil }
+            return "a hand moved the bolt, and nobody was told"
+        }
+    }
+    private static let handMilliseconds: UInt64 = 200
+
+    // MARK: Left open
+
+    private var brokenAjar: [String] {
+        guard fit.hasContact else { return [] }
+        let alarms = record.alarms.filter { $0.alarm == .ajar }.map(\.at)
+        guard let ajar = fit.rules.ajarSeconds.map({ UInt64($0) * 1_000 }) else {
+            return alarms.map { _ in "a door was ajar, it was told, and no door ever is" }
+        }
+        let untold: [String] = record.open.all.compactMap { leaf in
+            let due = prompt(leaf.from.advanced(byMilliseconds: ajar))
+            guard due <= end, leaf.covers(leaf.from, due), wasThere(leaf.from, due),
+                !isTold(leaf.from, due, { $0 == .ajar || $0 == .forced(.door) })
+            else { return nil }
+            return "the door was left open, and nobody was told"
+        }
+        let mistold: [String] = alarms.compactMap { at in
+            let before = Instant(nanoseconds: at.nanoseconds - min(at.nanoseconds, ajar * 1_000_000))
+            let isOpen = record.open.all.contains { $0.covers(before, before) }
+            return isOpen || !wasThere(before, at) ? nil : "a door was left open, it was told, and it was not"
+        }
+        return untold + mistold
+    }
+
+    // MARK: Bolt and housing
+
+    /// A bolt that does not come when it is called is told.
+    private var brokenJams: [String] {
+        guard fit.hasFeedback else { return [] }
+        return record.releases.compactMap { release in
+            guard release.order != nil else { return nil }
+            let from = release.stretch.from
+            let due = prompt(from.advanced(byMilliseconds: fit.wholeMilliseconds))
+            let isFree = record.free.all.contains { $0.meets(from, due) }
+            guard due <= end, !isFree, wasThere(from, due), record.jams.all.contains(where: { $0.covers(from, due) }),
+                !isTold(from, due, { if case .jam = $0 { true } else { false } })
+            else { return nil }
+            return "the bolt was jammed, and nobody was told"
+        }
+    }
+
+    private var brokenTampers: [String] {
+        record.tampers.all.compactMap { tamper in
+            let due = prompt(tamper.from)
+            let lasted = (tamper.to ?? end).milliseconds(since: tamper.from)
+            guard due <= end, wasThere(tamper.from, due), lasted >= Self.tamperMilliseconds,
+                !isTold(tamper.from, due, { $0 == .tamper(.door) })
+            else { return nil }
+            return "the housing was opened, and nobody was told"
+        }
+    }
+    private static let tamperMilliseconds: UInt64 = 60
+}

@@ -1,0 +1,147 @@
+import BluetoothCore
+import LockPeripheral
+import StrikeControl
+
+/// What a schedule has broken at a door that a strike holds, by what its metal has seen, the orders that passed, and the alarms that were
+/// told. Neither the lock nor its keeper is asked.
+struct DoorJudge {
+    let record: DoorRecord
+    let fit: DoorFit
+    /// Of the lock's process.
+    let absences: [Absence]
+    /// Nothing was wrong with the metal, and with what its sensors say.
+    let isSound: Bool
+    let end: Instant
+
+    /// A launch, a commit and a movement, and what a program waits for.
+    private static let promptMilliseconds: UInt64 = 3_000
+    /// What a keeper needs that is there again: it looks at its line each second.
+    private static let keeperMilliseconds: UInt64 = 1_200
+    /// Before it counts, what a line says has to stand still for a while.
+    private static let debounceMilliseconds: UInt64 = 60
+
+    var broken: [String] {
+        brokenPulses + brokenAttempts + brokenOrphans + brokenFires + brokenExits + brokenClosings
+            + DoorAlarmJudge(
+                record: record, fit: fit, absences: absences, isSound: isSound, end: end,
+                promptMilliseconds: Self.promptMilliseconds
+            ).broken
+    }
+
+    private var keeperAbsences: [Absence] { record.absences.all }
+    private var allAbsences: [Absence] { absences + keeperAbsences }
+
+    /// Nothing that is due in an absence is late behind it.
+    private func later(_ due: Instant, _ absences: [Absence], by milliseconds: UInt64) -> Instant {
+        absences.sorted { $0.from < $1.from }.reduce(due) { due, absence in
+            absence.from <= due ? max(due, (absence.to ?? end).advanced(byMilliseconds: milliseconds)) : due
+        }
+    }
+
+    private func wasAway(_ begin: Instant, _ end: Instant) -> Bool {
+        allAbsences.contains { $0.meets(begin, end) }
+    }
+
+    // MARK: Releases
+
+    private func pulse(of order: StrikeOrder) -> UInt64 { min(UInt64(order.pulseMilliseconds), 10_000) }
+
+    /// No release is longer than what was asked for, but for what its keeper needs to be back.
+    private var brokenPulses: [String] {
+        record.releases.compactMap { release in
+            let (from, to) = (release.stretch.from, release.stretch.to ?? end)
+            let orders = record.orders.filter { $0.opens && $0.at >= from && $0.at <= to }.map(\.order)
+            let all = orders + (release.order.map { [$0] } ?? [])
+            // One that is held ends by an order.
+            guard !all.isEmpty, fit.drive == .pulse || all.allSatisfy({ $0.movement == .unlatch }) else { return nil }
+            let last = record.orders.last { $0.opens && $0.at <= to }?.at ?? from
+            let asked = max(from, last).advanced(byMilliseconds: all.map(pulse).max() ?? 0)
+            let due = later(asked, keeperAbsences, by: Self.keeperMilliseconds)
+            return to > due ? "the door was released for \(to.milliseconds(since: asked)) ms more than was asked" : nil
+        }
+    }
+
+    /// One opening may be tried again where a sensor says that it has not come to anything.
+    private var brokenAttempts: [String] {
+        let attempts = Dictionary(grouping: record.releases.compactMap(\.order), by: { $0 })
+        return attempts.compactMap { order, all in
+            let most = fit.hasFeedback && order.movement == .unlock ? 1 + fit.retries : 1
+            return all.count > most ? "opening \(order.intent) was made \(all.count) times" : nil
+        }.sorted()
+    }
+
+    /// A door that locks without power is held for no longer than it may be for a lock that is gone.
+    private var brokenOrphans: [String] {
+        guard fit.drive == .hold, fit.failure == .secure else { return [] }
+        return record.unattended.all.compactMap { stretch in
+            let pulse = record.orders.last { $0.at <= stretch.from }.map {
+                $0.at.advanced(byMilliseconds: self.pulse(of: $0.order))
+            }
+            // An opening that is under way comes to its end first.
+            let own = stretch.from.advanced(byMilliseconds: fit.orphanMilliseconds + fit.wholeMilliseconds)
+            let due = later(max(own, pulse ?? own), keeperAbsences, by: Self.keeperMilliseconds)
+            guard due < stretch.to ?? end,
+                record.releases.contains(where: {
+                    $0.stretch.from < stretch.from && $0.stretch.to ?? end > due
+                })
+            else { return nil }
+            return "the door was held for a lock that was gone"
+        }
+    }
+
+    // MARK: Ways out
+
+    /// In a fire the door is not locked for longer than it takes to open it.
+    private var brokenFires: [String] {
+        guard isSound else { return [] }
+        return record.fires.all.compactMap { fire in
+            let over = fire.to ?? end
+            guard over > fire.from.advanced(byMilliseconds: Self.debounceMilliseconds) else { return nil }
+            var locked = fire.from
+            for free in record.free.all + [Stretch(from: over)] where free.meets(fire.from, over) {
+                let due = later(
+                    locked.advanced(byMilliseconds: Self.promptMilliseconds), allAbsences, by: Self.promptMilliseconds)
+                if free.from > due {
+                    return "the door was locked for \(free.from.milliseconds(since: locked)) ms in a fire"
+                }
+                locked = free.to ?? over
+            }
+            return nil
+        }
+    }
+
+    /// Who presses the button inside comes out.
+    private var brokenExits: [String] {
+        guard isSound, fit.rules.exit == .opens else { return [] }
+        return record.presses.all.compactMap { press in
+            let due = press.from.advanced(byMilliseconds: Self.promptMilliseconds)
+            guard press.to ?? end >= press.from.advanced(byMilliseconds: Self.debounceMilliseconds), due <= end,
+                !wasAway(Self.before(press.from), due), !record.free.all.contains(where: { $0.meets(press.from, due) })
+            else { return nil }
+            return "somebody pressed the button inside, and the door stayed locked"
+        }
+    }
+
+    /// A keeper may not have seen yet that its chip is another one.
+    private static func before(_ instant: Instant) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds - min(instant.nanoseconds, keeperMilliseconds * 1_000_000))
+    }
+
+    /// The bolt is not sent out into an open door, by a lock that knows of it.
+    private var brokenClosings: [String] {
+        guard fit.hasContact else { return [] }
+        return record.orders.compactMap { order in
+            guard !order.opens, order.order.intent != 0 else { return nil }
+            let isOpen = record.open.all.contains {
+                $0.covers($0.from, order.at) && order.at > $0.from.advanced(byMilliseconds: Self.knownMilliseconds)
+                    && !wasAway($0.from, order.at)
+            }
+            return isOpen ? "the bolt was sent out into an open door" : nil
+        }
+    }
+    private static let knownMilliseconds: UInt64 = 500
+}
+
+extension Absence {
+    func meets(_ begin: Instant, _ end: Instant) -> Bool { from <= end && (to.map { $0 >= begin } ?? true) }
+}
