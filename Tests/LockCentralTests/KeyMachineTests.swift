@@ -416,6 +416,22 @@ struct KeyRestorationTests {
         #expect(again.acts.first == .took(door, KeyRequestID(rawValue: 65)))
     }
 
+    @Test(
+        "What was sent under a bond that a new pairing replaces ends as unknown; what was not sent waits for the new one"
+    )
+    func replacedBond() {
+        var sent = KeyBench()
+        sent.ask()
+        sent.connect()
+        sent.challenge(5)
+        #expect(sent.put(.bonded(door)).contains(.ended(door, KeyRequestID(rawValue: 1), .unknown)))
+        #expect(sent.known?.request == nil)
+        var unsent = KeyBench()
+        unsent.ask()
+        #expect(!unsent.put(.bonded(door)).contains { if case .ended = $0 { true } else { false } })
+        #expect(unsent.known?.request != nil)
+    }
+
     @Test("A new pairing begins the lock's counters anew; a forgotten lock is forgotten")
     func bonds() {
         var bench = KeyBench()

@@ -1,3 +1,4 @@
+import BluetoothCore
 import LockCentral
 import LockPeripheral
 import LockProtocol
@@ -42,6 +43,18 @@ struct HouseholdTests {
             #expect(answers.count { $0.result == .granted } == granted, "key \(key): \(answers.map(\.result))")
             #expect(answers.allSatisfy { $0.result != nil })
         }
+    }
+
+    @Test("A refusal that is told late is no answer to a question about the lock's state")
+    func lateRefusal() {
+        func state(_ bolt: BoltCode, _ result: LockResult, _ answered: UInt32) -> [UInt8] {
+            LockState(bolt: bolt, door: .unknown, result: result, answered: answered).encoded
+        }
+        #expect(Insider.isRefusal(state(.unknown, .notPermitted, 7)))
+        for told in [
+            nil, [], state(.locked, .done, 0), state(.locked, .jammed, 7), state(.unknown, .done, 0),
+            state(.unlocking, .accepted, 7),
+        ] { #expect(!Insider.isRefusal(told), "\(String(describing: told))") }
     }
 
     @Test(

@@ -93,7 +93,9 @@ package struct KeyMachine {
         case .lock(let record): take(record, &turn)
         case .forget(let peer): forget(peer, &turn)
         case .bonded(let peer):
-            guard locks[peer] != nil else { return }
+            guard let slot = locks[peer] else { return }
+            // What the lock says to this bond from now on is nothing of what was sent under the one before.
+            if let request = slot.request, request.sent != nil { end(peer, request, .unknown, &turn) }
             locks[peer]?.receiptCounter = nil
             turn.persist(.receiptCounterReset(peer))
             standsAtDoor(peer, &turn)

@@ -189,10 +189,16 @@ final class Insider {
             default: told(.further)
             }
         case (.read(let ask, _), .value(let uuid, let value))
-        where uuid == (ask == .alarm ? LockUUID.alarm : LockUUID.lockState):
+        where uuid == (ask == .alarm ? LockUUID.alarm : LockUUID.lockState) && !Self.isRefusal(value):
             told(value == nil ? .other : .granted)
         default: break
         }
+    }
+
+    /// Lock State also tells whose command was refused, and nothing of the bolt: a late one is no answer to what was read since.
+    static func isRefusal(_ value: [UInt8]?) -> Bool {
+        guard let state = value.flatMap({ try? LockState(exactly: $0) }) else { return false }
+        return state.bolt == .unknown && state.door == .unknown && !state.result.isGranted && state.answered != 0
     }
 
     private static func characteristic(of ask: Ask) -> BluetoothUUID {
