@@ -74,6 +74,23 @@ struct HostCore: ~Copyable {
         _ configuration: HostConfiguration, boot: BootID, snapshot: HostSnapshot, rows: (any HostRows)?,
         store: any HostStore, random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
     ) {
+        self.init(
+            restoring: snapshot, configuration, boot: boot, rows: rows, store: store, random: random,
+            makeKeyPair: makeKeyPair)
+        for owner in ledger.owners(of: .central) {
+            for pending in ledger.asked(owner).pendingConnections { peers.read(pending.peer) }
+        }
+        for mutation in bondBook.discardUnfinished() { persist(mutation) }
+        restorePublishedServices()
+        noteLimitedDeadline()
+    }
+
+    /// The parts, none of which has done anything yet: before Swift 6.3 no mutating method may be called by the initializer that
+    /// gave the constants their values.
+    private init(
+        restoring snapshot: HostSnapshot, _ configuration: HostConfiguration, boot: BootID, rows: (any HostRows)?,
+        store: any HostStore, random: any RandomSource, makeKeyPair: @escaping () -> P256KeyPair
+    ) {
         self.configuration = configuration
         self.boot = boot
         self.store = store
@@ -92,12 +109,6 @@ struct HostCore: ~Copyable {
         ledger = RestorationLedger(snapshot.restorations)
         gap = GAP(configuration, identity: identity)
         links = LinkTable(linksMaximum: configuration.linksMaximum)
-        for owner in ledger.owners(of: .central) {
-            for pending in ledger.asked(owner).pendingConnections { peers.read(pending.peer) }
-        }
-        for mutation in bondBook.discardUnfinished() { persist(mutation) }
-        restorePublishedServices()
-        noteLimitedDeadline()
     }
 
     /// A static random address and an IRK.

@@ -31,7 +31,7 @@ package struct P256PublicKey: Equatable, Sendable {
     }
 
     /// X then Y, each least significant octet first.
-    package var wire: [UInt8] { x.reversed() + y.reversed() }
+    package var wire: [UInt8] { (y + x).reversed() }
 
     /// Whether this is the debug key, whose private half everybody knows. Its X is enough: the other Y is its negation,
     /// and no less known.

@@ -44,8 +44,8 @@ package enum ControlClientError: Error, Equatable, Sendable, CustomStringConvert
 package struct ControlClient: ~Copyable {
     private let descriptor: Int32
     private let path: String
-    private var framer = LineFramer(maximumLineOctets: ControlReply.maximumLineOctets)
-    private var lines: [[UInt8]] = []
+    private var framer: LineFramer
+    private var lines: [[UInt8]]
 
     /// Connects without waiting, to a daemon of root, of this process's user, or of `owner`: who has the socket's directory
     /// unless it is said.
@@ -81,6 +81,8 @@ package struct ControlClient: ~Copyable {
         }
         self.descriptor = descriptor
         self.path = path
+        framer = LineFramer(maximumLineOctets: ControlReply.maximumLineOctets)
+        lines = []
     }
 
     deinit { close(descriptor) }

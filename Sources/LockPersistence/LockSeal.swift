@@ -294,7 +294,9 @@ package final class LockSeal {
             try database.transaction(waiting: 0) {
                 do throws(StoreError) {
                     try write(current.sums)
-                } catch .anchorUnusable(let path, let reason) {
+                } catch {
+                    // Not a pattern of the clause: Swift before 6.3 fails over what it does not catch of a typed error in here.
+                    guard case .anchorUnusable(let path, let reason) = error else { throw error }
                     stuck = .anchorUnusable(path: path, reason: reason)
                 }
             }

@@ -118,6 +118,7 @@ extension ByteWriter {
 }
 
 extension ByteReader {
+    @_lifetime(self: copy self)
     package mutating func readCredentialName() throws(DecodingError) -> String {
         let count = Int(try readUInt8())
         let octets = try readBytes(count)

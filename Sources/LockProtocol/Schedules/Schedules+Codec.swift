@@ -112,10 +112,12 @@ extension YearDaySchedule: WireCodable {
 }
 
 extension ByteReader {
+    @_lifetime(self: copy self)
     fileprivate mutating func expectScheduleVersion() throws(DecodingError) {
         guard try readUInt8() == scheduleVersion else { throw .invalidValue(field: "schedule version") }
     }
 
+    @_lifetime(self: copy self)
     fileprivate mutating func readCount(_ maximum: Int) throws(DecodingError) -> Int {
         let count = Int(try readUInt8())
         guard count <= maximum else { throw .invalidValue(field: "count of schedules") }

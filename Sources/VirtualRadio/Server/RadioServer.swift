@@ -111,7 +111,19 @@ package struct RadioServer: ~Copyable {
 
         var airConfiguration = configuration.air
         airConfiguration.startNanoseconds = latch_boottime_nanoseconds()
-        air = Air(configuration: airConfiguration)
+        self.init(
+            configuration, air: Air(configuration: airConfiguration), stopper: stopper, hostListeners: hostListeners,
+            controlListener: controlListener, epoll: epoll, timer: timer, signals: signals)
+    }
+
+    /// Of its own, since Swift before 6.3 errs about what becomes of the other properties' first values where the initializer that
+    /// gives them throws.
+    private init(
+        _ configuration: Configuration, air: Air, stopper: Stopper, hostListeners: [UnixListener],
+        controlListener: UnixListener?, epoll: consuming FileDescriptor, timer: consuming FileDescriptor,
+        signals: consuming FileDescriptor
+    ) {
+        self.air = air
         captureDirectory = configuration.captureDirectory
         self.configuration = configuration
         self.stopper = stopper

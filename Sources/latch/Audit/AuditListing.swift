@@ -16,8 +16,9 @@ struct AuditListing: ~Copyable {
     private var progress: ProgressLine
 
     init(_ file: AuditFile, progress word: String) throws(StoreError) {
+        let names = try file.names()
         self.file = file
-        names = try file.names()
+        self.names = names
         progress = ProgressLine(word)
     }
 
@@ -146,11 +147,12 @@ extension AuditListing.Line {
         var rest = JSONObject()
         for member in details { rest[member.name] = member.value }
         let members = json
-        return [
+        let cells: [String] = [
             String(record.sequence), time ?? "", what, credential ?? "", JSONValue.object(rest).text,
             members["boot"]?.string ?? "", String(record.at.nanoseconds), members["octets"]?.string ?? "",
             members["hash"]?.string ?? "",
-        ].map(Self.cell).joined(separator: ",")
+        ]
+        return cells.map(Self.cell).joined(separator: ",")
     }
 
     /// RFC 4180. A cell that a spreadsheet would take for a formula begins with an apostrophe.
