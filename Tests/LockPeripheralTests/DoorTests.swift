@@ -100,19 +100,120 @@ struct DoorTests {
     }
 
     @Test(
-        "An exit that waits for a locking that fails has its relock: the one that is tried again does not take it away")
+        "An exit that waits for a locking that fails comes before the one that is tried again, which waits for its time"
+    )
     func exitBehindJam() throws {
         var bench = bench(bolt: .unlocked)
         #expect(try ask(&bench, .lock) == .accepted)
         let order = try #require(bench.orders.first)
         feel(&bench, .exit)
         bench.put(.actuator(.ended(order.intent, .jammed)))
-        let again = try #require(bench.orders.first)
-        #expect(again.movement == .lock)
-        bench.put(.actuator(.ended(again.intent, .locked)))
         #expect(movements(bench) == [.unlock])
         bench.finishMovement()
-        #expect(bench.store.committed.relock != nil)
+        let due = try #require(bench.store.committed.relock)
+        #expect(due.at >= bench.now.advanced(byMilliseconds: DoorRules.leavingMilliseconds))
+    }
+
+    @Test(
+        "Whoever goes out has five seconds, or the time of the relock where that is shorter: a mode, an end of a fire and a word to lock wait for it",
+        arguments: [(10, 5_000), (2, 2_000)] as [(UInt16, UInt64)])
+    func leaving(relockSeconds: UInt16, milliseconds: UInt64) throws {
+        func left() -> LockBench {
+            var bench = bench()
+            bench.put(.administration(.settings(LockSettings(relockSeconds: relockSeconds))))
+            feel(&bench, .exit)
+            bench.finishMovement()
+            bench.pass(milliseconds: 100)
+            return bench
+        }
+        func isLocked(_ bench: inout LockBench, within milliseconds: UInt64) -> Bool {
+            bench.run(milliseconds: milliseconds).contains { if case .actuate = $0 { true } else { false } }
+        }
+        for mode in [LockMode.lockdown, .privacy] {
+            var bench = left()
+            bench.put(.administration(.mode(mode)))
+            #expect(movements(bench) == [])
+            // It is on disk: no kill puts it off.
+            #expect(bench.store.committed.relock?.at == bench.now.advanced(byMilliseconds: milliseconds - 100))
+            #expect(!isLocked(&bench, within: milliseconds - 101) && isLocked(&bench, within: 1))
+        }
+        // The bolt is on its way.
+        var early = bench()
+        early.put(.administration(.settings(LockSettings(relockSeconds: relockSeconds))))
+        feel(&early, .exit)
+        let opening = try #require(early.orders.first)
+        early.put(.administration(.mode(.lockdown)))
+        early.put(.actuator(.ended(opening.intent, .unlocked)))
+        #expect(movements(early) == [])
+        #expect(!isLocked(&early, within: milliseconds - 1) && isLocked(&early, within: 1))
+
+        var burning = left()
+        feel(&burning, .fire(true))
+        feel(&burning, .fire(false))
+        #expect(movements(burning) == [] && isLocked(&burning, within: milliseconds - 100))
+
+        var asked = left()
+        #expect(try ask(&asked, .lock) == .busy)
+        asked.put(.administration(.operate(.lock)))
+        #expect(movements(asked) == [] && asked.events == [])
+        #expect(asked.verdict(on: .lock) == .busy)
+        // Who opens for a shorter time does not shorten that.
+        #expect(try ask(&asked, .unlock, .after(seconds: 1)) == .done)
+        #expect(!isLocked(&asked, within: milliseconds - 200) && isLocked(&asked, within: 100))
+
+        var over = left()
+        over.pass(milliseconds: milliseconds - 100)
+        #expect(try ask(&over, .lock) == .accepted)
+    }
+
+    @Test("Who has gone out through the door has gone: behind it everything locks as ever")
+    func gone() throws {
+        var bench = bench(DoorRules(locksWhenClosed: true))
+        feel(&bench, .exit)
+        bench.finishMovement()
+        bench.put(.actuator(.door(.open)))
+        bench.put(.administration(.mode(.lockdown)))
+        bench.put(.actuator(.door(.closed)))
+        #expect(movements(bench) == [.lock])
+        bench.finishMovement()
+
+        // A door that was open already may be somebody else's, who closes it behind himself.
+        bench.put(.administration(.mode(.passage)))
+        bench.finishMovement()
+        bench.put(.actuator(.door(.open)))
+        feel(&bench, .exit)
+        bench.put(.administration(.mode(.normal)))
+        bench.put(.actuator(.door(.closed)))
+        #expect(movements(bench) == [])
+        bench.put(.actuator(.door(.open)))
+        bench.put(.actuator(.door(.closed)))
+        #expect(movements(bench) == [.lock])
+    }
+
+    @Test("Where the bolt was open already, and goes out by itself while somebody goes to the door, it opens once more")
+    func pulseEndsWhileLeaving() throws {
+        var bench = bench()
+        #expect(try ask(&bench, .unlock) == .accepted)
+        bench.finishMovement()
+        feel(&bench, .exit)
+        #expect(movements(bench) == [])
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(movements(bench) == [.unlock] && bench.events.last == .opening(.exit))
+        bench.finishMovement()
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(movements(bench) == [])
+
+        // A pulse of an exit's own is as long as it is.
+        feel(&bench, .exit)
+        bench.finishMovement()
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(movements(bench) == [])
+        bench.pass(milliseconds: 5_000)
+        bench.put(.actuator(.bolt(.unlocked)))
+        feel(&bench, .exit)
+        bench.pass(milliseconds: 5_000)
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(movements(bench) == [])
     }
 
     @Test("An exit that is announced moves nothing, and for ten seconds a door that opens is not forced")
@@ -355,6 +456,29 @@ struct DoorTests {
         #expect(bench.machine.state.door == .forced && bench.raised.isEmpty)
         bench.put(.actuator(.door(.closed)))
         #expect(bench.machine.state.door == .closed)
+    }
+
+    @Test(
+        "A door that is found open behind an opening that was under way has been opened by it: it is not forced, and may be ajar"
+    )
+    func foundOpenBehindOpening() throws {
+        let rules = DoorRules(ajarSeconds: 30)
+        for hasIntent in [true, false] {
+            var bench = bench(rules)
+            if hasIntent { feel(&bench, .exit) }
+            var kept = bench.store.committed
+            #expect((kept.intent != nil) == hasIntent && kept.bolt.door == .closed)
+            // Nobody was there; the keeper has let go meanwhile.
+            let reading = BoltReading(position: .locked, door: .open.with(flags: DoorCode.tamper), performed: true)
+            bench = LockBench(
+                kept, reading: reading, rules: rules, now: bench.now, wallClockSeconds: bench.wallClockSeconds)
+            #expect(bench.machine.state.door.state == (hasIntent ? .open : .forced))
+            #expect(bench.raised == (hasIntent ? [.tamper(.door)] : [.forced(.door), .tamper(.door)]))
+            kept = bench.store.committed
+            #expect(
+                (kept.ajar != nil) && bench.run(milliseconds: 60_000).alarms.contains { $0.alarm == .ajar } == hasIntent
+            )
+        }
     }
 
     @Test("Locked when it closes: at once, for an opening with a time and for one without, and never into an open door")

@@ -137,6 +137,8 @@ struct LockBench {
         return try #require(receiptKey(of: bond).open(receipt, answering: challenge, handle: receiptHandle))
     }
 
+    func verdict(on operation: LockOperation) -> LockResult { machine.verdict(on: operation, at: now) }
+
     var orders: [ActuatorOrder] {
         outputs.compactMap { if case .actuate(let order) = $0 { order } else { nil } }
     }

@@ -102,7 +102,7 @@ struct OperatorBoltTests {
                 case (.lockdown, .unlock), (.passage, .lock): .modeForbids
                 default: .accepted
                 }
-            #expect(bench.machine.verdict(on: operation) == expected, "\(operation)")
+            #expect(bench.verdict(on: operation) == expected, "\(operation)")
             operate(&bench, operation)
             #expect(bench.orders.isEmpty == (expected != .accepted), "\(operation)")
             if expected != .accepted { #expect(bench.persists.isEmpty) }
@@ -113,17 +113,17 @@ struct OperatorBoltTests {
     func refusals() {
         var busy = bench()
         operate(&busy, .unlock)
-        #expect(busy.machine.verdict(on: .lock) == .busy)
+        #expect(busy.verdict(on: .lock) == .busy)
         operate(&busy, .lock)
         #expect(busy.persists.isEmpty && busy.orders.isEmpty)
-        #expect(bench(.normal, .unlocked, .open).machine.verdict(on: .lock) == .doorOpen)
-        #expect(bench(.normal, .locked, .open).machine.verdict(on: .unlock) == .accepted)
-        #expect(bench(.normal, .jammed).machine.verdict(on: .lock) == .jammed)
-        #expect(bench(.normal, .jammed).machine.verdict(on: .unlock) == .accepted)
+        #expect(bench(.normal, .unlocked, .open).verdict(on: .lock) == .doorOpen)
+        #expect(bench(.normal, .locked, .open).verdict(on: .unlock) == .accepted)
+        #expect(bench(.normal, .jammed).verdict(on: .lock) == .jammed)
+        #expect(bench(.normal, .jammed).verdict(on: .unlock) == .accepted)
         var fire = bench(.lockdown)
         fire.put(.actuator(.input(.fire(true))))
         fire.finishMovement()
-        #expect(fire.machine.verdict(on: .lock) == .modeForbids && fire.machine.verdict(on: .unlock) == .accepted)
+        #expect(fire.verdict(on: .lock) == .modeForbids && fire.verdict(on: .unlock) == .accepted)
     }
 
     @Test("A bolt that jams is told, with its one outcome, and brought to its secure state once")

@@ -166,6 +166,19 @@ struct DoorJudgeTests {
         }
         #expect(pressed().broken == ["somebody pressed the button inside, and the door stayed locked"])
         #expect(pressed(opens: 4_900).broken == [] && !pressed(opens: 4_930).broken.isEmpty)
+        // What ends before he is at the door does not let him out, unless it is he who opens it.
+        var early = pressed()
+        early.opens(from: 1_000, to: 2_300)
+        #expect(early.broken.count == 1)
+        var late = pressed()
+        late.opens(from: 1_000, to: 2_420)
+        #expect(late.broken == [])
+        var others = early
+        Self.during(&others.record.open, 1_500, 2_400)
+        #expect(others.broken.count == 1)
+        var own = early
+        Self.during(&own.record.open, 2_100, 2_400)
+        #expect(own.broken == [])
         #expect(pressed(for: 20).broken == [] && pressed(.announces).broken == [])
         #expect(pressed().dead(from: 4_000, to: 6_000).broken == [])
         #expect(pressed().away(.chip, from: 700, to: 800).broken == [])
@@ -230,7 +243,12 @@ struct DoorJudgeTests {
         }
         #expect(left(to: 13_900).broken == [] && left(to: 20_000, told: 14_050).broken == [])
         #expect(left(to: 20_000).broken == ["the door was left open, and nobody was told"])
-        #expect(left(to: 20_000).dead(from: 12_000, to: 12_100).broken == [])
+        // Back in time, it knows since when; else it counts from then on.
+        #expect(left(to: 20_000).dead(from: 12_000, to: 12_100).broken.count == 1)
+        #expect(left(to: 19_000).dead(from: 12_000, to: 12_100).broken == [])
+        #expect(left(to: 20_000).dead(from: 9_900, to: 9_950).broken.count == 1)
+        #expect(left(to: 20_000).dead(from: 13_000, to: 13_500).broken == [])
+        #expect(left(to: 30_000).away(from: 14_100, to: 14_200).broken == [])
         #expect(left(to: 13_000, told: 14_500).broken == [])
         #expect(
             left(from: 12_000, to: 13_000, told: 14_500).broken == ["a door was left open, it was told, and it was not"]

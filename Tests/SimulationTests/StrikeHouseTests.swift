@@ -151,7 +151,7 @@ struct StrikeHouseTests {
             plain.description
                 == "\(Schedule(seed: seed, place: place, keys: Tenants.household, isHousehold: true))")
         let kinds = Set((0..<300).flatMap { Incident.all(seed: seed, place: $0).map(\.kind) })
-        #expect(kinds.count == 14 && !incidents.isEmpty)
+        #expect(kinds.count == 15 && !incidents.isEmpty)
         let schedules = (0..<20).map { Simulation.schedule(seed: seed, place: $0) }
         let least = Shrinker.least(of: schedules) { given -> [Schedule]? in
             guard

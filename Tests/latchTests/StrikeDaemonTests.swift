@@ -185,6 +185,12 @@ struct StrikeDaemonTests {
         keeper.set(1, true)
         try #require(waits { keeper.isActive })
         keeper.set(1, false)
+        // Nobody locks until he has gone out.
+        #expect(try bench.latch("peripheral", "lock", "lock").errors.contains("somebody goes out"))
+        keeper.set(0, false)
+        try #require(try says("door: open"))
+        keeper.set(0, true)
+        try #require(try says("door: closed"))
         #expect(try bench.latch("peripheral", "lock", "lock").output == "locked\n")
 
         #expect(try reload("exit = \"announces\"") == "changed: [door] exit\n")

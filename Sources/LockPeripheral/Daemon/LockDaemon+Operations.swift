@@ -1,3 +1,4 @@
+import BluetoothHost
 import LockProtocol
 
 /// Why the bolt is not moved for an operator.
@@ -10,7 +11,8 @@ package enum OperationRefusal: Error, Equatable, Sendable, CustomStringConvertib
     package var description: String {
         switch self {
         case .notBegun: RevocationRefusal.notBegun.description
-        case .refused(.busy, _, _): "the bolt is moving: ask again when it rests"
+        case .refused(.busy, _, _):
+            "the bolt is moving, or somebody goes out by the button inside: ask again in some seconds"
         case .refused(.jammed, _, _): "the bolt is jammed: look at the door, and withdraw the bolt with `unlock` first"
         case .refused(.doorOpen, _, _): "the door is open: close it, and ask again"
         case .refused(.modeForbids, _, .fire?): "the fire input is on, and nobody locks until it is off"
@@ -61,7 +63,7 @@ extension LockDaemon {
         // Nothing has been written of it: the lock has not changed either, and says why.
         guard case .asked = self.operation.state, let machine else { return }
         self.operation = former
-        throw .refused(machine.verdict(on: operation), machine.settings.mode, hold: machine.hold)
+        throw .refused(machine.verdict(on: operation, at: host.now), machine.settings.mode, hold: machine.hold)
     }
 
     /// Each of a turn's facts, in their order.

@@ -14,6 +14,8 @@ package struct DoorRules: Hashable, Sendable {
     package static let ajarSecondsMaximum: UInt16 = 3_600
     /// For which an exit that was announced may last until the door opens.
     package static let exitMilliseconds: UInt64 = 10_000
+    /// For which nobody locks a door behind the button inside, unless the relock behind it is due before.
+    package static let leavingMilliseconds: UInt64 = 5_000
 
     /// A door that is open for longer is ajar. nil: none is.
     package var ajarSeconds: UInt16?

@@ -20,6 +20,16 @@ struct Doorway {
     /// When the hours of the schedule are looked at again.
     var hoursReview: Instant?
     private var exitUntil: Instant?
+    /// Somebody goes out: the bolt is not sent out behind his back.
+    private var leaving: Leaving?
+
+    private struct Leaving {
+        let until: Instant
+        /// He has pressed while the bolt was open: what ends that opening gives him another one.
+        var isOwed: Bool
+        /// The door has opened since.
+        var hasOpened = false
+    }
 
     /// `kept`: what the last process left on disk.
     init(_ rules: DoorRules, isFire: Bool, hold: DoorHold?, ajar: BootDeadline?) {
@@ -33,10 +43,39 @@ struct Doorway {
         exitUntil = now.advanced(byMilliseconds: DoorRules.exitMilliseconds)
     }
 
+    // MARK: Somebody who goes out
+
+    /// `isOpen`: nothing had to be ordered for him.
+    mutating func letOut(until: Instant, isOpen: Bool) { leaving = Leaving(until: until, isOwed: isOpen) }
+
+    /// Until when nobody locks; nil: from now on.
+    func leavingUntil(at now: Instant) -> Instant? {
+        leaving.flatMap { now < $0.until ? $0.until : nil }
+    }
+
+    /// The bolt has gone out without an order.
+    mutating func owesExit(at now: Instant) -> Bool {
+        guard leavingUntil(at: now) != nil, leaving?.isOwed == true else { return false }
+        leaving?.isOwed = false
+        return true
+    }
+
+    /// Of a door that closes, whoever has opened it has gone.
+    private mutating func watchLeaving(_ said: DoorCode, behind known: DoorCode) {
+        if said.standsOpen {
+            if !known.standsOpen { leaving?.hasOpened = true }
+        } else if known.standsOpen, leaving?.hasOpened == true {
+            leaving = nil
+        }
+    }
+
+    // MARK: The contact
+
     /// What it means that the contact says this now. `bolt`: where it rests, nil on its way.
     mutating func take(
         _ said: DoorCode, behind known: DoorCode, bolt: BoltPosition?, at now: BootDeadline
     ) -> DoorCode {
+        watchLeaving(said, behind: known)
         guard said.standsOpen else {
             ajar = nil
             return said

@@ -9,6 +9,7 @@ extension LockMachine {
         #if LATCH_PLANTS
         if Plant.active == .jam, alarm.kind == .jam { return }
         if Plant.active == .forced, alarm == .forced(.door) { return }
+        if Plant.active == .ajar, alarm == .ajar { return }
         #endif
         guard let report = alarms.take(alarm, on: record, now: turn.now) else { return }
         turn.act(.alarm(report))

@@ -15,10 +15,9 @@ extension LockMachine {
         let isLive = use.isLive
         #endif
         let credential = credential(of: claim.bond)
-        var result = AccessPolicy.decide(
-            command, isChallengeLive: isLive,
-            subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) },
-            mode: modeInEffect, bolt: bolt.code, door: bolt.door)
+        var result = verdict(
+            on: command, isChallengeLive: isLive,
+            subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) }, at: turn.now)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
@@ -31,6 +30,15 @@ extension LockMachine {
             countFailure(result, audited, &turn)
         }
         if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
+    }
+
+    func verdict(
+        on command: LockCommand, isChallengeLive: Bool, subject: AccessSubject?, at now: Instant
+    ) -> LockResult {
+        let result = AccessPolicy.decide(
+            command, isChallengeLive: isChallengeLive, subject: subject, mode: modeInEffect, bolt: bolt.code,
+            door: bolt.door)
+        return result == .accepted && isLeaving(by: command.operation, at: now) ? .busy : result
     }
 
     private func subject(_ credential: Credential, _ timeOfDay: Int64?, now: Instant) -> AccessSubject {

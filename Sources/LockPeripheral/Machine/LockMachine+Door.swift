@@ -70,19 +70,28 @@ extension LockMachine {
             return
         }
         let sequence = audit(.opening(cause), &turn)
-        // It may have waited for a locking, which has no use for a relock and has taken this one's away.
-        if cause == .exit, modeInEffect != .passage { relockBehindExit(&turn) }
+        if cause == .exit {
+            waitForExit(isOpen: false, turn)
+            // It may have waited for a locking, which has no use for a relock and has taken this one's away.
+            if modeInEffect != .passage { relockBehindExit(&turn) }
+        }
         begin(.unlock, .rule, sequence: sequence, &turn)
         tellState(except: nil, &turn)
     }
 
     /// In a fire a bolt that has locked without an order, because a pulse is over or its keeper has died, is withdrawn anew: once for each
     /// time that it is found so.
-    mutating func keepWayOut(_ position: BoltPosition) {
+    /// For somebody who goes out by a bolt that was open when he pressed the button it is so once.
+    mutating func keepWayOut(_ position: BoltPosition, _ turn: LockTurn) {
         #if LATCH_PLANTS
         if Plant.active == .wayOut { return }
         #endif
-        if position == .locked, doorway.isFire { doorway.owed = (.hold, Doorway.openingsMaximum) }
+        guard position == .locked else { return }
+        if doorway.isFire {
+            doorway.owed = (.hold, Doorway.openingsMaximum)
+        } else if doorway.owesExit(at: turn.now) {
+            doorway.owed = (.exit, 1)
+        }
     }
 
     // MARK: Inputs
@@ -102,14 +111,26 @@ extension LockMachine {
         #endif
         if doorway.owed.map({ $0.left == 0 }) ?? true { doorway.owed = (.exit, 1) }
         let isOpening = [.unlocked, .unlocking, .unlatched].contains(bolt.code)
+        waitForExit(isOpen: isOpening, turn)
         // Somebody wants it open, without an end.
         if modeInEffect == .passage || isOpening && relock == nil { return }
         relockBehindExit(&turn)
     }
 
+    private var exitMilliseconds: UInt64 { UInt64(settings.relockSeconds ?? settings.lockAndGoSeconds) * 1_000 }
+
+    private mutating func waitForExit(isOpen: Bool, _ turn: LockTurn) {
+        let milliseconds = min(exitMilliseconds, DoorRules.leavingMilliseconds)
+        doorway.letOut(until: turn.now.advanced(byMilliseconds: milliseconds), isOpen: isOpen)
+    }
+
+    /// Who goes out is not locked in by a word either.
+    func isLeaving(by operation: LockOperation, at now: Instant) -> Bool {
+        operation.isSecuring && bolt.position != .locked && doorway.leavingUntil(at: now) != nil
+    }
+
     private mutating func relockBehindExit(_ turn: inout LockTurn) {
-        let seconds = UInt64(settings.relockSeconds ?? settings.lockAndGoSeconds)
-        let due = turn.now.advanced(byMilliseconds: seconds * 1_000)
+        let due = turn.now.advanced(byMilliseconds: exitMilliseconds)
         setRelock(BootDeadline(boot: boot, at: max(due, relock?.due(in: boot) ?? due)), &turn)
     }
 
@@ -121,10 +142,15 @@ extension LockMachine {
         return .door(take(said, behind: bolt.door, bolt: bolt.position, &turn))
     }
 
-    /// The same of what a launch finds. A door that was open before is open still.
-    mutating func refine(_ reading: BoltReading, behind kept: DoorCode, _ turn: inout LockTurn) -> BoltReading {
+    /// The same of what a launch finds. A door that was open before is open still; behind a movement that was under way nobody knows whether
+    /// it has opened before the bolt went out.
+    mutating func refine(
+        _ reading: BoltReading, behind kept: LockSnapshot, _ turn: inout LockTurn
+    ) -> BoltReading {
         var reading = reading
-        reading.door = take(reading.door, behind: kept, bolt: reading.moving == nil ? reading.position : nil, &turn)
+        let isAtRest = reading.moving == nil && kept.intent == nil && !reading.isUnrecorded
+        reading.door = take(
+            reading.door, behind: kept.bolt.door, bolt: isAtRest ? reading.position : nil, &turn)
         return reading
     }
 
@@ -138,9 +164,6 @@ extension LockMachine {
     }
 
     mutating func watchAjar(_ turn: inout LockTurn) {
-        #if LATCH_PLANTS
-        if Plant.active == .ajar { return }
-        #endif
         guard let code = doorway.ajarCode(behind: bolt.door, at: here(turn)) else { return }
         turn.persist(.ajar(nil))
         let before = BoltRecord(position: bolt.position ?? .unknown, door: bolt.door)

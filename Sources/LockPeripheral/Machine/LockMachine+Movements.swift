@@ -6,12 +6,13 @@ extension LockMachine {
     /// Settles what the last process left, by ``LaunchRules``.
     mutating func launch(_ snapshot: LockSnapshot, reading: BoltReading, _ turn: inout LockTurn) {
         lookAtHours(turn)
-        let reading = refine(reading, behind: snapshot.bolt.door, &turn)
+        let reading = refine(reading, behind: snapshot, &turn)
         bolt = BoltMachine(BoltRecord(position: reading.position, door: reading.door))
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
-            if snapshot.intent == nil, !reading.isUnrecorded { audit(found, behind: snapshot.bolt, &turn) }
+            if snapshot.intent == nil, !reading.isUnrecorded { audit(found.position, behind: snapshot.bolt, &turn) }
+            audit(found.door, behind: snapshot.bolt, &turn)
         }
         // News, if the last commit knew neither of a locked bolt nor of the end of what had been made before.
         if reading.isUnrecorded, snapshot.bolt.position != .locked || reading.performed == true {
@@ -36,16 +37,18 @@ extension LockMachine {
     }
 
     /// Nothing was owed: what is not where it was has moved without the lock.
-    private mutating func audit(_ found: BoltRecord, behind kept: BoltRecord, _ turn: inout LockTurn) {
-        if found.position != kept.position {
-            let record = audit(.bolt(found.position), &turn)
-            alarmBolt(found.position, before: kept.position, on: record, &turn)
-        }
-        let isForced = found.position == .locked && found.door.standsOpen && !kept.door.standsOpen
-        if isForced || found.door.isTampered && !kept.door.isTampered {
-            let record = audit(.door(found.door), &turn)
-            alarmDoor(found.door, before: kept.door, on: record, &turn)
-        }
+    private mutating func audit(_ position: BoltPosition, behind kept: BoltRecord, _ turn: inout LockTurn) {
+        guard position != kept.position else { return }
+        let record = audit(.bolt(position), &turn)
+        alarmBolt(position, before: kept.position, on: record, &turn)
+    }
+
+    /// What the contact says that is told, whatever was owed.
+    private mutating func audit(_ door: DoorCode, behind kept: BoltRecord, _ turn: inout LockTurn) {
+        let isForced = door.state == .forced && !kept.door.standsOpen
+        guard isForced || door.isTampered && !kept.door.isTampered else { return }
+        let record = audit(.door(door), &turn)
+        alarmDoor(door, before: kept.door, on: record, &turn)
     }
 
     /// Launches with nothing between them are one record and a number. The chain tells the number before what happens next.
@@ -98,7 +101,7 @@ extension LockMachine {
             turn.persist(.bolt(BoltRecord(position: position, door: bolt.door)))
             tellState(except: nil, &turn)
             alarmBolt(position, before: before.position, on: record, &turn)
-            keepWayOut(position)
+            keepWayOut(position, turn)
         case .door(let door):
             let record = audit(.door(door), &turn)
             turn.persist(.bolt(BoltRecord(position: bolt.position ?? .unknown, door: door)))
@@ -162,7 +165,7 @@ extension LockMachine {
             return
         }
         if settings.mode == .passage { return }
-        if bolt.door.standsOpen {
+        if bolt.door.standsOpen || doorway.leavingUntil(at: turn.now) != nil {
             setRelock(BootDeadline(boot: boot, at: turn.now), &turn)
         } else {
             secure(.recovery, &turn)
@@ -190,7 +193,12 @@ extension LockMachine {
         tellState(except: nil, &turn)
     }
 
-    mutating func setRelock(_ deadline: BootDeadline?, _ turn: inout LockTurn) {
+    /// None is due before whoever goes out has gone: on disk, so that no next process locks sooner.
+    mutating func setRelock(_ wanted: BootDeadline?, _ turn: inout LockTurn) {
+        var deadline = wanted
+        if let wanted, let until = doorway.leavingUntil(at: turn.now), wanted.due(in: boot) < until {
+            deadline = BootDeadline(boot: boot, at: until)
+        }
         guard deadline != relock else { return }
         relock = deadline
         turn.persist(.relock(deadline))

@@ -5,15 +5,14 @@ import LockProtocol
 extension LockMachine {
     /// `accepted`: the bolt moves, unless it is there. No mode and nothing that holds the door open makes way for an operator: who means
     /// that changes the mode, which stands on the audit's record by itself.
-    package func verdict(on operation: LockOperation) -> LockResult {
-        AccessPolicy.decide(
-            Self.command(operation), isChallengeLive: true,
-            subject: AccessSubject(isEnabled: true, rights: Role.owner.rights, schedule: .within),
-            mode: modeInEffect, bolt: bolt.code, door: bolt.door)
+    package func verdict(on operation: LockOperation, at now: Instant) -> LockResult {
+        verdict(
+            on: Self.command(operation), isChallengeLive: true,
+            subject: AccessSubject(isEnabled: true, rights: Role.owner.rights, schedule: .within), at: now)
     }
 
     mutating func operate(_ operation: LockOperation, _ turn: inout LockTurn) {
-        guard verdict(on: operation) == .accepted else { return }
+        guard verdict(on: operation, at: turn.now) == .accepted else { return }
         let sequence = audit(.operated(operation), &turn)
         setRelock(relockDeadline(for: Self.command(operation), now: turn.now), &turn)
         guard bolt.wouldMove(operation.movement) else {

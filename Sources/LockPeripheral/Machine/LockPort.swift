@@ -84,7 +84,7 @@ package enum LockAdministration: Hashable, Sendable {
     case rules(DoorRules)
     /// Refused, and nothing changed, where ``LockMachine/mayEnter(_:)`` says so.
     case mode(LockMode)
-    /// The bolt is moved, where ``LockMachine/verdict(on:)`` accepts that; else nothing changes.
+    /// The bolt is moved, where ``LockMachine/verdict(on:at:)`` accepts that; else nothing changes.
     case operate(LockOperation)
     /// Who asks for what follows, of the machine's users; nil: nobody at the machine.
     case asked(by: UInt32?)

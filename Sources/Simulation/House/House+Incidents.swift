@@ -13,6 +13,7 @@ extension House {
             switch incident.word {
             case .comes(let milliseconds): hardware.push(openMilliseconds: milliseconds)
             case .exit(let milliseconds): hardware.press(milliseconds: milliseconds)
+            case .exitAtLocking(let milliseconds): hardware.pressAtLocking(milliseconds: milliseconds)
             case .crime(let milliseconds): hardware.force(openMilliseconds: milliseconds)
             case .fire(let milliseconds): hardware.burn(milliseconds: milliseconds)
             case .tamper(let milliseconds): hardware.tamper(milliseconds: milliseconds)
@@ -46,8 +47,10 @@ extension House {
             return record.mayOpen(min(begin, first), end)
         }
         judge.wasFree = { at in
-            // A lock that is killed finds a bolt that a hand holds back, and has nothing left to do.
+            // A lock that is killed finds a bolt that a hand holds back, and has nothing left to do. A keeper may not have seen yet that its
+            // chip is another one.
             record.free.all.contains { $0.meets(DoorRecord.news(before: at), at) }
+                || record.absences.all.contains { $0.meets(DoorRecord.news(before: at), at) }
                 || record.hands.all.contains { $0.to.map { $0 >= at } ?? true }
         }
         return judge.broken

@@ -99,6 +99,8 @@ struct DoorAlarmJudge {
 
     // MARK: Left open
 
+    private static let launchMilliseconds: UInt64 = 500
+
     private var brokenAjar: [String] {
         guard fit.hasContact else { return [] }
         let alarms = record.alarms.filter { $0.alarm == .ajar }.map(\.at)
@@ -106,8 +108,17 @@ struct DoorAlarmJudge {
             return alarms.map { _ in "a door was ajar, it was told, and no door ever is" }
         }
         let untold: [String] = record.open.all.compactMap { leaf in
-            let due = prompt(leaf.from.advanced(byMilliseconds: ajar))
-            guard due <= end, leaf.covers(leaf.from, due), wasThere(leaf.from, due),
+            // A program that has come back meanwhile counts from then on at the latest, and no sooner than from the beginning.
+            let lastBack = (absences + record.absences.all).compactMap(\.to)
+                .filter {
+                    $0.advanced(byMilliseconds: Self.launchMilliseconds) < leaf.from.advanced(byMilliseconds: ajar)
+                }
+                .max()
+            let begin = max(leaf.from, lastBack ?? leaf.from)
+            let due = prompt(begin.advanced(byMilliseconds: ajar))
+            // A forced one is told as that.
+            guard due <= end, !record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
+                !wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
                 !isTold(leaf.from, due, { $0 == .ajar || $0 == .forced(.door) })
             else { return nil }
             return "the door was left open, and nobody was told"

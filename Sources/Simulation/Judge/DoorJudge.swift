@@ -116,11 +116,21 @@ struct DoorJudge {
         return record.presses.all.compactMap { press in
             let due = press.from.advanced(byMilliseconds: Self.promptMilliseconds)
             guard press.to ?? end >= press.from.advanced(byMilliseconds: Self.debounceMilliseconds), due <= end,
-                !wasAway(Self.before(press.from), due), !record.free.all.contains(where: { $0.meets(press.from, due) })
+                !wasAway(Self.before(press.from), due), !isWayOut(press.from, due)
             else { return nil }
             return "somebody pressed the button inside, and the door stayed locked"
         }
     }
+
+    /// Whether somebody comes out who presses the button at `begin`: an opening that ends before he is at the door is of no use to him. A
+    /// door that opens meanwhile may be opened by himself.
+    private func isWayOut(_ begin: Instant, _ due: Instant) -> Bool {
+        let reached = begin.advanced(byMilliseconds: Self.reachMilliseconds)
+        return (record.free.all + record.open.all).contains { $0.meets(reached, due) }
+            || record.open.all.contains { $0.from >= begin && $0.from <= due }
+    }
+    /// From the button to the door.
+    private static let reachMilliseconds: UInt64 = 500
 
     /// A keeper may not have seen yet that its chip is another one.
     private static func before(_ instant: Instant) -> Instant {

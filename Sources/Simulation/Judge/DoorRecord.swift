@@ -96,8 +96,13 @@ extension DoorRecord {
         (presses.all + fires.all).contains { $0.meets(begin, end) }
     }
 
-    /// When a bolt that is open is right to be: the leaf is, or there is a fire.
-    var reasonsToWait: [Absence] { (open.all + fires.all).map { Absence(from: $0.from, to: $0.to) } }
+    /// When a bolt that is open is right to be: the leaf is, there is a fire, or somebody goes out.
+    var reasonsToWait: [Absence] {
+        (open.all + fires.all).map { Absence(from: $0.from, to: $0.to) }
+            + presses.all.map { Absence(from: $0.from, to: $0.from.advanced(byMilliseconds: Self.leavingMilliseconds)) }
+    }
+    /// And some time in which the lock hears of it.
+    private static let leavingMilliseconds = DoorRules.leavingMilliseconds + 500
 
     /// Whether the lock may take it that there is a fire: it hears of an end a little later, and of none while it has no keeper.
     func mayBeInFire(at instant: Instant, _ absences: [Absence], end: Instant) -> Bool {

@@ -5,6 +5,8 @@ package struct Incident: Sendable, Hashable {
         case comes(openMilliseconds: UInt64)
         /// The button inside is held for so long.
         case exit(milliseconds: UInt64)
+        /// The same, as the door is locked next.
+        case exitAtLocking(milliseconds: UInt64)
         /// The door is forced, and stands open for so long.
         case crime(openMilliseconds: UInt64)
         case fire(milliseconds: UInt64)
@@ -34,8 +36,9 @@ package struct Incident: Sendable, Hashable {
     init(_ dice: inout Dice) {
         afterMilliseconds = UInt64(dice.below(dice.oneIn(3) ? 8_000 : 2_500))
         switch dice.below(24) {
-        case 0, 1, 2, 3, 4, 5: word = .comes(openMilliseconds: dice.choice([300, 1_000, 4_000, 9_000]))
-        case 6, 7, 8: word = .exit(milliseconds: dice.choice([10, 100, 1_500]))
+        case 0, 1, 2, 3, 4, 5: word = .comes(openMilliseconds: dice.choice([300, 1_000, 4_000, 9_000, 20_000]))
+        case 6, 7: word = .exit(milliseconds: dice.choice([10, 100, 1_500]))
+        case 8: word = .exitAtLocking(milliseconds: dice.choice([100, 1_500]))
         case 9, 10: word = .crime(openMilliseconds: dice.choice([500, 3_000, 8_000]))
         case 11, 12: word = .fire(milliseconds: dice.choice([100, 2_000, 7_000]))
         case 13: word = .tamper(milliseconds: dice.choice([100, 2_000]))
@@ -68,7 +71,8 @@ package struct Incident: Sendable, Hashable {
     var isOfBadMetal: Bool {
         switch word {
         case .jam, .deafLine, .lyingLine, .stuckSensor: true
-        case .comes, .exit, .crime, .fire, .tamper, .hand, .keeperKilled, .keeperKilledAtCall, .unplugged,
+        case .comes, .exit, .exitAtLocking, .crime, .fire, .tamper, .hand, .keeperKilled, .keeperKilledAtCall,
+            .unplugged,
             .failingCalls:
             false
         }
@@ -79,6 +83,7 @@ package struct Incident: Sendable, Hashable {
         switch word {
         case .comes: "door, somebody comes"
         case .exit: "door, exit"
+        case .exitAtLocking: "door, exit as it locks"
         case .crime: "door, forced"
         case .fire: "door, fire"
         case .tamper: "door, tampered with"
@@ -102,6 +107,7 @@ extension Incident: CustomStringConvertible {
         switch word {
         case .comes(let open): "somebody comes and leaves the door open for \(open) ms"
         case .exit(let held): "the button inside is held for \(held) ms"
+        case .exitAtLocking(let held): "the button inside is held for \(held) ms as the door is locked next"
         case .crime(let open): "the door is forced, and stands open for \(open) ms"
         case .fire(let lasts): "there is a fire for \(lasts) ms"
         case .tamper(let lasts): "the housing is open for \(lasts) ms"

@@ -40,6 +40,8 @@ final class StrikeHardware: Timed {
     private var isHeldByHand = false
     private var isJammed = false
     private var isPressed = false
+    /// For how long somebody presses as the coil lets go next.
+    private var pressAtLocking: UInt64?
     private var isFire = false
     private var isTampered = false
     /// Somebody stands before it, who leaves it open for so long.
@@ -128,6 +130,10 @@ final class StrikeHardware: Timed {
         restless = world.now
         onEdge(releases)
         moveBolt()
+        guard !releases, let milliseconds = pressAtLocking else { return }
+        pressAtLocking = nil
+        // The bolt is on its way.
+        after(Self.travelMilliseconds / 4) { [unowned self] in press(milliseconds: milliseconds) }
     }
 
     private func moveBolt() {
@@ -191,6 +197,8 @@ final class StrikeHardware: Timed {
         move(.exit)
         after(milliseconds) { [unowned self] in letGo() }
     }
+
+    func pressAtLocking(milliseconds: UInt64) { pressAtLocking = milliseconds }
 
     private func letGo() {
         guard isPressed else { return }
@@ -315,7 +323,7 @@ final class StrikeHardware: Timed {
     /// Everybody goes home, and nothing is wrong any more.
     func mend() {
         plans = []
-        visitor = nil
+        (visitor, pressAtLocking) = (nil, nil)
         closeLeaf()
         letGo()
         setFire(false)
