@@ -6,6 +6,10 @@ package enum CentralRequest: ControlRequest {
     /// Asks a lock to move. The exchange ends with its receipt, or when the wait is over; then nobody knows whether the
     /// lock acted, and the key asks it at the next connection.
     case command(Command)
+    /// Calls a lock by another name from now on.
+    case rename(lock: String, name: String)
+    /// Ends what is between the key and a lock, with their bond.
+    case forget(lock: String)
     /// Every state transition from now on, until the client goes.
     case events
     /// Reads the configuration file anew.
@@ -14,18 +18,38 @@ package enum CentralRequest: ControlRequest {
     case stop
 
     package struct Command: Equatable, Sendable {
-        package enum Operation: String, CaseIterable, Sendable { case lock, unlock }
+        package enum Operation: String, CaseIterable, Sendable {
+            case lock, unlock, unlatch
+            case lockAndGo = "lock-and-go"
+
+            /// Whether a bolt that it opens may be told when to go back, and whether to stay open until somebody locks it.
+            package var takesRelock: Bool { self != .lock }
+            package var takesHold: Bool { self == .unlock }
+        }
+
+        /// When the bolt goes back.
+        package enum Relock: Equatable, Sendable {
+            /// As the lock is set.
+            case setting
+            case after(seconds: UInt8)
+            /// Not before somebody locks it.
+            case held
+        }
+
+        package static let relockSeconds: ClosedRange<Int64> = 1...254
 
         package static let defaultWaitSeconds: Int64 = 10
         package static let maximumWaitSeconds: Int64 = 3600
 
         package var operation: Operation
+        package var relock: Relock
         /// The name or identifier of a lock; nil when only one is enrolled.
         package var lock: String?
         package var waitSeconds: Int64
 
-        package init(operation: Operation, lock: String?, waitSeconds: Int64) {
+        package init(operation: Operation, relock: Relock = .setting, lock: String?, waitSeconds: Int64) {
             self.operation = operation
+            self.relock = relock
             self.lock = lock
             self.waitSeconds = waitSeconds
         }
@@ -46,10 +70,34 @@ package enum CentralRequest: ControlRequest {
             let lock = try fields.optionalText("lock")
             let wait = try fields.number(
                 "wait", in: 1...Command.maximumWaitSeconds, default: Command.defaultWaitSeconds)
-            self = .command(Command(operation: operation, lock: lock, waitSeconds: wait))
-        default: throw .unknown(name, known: ["status", "enroll", "command", "reload", "events", "stop"])
+            let relock = try Self.relock(of: operation, &fields)
+            self = .command(Command(operation: operation, relock: relock, lock: lock, waitSeconds: wait))
+        case "rename": self = .rename(lock: try fields.text("lock"), name: try fields.text("name"))
+        case "forget": self = .forget(lock: try fields.text("lock"))
+        default:
+            throw .unknown(
+                name, known: ["status", "enroll", "command", "rename", "forget", "reload", "events", "stop"])
         }
     }
+
+    private static func relock(
+        of operation: Command.Operation, _ fields: inout RequestFields
+    ) throws(ControlFailure) -> Command.Relock {
+        let hold: HoldWord? = operation.takesHold ? try fields.optionalChoice("hold") : nil
+        let seconds =
+            operation.takesRelock
+            ? try fields.number("relock", in: 0...Command.relockSeconds.upperBound, default: 0) : 0
+        switch (hold, seconds) {
+        case (nil, 0): return .setting
+        case (nil, _): return .after(seconds: UInt8(seconds))
+        case (.open, 0): return .held
+        case (.open, _):
+            throw ControlFailure(
+                .unknownRequest, "\"relock\" and \"hold\" do not go together: a bolt that stays open has no time")
+        }
+    }
+
+    private enum HoldWord: String, CaseIterable { case open }
 
     package var encoded: (name: String, fields: JSONObject) {
         switch self {
@@ -62,7 +110,14 @@ package enum CentralRequest: ControlRequest {
             var fields: JSONObject = ["operation": .string(command.operation.rawValue)]
             fields["lock"] = command.lock.map { .string($0) }
             fields["wait"] = .number(command.waitSeconds)
+            switch command.relock {
+            case .setting: break
+            case .after(let seconds): fields["relock"] = .number(Int64(seconds))
+            case .held: fields["hold"] = .string(HoldWord.open.rawValue)
+            }
             return ("command", fields)
+        case .rename(let lock, let name): return ("rename", ["lock": .string(lock), "name": .string(name)])
+        case .forget(let lock): return ("forget", ["lock": .string(lock)])
         }
     }
 }

@@ -82,6 +82,38 @@ struct RequestTests {
         #expect(!code2.isEqual(to: SecretText("CODF")))
     }
 
+    @Test("requests about the locks of a key are read back, and what says nothing is refused")
+    func locks() throws {
+        func request(_ text: String) throws -> CentralRequest { try CentralRequest(line: Array(text.utf8)) }
+        let relocks: [CentralRequest.Command.Relock] = [.setting, .after(seconds: 1), .after(seconds: 254), .held]
+        for relock in relocks {
+            let command = CentralRequest.Command(operation: .unlock, relock: relock, lock: nil, waitSeconds: 3)
+            guard
+                case .command(command) = try CentralRequest(
+                    line: CentralRequest.command(command).line.dropLast().map { $0 })
+            else {
+                Issue.record("\(relock)")
+                continue
+            }
+        }
+        guard
+            case .rename("a", "b") = try CentralRequest(
+                line: CentralRequest.rename(lock: "a", name: "b").line.dropLast().map { $0 }),
+            case .forget("a") = try CentralRequest(line: CentralRequest.forget(lock: "a").line.dropLast().map { $0 })
+        else {
+            Issue.record("not what was asked")
+            return
+        }
+        let command = #"{"request":"command","operation":"#
+        for text in [
+            command + #""unlock","relock":255}"#, command + #""unlock","relock":-1}"#,
+            command + #""unlock","hold":"shut"}"#,
+            command + #""unlock","relock":5,"hold":"open"}"#, command + #""lock","relock":5}"#,
+            command + #""unlatch","hold":"open"}"#, command + #""lock-and-go","hold":"open"}"#, command + #""open"}"#,
+            #"{"request":"rename","lock":"a"}"#, #"{"request":"rename","name":"a"}"#, #"{"request":"forget"}"#,
+        ] { #expect(throws: ControlFailure.self, "\(text)") { try request(text) } }
+    }
+
     @Test("a secret does not show in any description")
     func secret() {
         let request = CentralRequest.enroll(code: SecretText("OPENSESAME"))

@@ -296,6 +296,9 @@ struct KeyEnrolmentTableTests {
                 answered(phase, isGood: false)),
             row("disconnected", .disconnected(door, isLost: false, .paired), disconnected(phase, isLost: false)),
             row("link lost", .disconnected(door, isLost: true, .paired), disconnected(phase, isLost: true)),
+            row(
+                "forgotten", .forgotten(door),
+                phase == .absent || phase.hasOperator ? nothing : to(.absent, .release(door))),
             row("timer, early", .timerFired(.paired), nothing),
         ]
             + (phase == .connecting || phase == .pairing
@@ -322,7 +325,7 @@ struct KeyEnrolmentTableTests {
         let machines = Phase.allCases.map { Self.machine($0) }
         for (index, machine) in machines.enumerated() { #expect(machines.firstIndex(of: machine) == index) }
         for phase in Phase.allCases {
-            #expect(Set(Self.rows.filter { $0.phase == phase }.map(\.event.number)) == Set(0...12))
+            #expect(Set(Self.rows.filter { $0.phase == phase }.map(\.event.number)) == Set(0...13))
         }
     }
 
@@ -356,6 +359,7 @@ extension KeyEnrolmentMachine.Event {
         case .answered: 10
         case .disconnected: 11
         case .timerFired: 12
+        case .forgotten: 13
         }
     }
 }

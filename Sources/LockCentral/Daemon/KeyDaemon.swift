@@ -166,37 +166,19 @@ package final class KeyDaemon {
 // MARK: Commands
 
 extension KeyDaemon {
-    /// Asks a lock, named or the only one, for something within this time.
+    /// Asks a lock, named or the only one, for something within this time. `argument`: when the bolt goes back.
     package func command(
-        _ operation: LockOperation, lock name: String?, waitMilliseconds: UInt64,
+        _ operation: LockOperation, _ argument: RelockArgument = .setting, lock name: String?, waitMilliseconds: UInt64,
         report: @escaping (KeyCommandProgress) -> Void
     ) {
-        switch choose(name) {
-        case .success(let peer):
+        do throws(KeyLockChoice) {
+            let peer = try choose(name).peer
             asking = report
-            feed(.ask(peer, operation, .setting, lifeMilliseconds: waitMilliseconds))
+            feed(.ask(peer, operation, argument, lifeMilliseconds: waitMilliseconds))
             asking = nil
-        case .failure(let choice): report(.unknownLock(choice.choice))
+        } catch {
+            report(.unknownLock(error))
         }
-    }
-
-    private struct NoChoice: Error { var choice: KeyLockChoice }
-
-    private func choose(_ name: String?) -> Result<PeerIdentifier, NoChoice> {
-        let records = machine.locks.values.map(\.record).sorted { $0.name < $1.name }
-        guard let name else {
-            guard let first = records.first else { return .failure(NoChoice(choice: .none)) }
-            guard records.count == 1 else { return .failure(NoChoice(choice: .several(records.map(\.name)))) }
-            return .success(first.peer)
-        }
-        let matching = records.filter { $0.name == name || $0.peer == PeerIdentifier(name.uppercased()) }
-        guard let first = matching.first, matching.count == 1 else {
-            let choice: KeyLockChoice =
-                matching.isEmpty
-                ? .noneNamed(name, known: records.map(\.name)) : .several(matching.map(\.peer.description))
-            return .failure(NoChoice(choice: choice))
-        }
-        return .success(first.peer)
     }
 
     private func took(_ peer: PeerIdentifier, _ id: KeyRequestID) {

@@ -18,6 +18,9 @@ package enum KeyEvent: Sendable {
     case outcome(PeerIdentifier, KeyRequestID, LockResult)
     case lockState(PeerIdentifier, BoltCode, DoorCode)
     case enrolled(PeerIdentifier, name: String)
+    case renamed(PeerIdentifier, name: String)
+    /// With its bond.
+    case forgotten(PeerIdentifier, name: String)
 }
 
 /// What becomes of a command. Exactly one of the last three comes last.
@@ -31,7 +34,7 @@ package enum KeyCommandProgress: Sendable {
 }
 
 /// Why it is not clear which lock is meant.
-package enum KeyLockChoice: Equatable, Sendable, CustomStringConvertible {
+package enum KeyLockChoice: Error, Equatable, Sendable, CustomStringConvertible {
     case none
     case several([String])
     case noneNamed(String, known: [String])

@@ -67,6 +67,10 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
             // Not over a link that was made for something else, under the bond that is to be replaced.
             acts += [.release(peer), .progress(.connecting), .connect(peer)]
         case .cancelled(let register): if let peer = enrolling { end(peer, .superseded, register, now, &acts) }
+        case .forgotten(let peer):
+            // Who waits is told an end.
+            guard peer != enrolling, sessions.removeValue(forKey: peer) != nil else { break }
+            acts.append(.release(peer))
         case .poweredOn(let register): resume(register, &acts)
         case .connected(let peer): connected(peer, now, &acts)
         case .paired(let peer, let bond): paired(peer, bond, &acts)

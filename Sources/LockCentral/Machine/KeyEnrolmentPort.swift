@@ -82,6 +82,8 @@ extension KeyEnrolmentMachine {
         case enrol(PeerIdentifier, OutOfBandData, waitMilliseconds: UInt64, Register)
         /// Nobody waits for the enrolment any more.
         case cancelled(Register)
+        /// The operator wants nothing of this lock any more. Nothing, where one waits for its enrolment.
+        case forgotten(PeerIdentifier)
         /// The radio is on: what an earlier process paired and could not confirm goes on.
         case poweredOn(Register)
         case connected(PeerIdentifier)

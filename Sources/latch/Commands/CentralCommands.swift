@@ -53,8 +53,55 @@ enum CentralCommands {
         ) { result in Output.line("enrolled at \(result["lock"]?.string ?? "the lock")") }
     }
 
-    static let unlock = command(.unlock, "Open a lock.")
-    static let lock = command(.lock, "Close a lock.")
+    static let operations = [
+        command(.unlock, "Open a lock."),
+        command(.lock, "Close a lock."),
+        command(.unlatch, "Pull a lock's latch for a moment, with its bolt withdrawn."),
+        command(.lockAndGo, "Open a lock to leave by: it closes by itself shortly after."),
+    ]
+
+    static let rename = CommandSpec(
+        path: ["central", "rename"], summary: "Call a lock by another name.",
+        details: ["At this key alone: the lock, and everybody else's keys, call it what they did."],
+        options: ControlPlace.options + [
+            .value("lock", "NAME|ID", "Which lock.", isRequired: true),
+            .value("name", "NAME", "What it is called from now on.", isRequired: true),
+            Commands.json,
+        ],
+        examples: ["latch central rename --state ./key --lock C7:00:00:00:00:01 --name \"Front door\""]
+    ) { arguments in
+        let request = CentralRequest.rename(
+            lock: try arguments.required("lock"), name: try arguments.required("name"))
+        return try ControlCommand.run(request, role: .central, arguments: arguments) { result in
+            let was = result["changed"] == .bool(false) ? " already" : ""
+            Output.line((result["former"]?.string ?? "") + ": " + (result["lock"]?.string ?? "") + was)
+        }
+    }
+
+    static let forget = CommandSpec(
+        path: ["central", "forget"], summary: "Forget a lock, with its bond.",
+        details: [
+            "What is asked of the lock ends, nothing waits for it any more, and this key does not open it again: it has to be enrolled anew. "
+                + "The lock is told nothing and knows this key until its owner removes it there (`latch peripheral remove`)."
+        ],
+        options: ControlPlace.options + [
+            .value(
+                "lock", "NAME|ID", "Which lock; one that never came back to confirm its enrolment by its ID.",
+                isRequired: true),
+            .flag("yes", "Do not ask. Without a terminal it is needed."), Commands.json,
+        ],
+        examples: ["latch central forget --state ./key --lock \"Front door\""]
+    ) { arguments in
+        let lock = try arguments.required("lock")
+        // Nobody confirms anything for a daemon that is not named.
+        _ = try ControlPlace(arguments)
+        try Confirmation.require(
+            "forget", "This key will not open \"\(lock)\" again, until it is enrolled there anew.", arguments)
+        return try ControlCommand.run(CentralRequest.forget(lock: lock), role: .central, arguments: arguments) {
+            result in
+            Output.line((result["lock"]?.string ?? "") + ": forgotten")
+        }
+    }
 
     static let status = CommandSpec(
         path: ["central", "status"], summary: "Say what a running key is doing.",
@@ -77,7 +124,7 @@ enum CentralCommands {
                 "Ends with the lock's own receipt. When the wait is over without one (exit status 6) nobody knows yet "
                     + "whether the lock acted: the key asks the lock as soon as it can, and never repeats blindly."
             ],
-            options: ControlPlace.options + [
+            options: ControlPlace.options + relockOptions(operation) + [
                 .value("lock", "NAME|ID", "Which lock; not needed when only one is enrolled."),
                 .value(
                     "wait", "SECONDS",
@@ -92,12 +139,32 @@ enum CentralCommands {
             let wait: Int64 =
                 try arguments.integer("wait", in: 1...CentralRequest.Command.maximumWaitSeconds)
                 ?? CentralRequest.Command.defaultWaitSeconds
-            let request = CentralRequest.Command(operation: operation, lock: arguments["lock"], waitSeconds: wait)
+            let request = CentralRequest.Command(
+                operation: operation, relock: try relock(arguments), lock: arguments["lock"], waitSeconds: wait)
             return try ControlCommand.run(
                 CentralRequest.command(request), role: .central, arguments: arguments,
                 waitMilliseconds: UInt64(wait) * 1000 + ControlCommand.answerMilliseconds, event: showEvent
             ) { result in Output.fields(result) }
         }
+    }
+
+    private static func relockOptions(_ operation: CentralRequest.Command.Operation) -> [OptionSpec] {
+        let time = OptionSpec.value(
+            "relock", "SECONDS", "When the bolt goes back, 1 to 254 s from now; else as the lock is set.")
+        let hold = OptionSpec.flag("hold-open", "The bolt stays open until somebody locks it. Guests may not.")
+        return (operation.takesRelock ? [time] : []) + (operation.takesHold ? [hold] : [])
+    }
+
+    /// - Throws: ``Failure`` for a time that none is, or for one beside `--hold-open`.
+    private static func relock(_ arguments: ParsedArguments) throws -> CentralRequest.Command.Relock {
+        let seconds: UInt8? = try arguments.integer("relock", in: CentralRequest.Command.relockSeconds).map {
+            UInt8($0)
+        }
+        guard arguments.has("hold-open") else { return seconds.map { .after(seconds: $0) } ?? .setting }
+        guard seconds == nil else {
+            throw Failure(.usage, "--relock and --hold-open do not go together: a bolt that stays open has no time")
+        }
+        return .held
     }
 
     private static func showEvent(_ event: String, _ fields: JSONObject) {

@@ -12,8 +12,9 @@ enum Commands {
             PeripheralCommands.status,
             PeripheralCommands.mode, PeripheralCommands.reset, PeripheralCommands.stop, PeripheralCommands.confirmState,
         ] + OperationCommands.all + ScheduleCommands.all + [
-            CentralCommands.run, CentralCommands.enroll, CentralCommands.unlock, CentralCommands.lock,
-            CentralCommands.status, CentralCommands.stop,
+            CentralCommands.run, CentralCommands.enroll,
+        ] + CentralCommands.operations + [
+            CentralCommands.rename, CentralCommands.forget, CentralCommands.status, CentralCommands.stop,
         ] + ReloadCommands.all + AuditCommands.all + StateCommands.all
         + ReferenceCommands.all(of: "latch") { Latch.program() }
 

@@ -62,9 +62,29 @@ final class CentralDaemon {
         case .enroll(let text): try enroll(text, exchange)
         case .command(let command):
             key.command(
-                command.operation == .lock ? .lock : .unlock, lock: command.lock,
+                command.operation.operation, command.relock.argument, lock: command.lock,
                 waitMilliseconds: UInt64(command.waitSeconds) * 1_000
             ) { Self.tell($0, exchange) }
+        case .rename(let lock, let name):
+            let former = try Self.telling { () throws(KeyLockRefusal) in try key.rename(lock, to: name) }
+            exchange.finish(["lock": .string(name), "former": .string(former), "changed": .bool(former != name)])
+        case .forget(let lock):
+            let name = try Self.telling { () throws(KeyLockRefusal) in try key.forget(lock) }
+            exchange.finish(["lock": .string(name), "forgotten": true])
+        }
+    }
+
+    private static func telling<Answer>(
+        _ body: () throws(KeyLockRefusal) -> Answer
+    ) throws(ControlFailure) -> Answer {
+        do throws(KeyLockRefusal) { return try body() } catch {
+            let code: ControlFailure.Code =
+                switch error {
+                case .unknown: .notFound
+                case .isEnrolling: .busy
+                case .nameIsTaken, .nameIsTooLong: .refused
+                }
+            throw ControlFailure(code, error.description)
         }
     }
 
@@ -124,13 +144,37 @@ final class CentralDaemon {
         case .unknown:
             ControlFailure(.refused, "nobody knows whether the lock acted: look at it before you ask again")
         case .expired: ControlFailure(.timeout, "the lock was not reached in time; nothing was sent")
-        case .cancelled: ControlFailure(.refused, "another command took this one's place; nothing was sent")
+        case .cancelled:
+            ControlFailure(
+                .refused,
+                "another command took this one's place, or the lock was forgotten; nothing was sent")
         case .declined: ControlFailure(.busy, "another command is on its way to this lock: wait for its end")
         case .unproven:
             ControlFailure(
                 .timeout,
                 "the time is over: what answered at the lock's address could not prove to be it (a stranger, or a lock "
                     + "that has forgotten this key); nothing was sent")
+        }
+    }
+}
+
+extension CentralRequest.Command.Operation {
+    fileprivate var operation: LockOperation {
+        switch self {
+        case .lock: .lock
+        case .unlock: .unlock
+        case .unlatch: .unlatch
+        case .lockAndGo: .lockAndGo
+        }
+    }
+}
+
+extension CentralRequest.Command.Relock {
+    fileprivate var argument: RelockArgument {
+        switch self {
+        case .setting: .setting
+        case .after(let seconds): .after(seconds: seconds)
+        case .held: .holdOpen
         }
     }
 }

@@ -35,6 +35,9 @@ extension EventJournal {
                 "lock_state", ["peer": .string("\(peer)"), "bolt": .string(bolt.name), "door": .string(door.name)])
         case .enrolled(let peer, let name):
             record("enrolled", ["peer": .string("\(peer)"), "name": .string(name)])
+        case .renamed(let peer, let name): record("renamed", ["peer": .string("\(peer)"), "name": .string(name)])
+        case .forgotten(let peer, let name):
+            record("forgotten", ["peer": .string("\(peer)"), "name": .string(name)])
         }
     }
 }

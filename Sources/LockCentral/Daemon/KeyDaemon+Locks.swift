@@ -1,0 +1,82 @@
+import BluetoothCore
+import BluetoothHost
+import SecurityManager
+
+/// Why a lock is neither renamed nor forgotten.
+package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible {
+    case unknown(KeyLockChoice)
+    case isEnrolling
+    /// Another lock is called so.
+    case nameIsTaken(String)
+    case nameIsTooLong
+
+    package var description: String {
+        switch self {
+        case .unknown(let choice): choice.description
+        case .isEnrolling: "an enrolment at this lock is under way: wait for its end"
+        case .nameIsTaken(let name): "another lock is called \"\(name)\": choose another name"
+        case .nameIsTooLong: "a name has at most \(LockRecord.nameOctetsMaximum) octets"
+        }
+    }
+}
+
+// MARK: Which locks there are
+
+extension KeyDaemon {
+    /// The lock of this name or identifier, or the only one.
+    ///
+    /// - Throws: ``KeyLockChoice`` when there is none of that name, or more than one.
+    func choose(_ name: String?) throws(KeyLockChoice) -> LockRecord {
+        let records = machine.locks.values.map(\.record).sorted { $0.name < $1.name }
+        guard let name else {
+            guard let first = records.first else { throw .none }
+            guard records.count == 1 else { throw .several(records.map(\.name)) }
+            return first
+        }
+        let matching = records.filter { $0.name == name || $0.peer == PeerIdentifier(name.uppercased()) }
+        guard let first = matching.first else { throw .noneNamed(name, known: records.map(\.name)) }
+        guard matching.count == 1 else { throw .several(matching.map(\.peer.description)) }
+        return first
+    }
+
+    /// Calls a lock so from now on. Returns how it was called.
+    ///
+    /// - Throws: ``KeyLockRefusal``, and then it is called as before.
+    package func rename(_ lock: String, to name: String) throws(KeyLockRefusal) -> String {
+        var record = try known(lock)
+        let former = record.name
+        guard name.utf8.count <= LockRecord.nameOctetsMaximum else { throw .nameIsTooLong }
+        guard !machine.locks.values.contains(where: { $0.record.name == name && $0.record.peer != record.peer }) else {
+            throw .nameIsTaken(name)
+        }
+        guard name != former else { return former }
+        record.name = name
+        feed(.lock(record))
+        tell(.renamed(record.peer, name: name))
+        return former
+    }
+
+    /// Ends everything that is between this key and a lock: what is asked of it, the wish for a link, its place among the locks, and its
+    /// bonds. The lock is told nothing. One whose bond has never proved itself has an identifier and no name. Returns what it was called.
+    ///
+    /// - Throws: ``KeyLockRefusal``, and then nothing has ended.
+    package func forget(_ lock: String) throws(KeyLockRefusal) -> String {
+        let unconfirmed = enrolment.unattended(register).first { $0.peer == PeerIdentifier(lock.uppercased()) }?.peer
+        let record = unconfirmed == nil ? try known(lock) : nil
+        guard let peer = unconfirmed ?? record?.peer else { throw .unknown(.none) }
+        guard enrolment.enrolling != peer else { throw .isEnrolling }
+        feedEnrolment(.forgotten(peer))
+        feed(.forget(peer))
+        disconnect(peer)
+        for bond in host.bonds where bond.identity.map({ host.peer(at: $0.address) }) == peer {
+            host.deleteBond(bond.id)
+        }
+        let name = record?.name ?? "\(peer)"
+        tell(.forgotten(peer, name: name))
+        return name
+    }
+
+    private func known(_ lock: String) throws(KeyLockRefusal) -> LockRecord {
+        do throws(KeyLockChoice) { return try choose(lock) } catch { throw .unknown(error) }
+    }
+}
