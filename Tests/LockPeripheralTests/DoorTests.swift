@@ -86,9 +86,13 @@ struct DoorTests {
         let order = try #require(bench.orders.first)
         feel(&bench, .exit)
         #expect(bench.orders.isEmpty)
+        bench.pass(milliseconds: 3_000)
         bench.put(.actuator(.ended(order.intent, .locked)))
         #expect(movements(bench) == [.unlock])
         bench.finishMovement()
+        // His time begins when it opens.
+        bench.pass(milliseconds: 4_900)
+        #expect(bench.verdict(on: .lock) == .busy)
 
         #expect(try ask(&bench, .unlock, .after(seconds: 60)) == .done)
         let due = bench.store.committed.relock
@@ -183,6 +187,7 @@ struct DoorTests {
         bench.put(.actuator(.door(.open)))
         feel(&bench, .exit)
         bench.put(.administration(.mode(.normal)))
+        bench.put(.actuator(.door(.open.with(flags: DoorCode.tamper))))
         bench.put(.actuator(.door(.closed)))
         #expect(movements(bench) == [])
         bench.put(.actuator(.door(.open)))

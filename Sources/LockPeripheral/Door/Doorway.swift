@@ -26,7 +26,7 @@ struct Doorway {
     private struct Leaving {
         let until: Instant
         /// He has pressed while the bolt was open: what ends that opening gives him another one.
-        var isOwed: Bool
+        let isOwed: Bool
         /// The door has opened since.
         var hasOpened = false
     }
@@ -53,12 +53,8 @@ struct Doorway {
         leaving.flatMap { now < $0.until ? $0.until : nil }
     }
 
-    /// The bolt has gone out without an order.
-    mutating func owesExit(at now: Instant) -> Bool {
-        guard leavingUntil(at: now) != nil, leaving?.isOwed == true else { return false }
-        leaving?.isOwed = false
-        return true
-    }
+    /// Whether a bolt that has gone out without an order opens once more: for that, he is let out anew.
+    func owesExit(at now: Instant) -> Bool { leavingUntil(at: now) != nil && leaving?.isOwed == true }
 
     /// Of a door that closes, whoever has opened it has gone.
     private mutating func watchLeaving(_ said: DoorCode, behind known: DoorCode) {
