@@ -27,7 +27,7 @@ struct DoorJudgeTests {
 
         var broken: [String] {
             DoorJudge(
-                record: record, fit: fit, absences: absences.all, isSound: isSound, end: at(end)
+                DoorEvidence(record: record, fit: fit, absences: absences.all, isSound: isSound, end: at(end))
             ).broken
         }
 

@@ -54,6 +54,8 @@ extension House {
                 || record.hands.all.contains { $0.to.map { $0 >= at } ?? true }
         }
         return judge.broken
-            + DoorJudge(record: record, fit: fit, absences: door.absences.all, isSound: isSound, end: world.now).broken
+            + DoorJudge(
+                DoorEvidence(record: record, fit: fit, absences: door.absences.all, isSound: isSound, end: world.now)
+            ).broken
     }
 }

@@ -10,6 +10,8 @@ package struct Absence {
 
     package let from: Instant
     package fileprivate(set) var to: Instant?
+
+    func meets(_ begin: Instant, _ end: Instant) -> Bool { from <= end && (to.map { $0 >= begin } ?? true) }
 }
 
 /// The absences of one schedule, whatever reasons overlap.

@@ -4,47 +4,38 @@ import StrikeControl
 
 /// Whether alarms of a door were told when there was something to tell, and only then, while lock and keeper lived.
 struct DoorAlarmJudge {
-    let record: DoorRecord
-    let fit: DoorFit
-    let absences: [Absence]
-    let isSound: Bool
-    let end: Instant
-    let promptMilliseconds: UInt64
+    private let door: DoorEvidence
+
+    init(_ door: DoorEvidence) { self.door = door }
 
     var broken: [String] {
-        guard isSound else { return brokenJams }
+        guard door.isSound else { return brokenJams }
         return brokenJams + brokenCrimes + brokenForced + brokenAjar + brokenTampers + brokenHands
-    }
-
-    private func wasAway(_ begin: Instant, _ end: Instant) -> Bool {
-        (absences + record.absences.all).contains { $0.meets(begin, end) }
     }
 
     /// Whether a program had seen everything in this time, and some time before: it knows a door then.
     private func wasThere(_ begin: Instant, _ end: Instant) -> Bool {
         let before = begin.nanoseconds - min(begin.nanoseconds, Self.acquaintanceMilliseconds * 1_000_000)
-        return !wasAway(Instant(nanoseconds: before), end)
+        return !door.wasAway(Instant(nanoseconds: before), end)
     }
     private static let acquaintanceMilliseconds: UInt64 = 5_000
 
     /// Or whether so many of its kind were told in the last minute that no more are.
     private func isTold(_ from: Instant, _ to: Instant, _ isIt: (Alarm) -> Bool) -> Bool {
-        let all = (record.earlierAlarms + record.alarms).filter { isIt($0.alarm) && $0.at <= to }
+        let all = (door.record.earlierAlarms + door.record.alarms).filter { isIt($0.alarm) && $0.at <= to }
         return all.contains { $0.at >= from }
             || all.count { to.milliseconds(since: $0.at) <= DoorRecord.meterMilliseconds } >= Self.toldInAMinute
     }
     private static let toldInAMinute = 5
 
-    private func prompt(_ instant: Instant) -> Instant { instant.advanced(byMilliseconds: promptMilliseconds) }
-
     // MARK: By force
 
     /// A door that is forced is told.
     private var brokenCrimes: [String] {
-        guard fit.hasContact else { return [] }
-        return record.crimes.compactMap { crime in
-            let due = prompt(crime)
-            guard due <= end, wasThere(crime, due), !wasExpected(crime),
+        guard door.fit.hasContact else { return [] }
+        return door.record.crimes.compactMap { crime in
+            let due = door.prompt(crime)
+            guard due <= door.end, wasThere(crime, due), !wasExpected(crime),
                 !isTold(crime, due, { $0 == .forced(.door) })
             else { return nil }
             return "the door was forced, and nobody was told"
@@ -53,28 +44,29 @@ struct DoorAlarmJudge {
 
     /// Somebody went out before, where that is announced.
     private func wasExpected(_ instant: Instant) -> Bool {
-        fit.rules.exit == .announces
-            && record.presses.all.contains {
+        door.fit.rules.exit == .announces
+            && door.record.presses.all.contains {
                 $0.from <= instant
-                    && $0.from.advanced(byMilliseconds: DoorRules.exitMilliseconds + promptMilliseconds) >= instant
+                    && $0.from.advanced(byMilliseconds: DoorRules.exitMilliseconds + DoorEvidence.promptMilliseconds)
+                        >= instant
             }
     }
 
     /// One that was not forced is not.
     private var brokenForced: [String] {
-        record.alarms.filter { $0.alarm == .forced(.door) }.compactMap { _, at in
-            guard let leaf = record.open.all.last(where: { $0.from <= at }) else {
+        door.record.alarms.filter { $0.alarm == .forced(.door) }.compactMap { _, at in
+            guard let leaf = door.record.open.all.last(where: { $0.from <= at }) else {
                 return "a door that nobody opened was forced, it was told"
             }
             // The contact's word comes a little behind the bolt's.
-            let isLate = record.free.all.contains {
+            let isLate = door.record.free.all.contains {
                 $0.from <= leaf.from
                     && $0.to.map { $0 < leaf.from.advanced(byMilliseconds: Self.contactMilliseconds) } ?? false
-                    && $0.to ?? end >= leaf.from
+                    && $0.to ?? door.end >= leaf.from
             }
             // Somebody holds the bolt back, which a sensor alone can tell.
-            let isByHand = record.hands.all.contains { $0.meets(leaf.from, leaf.from) }
-            if record.crimes.contains(leaf.from) || isLate || isByHand || !wasThere(leaf.from, at) { return nil }
+            let isByHand = door.record.hands.all.contains { $0.meets(leaf.from, leaf.from) }
+            if door.record.crimes.contains(leaf.from) || isLate || isByHand || !wasThere(leaf.from, at) { return nil }
             return "a door that was opened was forced, it was told"
         }
     }
@@ -82,14 +74,14 @@ struct DoorAlarmJudge {
 
     /// A bolt that a hand moves is told.
     private var brokenHands: [String] {
-        guard fit.hasFeedback else { return [] }
-        return record.hands.all.compactMap { hand in
-            let due = prompt(hand.from)
-            let isBusy = record.orders.contains {
+        guard door.fit.hasFeedback else { return [] }
+        return door.record.hands.all.compactMap { hand in
+            let due = door.prompt(hand.from)
+            let isBusy = door.record.orders.contains {
                 $0.at <= due && due.milliseconds(since: $0.at) <= Self.acquaintanceMilliseconds
             }
-            let lasted = (hand.to ?? end).milliseconds(since: hand.from)
-            guard due <= end, wasThere(hand.from, due), !isBusy, lasted >= Self.handMilliseconds,
+            let lasted = (hand.to ?? door.end).milliseconds(since: hand.from)
+            guard due <= door.end, wasThere(hand.from, due), !isBusy, lasted >= Self.handMilliseconds,
                 !isTold(hand.from, due, { $0 == .forced(.bolt) })
             else { return nil }
             return "a hand moved the bolt, and nobody was told"
@@ -102,30 +94,30 @@ struct DoorAlarmJudge {
     private static let launchMilliseconds: UInt64 = 500
 
     private var brokenAjar: [String] {
-        guard fit.hasContact else { return [] }
-        let alarms = record.alarms.filter { $0.alarm == .ajar }.map(\.at)
-        guard let ajar = fit.rules.ajarSeconds.map({ UInt64($0) * 1_000 }) else {
+        guard door.fit.hasContact else { return [] }
+        let alarms = door.record.alarms.filter { $0.alarm == .ajar }.map(\.at)
+        guard let ajar = door.fit.rules.ajarSeconds.map({ UInt64($0) * 1_000 }) else {
             return alarms.map { _ in "a door was ajar, it was told, and no door ever is" }
         }
-        let untold: [String] = record.open.all.compactMap { leaf in
+        let untold: [String] = door.record.open.all.compactMap { leaf in
             // A program that has come back meanwhile counts from then on at the latest, and no sooner than from the beginning.
-            let lastBack = (absences + record.absences.all).compactMap(\.to)
+            let lastBack = door.allAbsences.compactMap(\.to)
                 .filter {
                     $0.advanced(byMilliseconds: Self.launchMilliseconds) < leaf.from.advanced(byMilliseconds: ajar)
                 }
                 .max()
             let begin = max(leaf.from, lastBack ?? leaf.from)
-            let due = prompt(begin.advanced(byMilliseconds: ajar))
+            let due = door.prompt(begin.advanced(byMilliseconds: ajar))
             // A forced one is told as that.
-            guard due <= end, !record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
-                !wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
+            guard due <= door.end, !door.record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
+                !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
                 !isTold(leaf.from, due, { $0 == .ajar || $0 == .forced(.door) })
             else { return nil }
             return "the door was left open, and nobody was told"
         }
         let mistold: [String] = alarms.compactMap { at in
             let before = Instant(nanoseconds: at.nanoseconds - min(at.nanoseconds, ajar * 1_000_000))
-            let isOpen = record.open.all.contains { $0.covers(before, before) }
+            let isOpen = door.record.open.all.contains { $0.covers(before, before) }
             return isOpen || !wasThere(before, at) ? nil : "a door was left open, it was told, and it was not"
         }
         return untold + mistold
@@ -135,13 +127,14 @@ struct DoorAlarmJudge {
 
     /// A bolt that does not come when it is called is told.
     private var brokenJams: [String] {
-        guard fit.hasFeedback else { return [] }
-        return record.releases.compactMap { release in
+        guard door.fit.hasFeedback else { return [] }
+        return door.record.releases.compactMap { release in
             guard release.order != nil else { return nil }
             let from = release.stretch.from
-            let due = prompt(from.advanced(byMilliseconds: fit.wholeMilliseconds))
-            let isFree = record.free.all.contains { $0.meets(from, due) }
-            guard due <= end, !isFree, wasThere(from, due), record.jams.all.contains(where: { $0.covers(from, due) }),
+            let due = door.prompt(from.advanced(byMilliseconds: door.fit.wholeMilliseconds))
+            let isFree = door.record.free.all.contains { $0.meets(from, due) }
+            guard due <= door.end, !isFree, wasThere(from, due),
+                door.record.jams.all.contains(where: { $0.covers(from, due) }),
                 !isTold(from, due, { if case .jam = $0 { true } else { false } })
             else { return nil }
             return "the bolt was jammed, and nobody was told"
@@ -149,10 +142,10 @@ struct DoorAlarmJudge {
     }
 
     private var brokenTampers: [String] {
-        record.tampers.all.compactMap { tamper in
-            let due = prompt(tamper.from)
-            let lasted = (tamper.to ?? end).milliseconds(since: tamper.from)
-            guard due <= end, wasThere(tamper.from, due), lasted >= Self.tamperMilliseconds,
+        door.record.tampers.all.compactMap { tamper in
+            let due = door.prompt(tamper.from)
+            let lasted = (tamper.to ?? door.end).milliseconds(since: tamper.from)
+            guard due <= door.end, wasThere(tamper.from, due), lasted >= Self.tamperMilliseconds,
                 !isTold(tamper.from, due, { $0 == .tamper(.door) })
             else { return nil }
             return "the housing was opened, and nobody was told"
