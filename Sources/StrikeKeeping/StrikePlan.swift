@@ -95,7 +95,7 @@ package struct StrikePlan {
         var inputs: [Input] = []
         var taken = [(settings.line.map(LineName.init), "strike")]
         for use in InputUse.allCases {
-            let input = settings[use]
+            let input = settings[keyPath: StrikeSettings.input(use)]
             guard let line = input.line.map(LineName.init) else { continue }
             if let other = taken.first(where: { $0.0 == line }) { throw refusal(use.rawValue, other.1) }
             taken.append((line, use.rawValue))
@@ -128,17 +128,5 @@ package struct StrikePlan {
             throw Failure(.unavailable, "\(error): plug it in, or name what `gpioinfo` shows")
         }
         return .ok
-    }
-}
-
-extension StrikeSettings {
-    subscript(use: InputUse) -> Input {
-        switch use {
-        case .contact: contact
-        case .feedback: feedback
-        case .exit: exit
-        case .tamper: tamper
-        case .fire: fire
-        }
     }
 }

@@ -5,16 +5,15 @@ import StrikeControl
 /// What the keeper's configuration file says: config/strike.conf documents each key.
 package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     /// A line beside the door, and which of its levels says what its section is about.
-    package struct Input: Equatable, Sendable {
+    struct Input: Equatable, Sendable {
         /// nil: it is not fitted.
-        package var line: String?
+        var line: String?
         var active: String
         var bias = LineSetting.Bias.none.rawValue
 
-        static func keys(_ section: String, _ input: WritableKeyPath<StrikeSettings, Self>)
-            -> [ConfigurationKey<StrikeSettings>]
-        {
-            [
+        static func keys(_ use: InputUse) -> [ConfigurationKey<StrikeSettings>] {
+            let (section, input) = (use.rawValue, StrikeSettings.input(use))
+            return [
                 ConfigurationKey(section, "line", .optionalText(input.appending(path: \.line))).maximumOctets(32),
                 ConfigurationKey(section, "active", .text(input.appending(path: \.active)))
                     .choices(Level.allCases.map(\.rawValue)),
@@ -24,49 +23,56 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
         }
     }
 
-    package enum Level: String, CaseIterable { case high, low }
+    enum Level: String, CaseIterable { case high, low }
 
     /// A label, or a path. There is none to assume.
-    package var chip: String?
+    var chip: String?
     package var socketPath = "/run/latch-strike/strike.sock"
     /// Who is heard, by name or number.
     package var user = "latch-lock"
     /// Whose members may open the socket's file; the keeper's own group unless set.
-    package var group: String?
-    package var line: String?
-    package var active = Level.high.rawValue
-    package var drive = StrikeRules.Drive.pulse.rawValue
+    var group: String?
+    var line: String?
+    var active = Level.high.rawValue
+    var drive = StrikeRules.Drive.pulse.rawValue
     /// There is none to assume: a door that opens by itself, or one that locks people in.
-    package var failure: String?
-    package var pulseMaximumMilliseconds = 10_000
+    var failure: String?
+    var pulseMaximumMilliseconds = 10_000
     package var orphanMilliseconds = 10_000
-    package var feedback = Input(active: Level.high.rawValue)
+    var feedback = Input(active: Level.high.rawValue)
     package var travelMilliseconds = 1_500
     package var retries = 1
     package var retryPauseMilliseconds = 250
-    package var contact = Input(active: Level.low.rawValue)
-    package var exit = Input(active: Level.low.rawValue)
-    package var tamper = Input(active: Level.high.rawValue)
-    package var fire = Input(active: Level.high.rawValue)
-    package var debounceMilliseconds = 30
+    var contact = Input(active: Level.low.rawValue)
+    var exit = Input(active: Level.low.rawValue)
+    var tamper = Input(active: Level.high.rawValue)
+    var fire = Input(active: Level.high.rawValue)
+    var debounceMilliseconds = 30
 
     package init() {}
 
-    /// A door that has every line: for a chip without metal, whose lines bear no numbers.
-    package static func everything(
-        drive: StrikeRules.Drive, failure: StrikeRules.Failure, socketPath: String, user: String
+    /// For a chip without metal, whose lines bear no numbers. What `inputs` leaves out is not fitted.
+    package static func simulated(
+        drive: StrikeRules.Drive, failure: StrikeRules.Failure, inputs: Set<InputUse> = Set(InputUse.allCases),
+        user: String
     ) -> Self {
         var settings = Self()
         settings.chip = "simulated"
         settings.line = "strike"
         (settings.drive, settings.failure) = (drive.rawValue, failure.rawValue)
-        (settings.socketPath, settings.user) = (socketPath, user)
-        settings.feedback.line = "feedback"
-        settings.contact.line = "contact"
-        settings.exit.line = "exit"
-        settings.tamper.line = "tamper"
-        settings.fire.line = "fire"
+        settings.user = user
+        for use in inputs { settings[keyPath: input(use)].line = use.rawValue }
         return settings
+    }
+
+    static func input(_ use: InputUse) -> WritableKeyPath<Self, Input> {
+        switch use {
+        case .contact: \.contact
+        case .feedback: \.feedback
+        case .exit: \.exit
+        case .tamper: \.tamper
+        case .fire: \.fire
+        }
     }
 
     package static var keys: [ConfigurationKey<Self>] {
@@ -89,7 +95,6 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
             ConfigurationKey("feedback", "retries", .integer(\.retries, 0...3)),
             ConfigurationKey("feedback", "retry_pause_ms", .integer(\.retryPauseMilliseconds, 0...2_000)),
             ConfigurationKey("inputs", "debounce_ms", .integer(\.debounceMilliseconds, 0...1_000)),
-        ] + Input.keys("feedback", \.feedback) + Input.keys("contact", \.contact) + Input.keys("exit", \.exit)
-            + Input.keys("tamper", \.tamper) + Input.keys("fire", \.fire)
+        ] + InputUse.allCases.flatMap(Input.keys)
     }
 }

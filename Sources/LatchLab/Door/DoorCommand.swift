@@ -60,10 +60,10 @@ enum DoorCommand {
             }
             settings = try StrikeSettings.load(file)
         } else {
-            settings = .everything(
+            settings = .simulated(
                 drive: arguments["drive"].flatMap(StrikeRules.Drive.init) ?? .pulse,
-                failure: arguments["fail"].flatMap(StrikeRules.Failure.init) ?? .secure,
-                socketPath: try arguments.required("socket"), user: String(geteuid()))
+                failure: arguments["fail"].flatMap(StrikeRules.Failure.init) ?? .secure, user: String(geteuid()))
+            settings.socketPath = try arguments.required("socket")
         }
         if let socket = arguments["socket"] { settings.socketPath = socket }
         if let user = arguments["user"] { settings.user = user }

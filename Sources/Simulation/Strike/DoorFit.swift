@@ -42,21 +42,14 @@ package struct DoorFit: Hashable, Sendable {
 
     /// The keeper's.
     func plan() throws -> StrikePlan {
-        var settings = StrikeSettings()
-        settings.chip = "simulated"
-        settings.user = "0"
-        settings.line = "0"
-        settings.drive = drive.rawValue
-        settings.failure = failure.rawValue
+        var inputs: Set<InputUse> = [.exit, .tamper, .fire]
+        if hasFeedback { inputs.insert(.feedback) }
+        if hasContact { inputs.insert(.contact) }
+        var settings = StrikeSettings.simulated(drive: drive, failure: failure, inputs: inputs, user: "0")
         settings.orphanMilliseconds = Int(orphanMilliseconds)
         settings.travelMilliseconds = Int(Self.travelMilliseconds)
         settings.retries = retries
         settings.retryPauseMilliseconds = Int(Self.pauseMilliseconds)
-        if hasFeedback { settings.feedback.line = "1" }
-        if hasContact { settings.contact.line = "2" }
-        settings.exit.line = "3"
-        settings.tamper.line = "4"
-        settings.fire.line = "5"
         return try StrikePlan(settings, configuration: "the house's")
     }
 }
