@@ -35,7 +35,7 @@ struct StrikeHouseTests {
         return schedule
     }
 
-    private static func record(_ house: House) -> DoorRecord { house.doors[0].strike?.hardware.record ?? DoorRecord() }
+    private static func record(_ house: House) -> DoorRecord { house.doors[0].strike?.scene.record ?? DoorRecord() }
 
     @Test("Somebody comes in behind a command, and leaves the door open: it is ajar, and the bolt waits for it")
     func ajar() throws {

@@ -1,4 +1,3 @@
-import BluetoothCore
 import CLinux
 import CommandInterface
 import DaemonControl
@@ -37,18 +36,18 @@ enum DoorCommand {
     ) { arguments in
         let plan = try plan(arguments)
         let isJSON = arguments.has("json")
-        let metal = StrikeMetal(
-            plan.rules, uses: plan.inputs.map(\.use),
-            travelMilliseconds: try arguments.integer("travel-ms", in: 0...60_000) ?? 150,
-            now: { Instant(nanoseconds: latch_boottime_nanoseconds()) })
-        let hands = try DoorHands(metal, words: STDIN_FILENO) { text in
+        let hands = try DoorHands(
+            plan.rules, travelMilliseconds: try arguments.integer("travel-ms", in: 0...60_000) ?? 150,
+            words: STDIN_FILENO
+        ) { text in
             guard isJSON else { return Output.line(text) }
             Output.line(.object(["at": .number(Int64(clamping: latch_boottime_nanoseconds())), "door": .string(text)]))
         } quit: {
             kill(getpid(), SIGTERM)
         }
-        defer { withExtendedLifetime(hands) {} }
-        return try KeeperLoop(plan, chip: metal) { Output.prompt("latch-lab door: \($0)\n") }.run()
+        return try KeeperLoop(plan, chip: SimulatedChip(hands.door, plan, hands)) {
+            Output.prompt("latch-lab door: \($0)\n")
+        }.run()
     }
 
     private static func plan(_ arguments: ParsedArguments) throws -> StrikePlan {

@@ -1,4 +1,3 @@
-import BluetoothCore
 import CLinux
 import CommandInterface
 import Glibc
@@ -8,34 +7,31 @@ import StrikeKeeping
 
 /// A word on a simulated door's standard input: what somebody does to it, or what breaks.
 enum DoorWord: Hashable {
-    case open, close, force
-    case set(InputUse, Bool)
-    case turn(isLocked: Bool)
-    case jam, free, unplug, plug
-    case fail(Bool)
-    case dead(Bool)
+    /// Only as far as the bolt lets it.
+    case open
+    case metal(StrikeMetal.Event)
     case show, help, quit
 
     static let all: [(text: String, word: DoorWord, meaning: String)] = [
         ("open", .open, "Pull at the door: it opens if the bolt lets it."),
-        ("close", .close, "Let it fall shut."),
-        ("force", .force, "Open it with a crowbar."),
-        ("press", .set(.exit, true), "Press the exit button."),
-        ("let go", .set(.exit, false), "Let go of it."),
-        ("fire", .set(.fire, true), "A fire begins."),
-        ("fire over", .set(.fire, false), "It is over."),
-        ("tamper", .set(.tamper, true), "Open the housing."),
-        ("tamper over", .set(.tamper, false), "Close it."),
-        ("turn locked", .turn(isLocked: true), "Throw the bolt by hand."),
-        ("turn unlocked", .turn(isLocked: false), "Draw it by hand."),
-        ("jam", .jam, "The bolt sticks where it is."),
-        ("free", .free, "It moves again."),
-        ("unplug", .unplug, "Take the chip away: the strike has no current."),
-        ("plug", .plug, "Put it back."),
-        ("fail", .fail(true), "The chip answers EIO from now on."),
-        ("fail over", .fail(false), "It works again."),
-        ("dead", .dead(true), "The strike's line takes every setting, and does nothing."),
-        ("dead over", .dead(false), "It works again."),
+        ("close", .metal(.shuts), "Let it fall shut."),
+        ("force", .metal(.opens), "Open it with a crowbar."),
+        ("press", .metal(.begins(.pressed)), "Press the exit button."),
+        ("let go", .metal(.ends(.pressed)), "Let go of it."),
+        ("fire", .metal(.begins(.fire)), "A fire begins."),
+        ("fire over", .metal(.ends(.fire)), "It is over."),
+        ("tamper", .metal(.begins(.tampered)), "Open the housing."),
+        ("tamper over", .metal(.ends(.tampered)), "Close it."),
+        ("turn locked", .metal(.turns(isLocked: true)), "Throw the bolt by hand."),
+        ("turn unlocked", .metal(.turns(isLocked: false)), "Draw it by hand."),
+        ("jam", .metal(.begins(.jammed)), "The bolt sticks where it is."),
+        ("free", .metal(.ends(.jammed)), "It moves again."),
+        ("unplug", .metal(.begins(.unplugged)), "Take the chip away: the strike has no current."),
+        ("plug", .metal(.ends(.unplugged)), "Put it back."),
+        ("fail", .metal(.begins(.failing)), "The chip answers EIO from now on."),
+        ("fail over", .metal(.ends(.failing)), "It works again."),
+        ("dead", .metal(.begins(.line(.deaf))), "The strike's line takes every setting, and does nothing."),
+        ("dead over", .metal(.ends(.line(.deaf))), "It works again."),
         ("show", .show, "Say how everything stands."),
         ("help", .help, "List these words."),
         ("quit", .quit, "Put the line to its rest, and end."),
@@ -57,12 +53,15 @@ final class DoorHands {
     /// No line of words is longer.
     static let lineMaximumOctets = 256
 
-    private let metal: StrikeMetal
+    let door: SharedMetal
+    /// How long the bolt takes.
+    private let travelMilliseconds: UInt64
     private let words: Int32
+    /// When the bolt arrives.
     private let timer: Int32
     /// Readable when an input has moved.
     private let edge: Int32
-    private let descriptor: Int32
+    private let waited: Int32
     private let tell: (String) -> Void
     private let quit: () -> Void
     private var buffer: [UInt8] = []
@@ -71,50 +70,40 @@ final class DoorHands {
     ///
     /// - Throws: ``Failure`` where a descriptor cannot be had.
     init(
-        _ metal: StrikeMetal, words: Int32, tell: @escaping (String) -> Void, quit: @escaping () -> Void
+        _ rules: StrikeRules, travelMilliseconds: UInt64, words: Int32, tell: @escaping (String) -> Void,
+        quit: @escaping () -> Void
     ) throws(Failure) {
-        self.metal = metal
+        door = SharedMetal(rules)
+        self.travelMilliseconds = travelMilliseconds
         self.words = words
         self.tell = tell
         self.quit = quit
         timer = latch_timerfd_create()
         edge = eventfd(0, Int32(EFD_NONBLOCK | EFD_CLOEXEC))
-        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        guard timer >= 0, edge >= 0, descriptor >= 0, latch_epoll_add(descriptor, timer, EPOLLIN.rawValue, 0) == 0,
-            latch_epoll_add(descriptor, edge, EPOLLIN.rawValue, 0) == 0
+        waited = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard timer >= 0, edge >= 0, waited >= 0, latch_epoll_add(waited, timer, EPOLLIN.rawValue, 0) == 0,
+            latch_epoll_add(waited, edge, EPOLLIN.rawValue, 0) == 0
         else {
             throw Failure(.unavailable, "no descriptor: \(String(cString: strerror(errno))): raise LimitNOFILE=")
         }
         // A file on a disk cannot be waited for, and need not be: it is read with the first look.
-        _ = latch_epoll_add(descriptor, words, EPOLLIN.rawValue, 0)
-        metal.descriptor = descriptor
-        metal.watch = { tell(Self.text($0)) }
-        metal.schedule = { [timer] in _ = latch_timerfd_set(timer, $0.map { max(1, $0.nanoseconds) } ?? 0) }
-        metal.wake = { [edge] in eventfd_write(edge, 1) }
-        metal.attend = { [unowned self] in attend() }
+        _ = latch_epoll_add(waited, words, EPOLLIN.rawValue, 0)
+        door.watch = { [unowned self] in hear($0) }
     }
 
     deinit {
         close(timer)
         close(edge)
-        close(descriptor)
+        close(waited)
     }
 
-    private func attend() {
-        var count: UInt64 = 0
-        _ = read(timer, &count, MemoryLayout<UInt64>.size)
-        _ = read(edge, &count, MemoryLayout<UInt64>.size)
-        metal.pass()
-        hear()
-    }
-
-    private func hear() {
+    private func readWords() {
         var octets = [UInt8](repeating: 0, count: 4_096)
         // It is not set to return at once: a terminal is its shell's too.
         while isReadable {
             let count = read(words, &octets, octets.count)
             if count < 0, errno == EINTR { continue }
-            if count == 0 { _ = latch_epoll_remove(descriptor, words) }
+            if count == 0 { _ = latch_epoll_remove(waited, words) }
             guard count > 0 else { return }
             for octet in octets[..<count] {
                 guard octet == UInt8(ascii: "\n") else {
@@ -142,17 +131,9 @@ final class DoorHands {
             return tell("there is no word `\(Output.shown(line))`: `help` lists them")
         }
         switch word {
-        case .open: if !metal.pull() { tell("the door does not open: it is locked") }
-        case .close: metal.shut()
-        case .force: metal.force()
-        case .set(let use, let isActive): metal.set(use, isActive: isActive)
-        case .turn(let isLocked): metal.turn(isLocked: isLocked)
-        case .jam: metal.jam()
-        case .free: metal.free()
-        case .unplug: metal.unplug()
-        case .plug: metal.plug()
-        case .fail(let fails): metal.code = fails ? EIO : 0
-        case .dead(let isDead): metal.isLineDead = isDead
+        case .open:
+            if door.metal.isHeldShut { tell("the door does not open: it is locked") } else { door.handle(.opens) }
+        case .metal(let event): door.handle(event)
         case .show: tell(stand)
         case .help:
             for (text, _, meaning) in DoorWord.all {
@@ -163,20 +144,64 @@ final class DoorHands {
     }
 
     private var stand: String {
-        [
+        let metal = door.metal
+        return [
             metal.isClosed ? "door closed" : "door open", metal.isBoltLocked ? "bolt locked" : "bolt unlocked",
-            metal.isReleased ? "strike released" : "strike at rest", metal.isJammed ? "jammed" : nil,
-            metal.hasChip ? nil : "no chip",
+            metal.isReleased ? "strike released" : "strike at rest", metal.has(.jammed) ? "jammed" : nil,
+            metal.has(.unplugged) ? "no chip" : nil,
         ].compactMap { $0 }.joined(separator: ", ")
     }
 
-    private static func text(_ happening: StrikeMetal.Happening) -> String {
-        switch happening {
+    // MARK: What becomes of the door
+
+    private func hear(_ output: StrikeMetal.Output) {
+        if let text = Self.text(output) { tell(text) }
+        switch output {
+        case .goes:
+            guard travelMilliseconds > 0 else { return door.handle(.arrives) }
+            _ = latch_timerfd_set(timer, latch_boottime_nanoseconds() + travelMilliseconds * 1_000_000)
+        case .edge, .began(.unplugged): eventfd_write(edge, 1)
+        case .began, .ended, .strike, .bolt, .leaf: break
+        }
+    }
+
+    /// nil: there is nothing to see of it, or whoever wrote a word for it knows.
+    private static func text(_ output: StrikeMetal.Output) -> String? {
+        switch output {
         case .strike(let isReleased): isReleased ? "strike released" : "strike at rest"
         case .bolt(let isLocked): isLocked ? "bolt locked" : "bolt unlocked"
         case .leaf(let isClosed): isClosed ? "door closed" : "door open"
-        case .input(let use, let isActive): "\(use.rawValue) \(isActive ? "on" : "off")"
-        case .chip(let isThere): isThere ? "chip there" : "chip gone"
+        case .began(.unplugged): "chip gone"
+        case .ended(.unplugged): "chip there"
+        case .began(let condition): input(condition).map { "\($0) on" }
+        case .ended(let condition): input(condition).map { "\($0) off" }
+        case .goes, .edge: nil
         }
     }
+
+    private static func input(_ condition: StrikeMetal.Condition) -> String? {
+        switch condition {
+        case .pressed: InputUse.exit.rawValue
+        case .fire: InputUse.fire.rawValue
+        case .tampered: InputUse.tamper.rawValue
+        case .line, .stuckSensor, .unplugged, .failing, .held, .jammed: nil
+        }
+    }
+}
+
+/// The keeper of this process, which a signal ends.
+extension DoorHands: ChipProgram {
+    var isOver: Bool { false }
+    var descriptor: Int32? { waited }
+
+    func looks() {
+        var count: UInt64 = 0
+        let isDue = read(timer, &count, MemoryLayout<UInt64>.size) > 0
+        _ = read(edge, &count, MemoryLayout<UInt64>.size)
+        if isDue { door.handle(.arrives) }
+        readWords()
+    }
+
+    func beginsCall() {}
+    func endsCall() {}
 }

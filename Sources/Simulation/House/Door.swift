@@ -62,7 +62,7 @@ package final class Door {
             link = nil
         }
         guard let strike else { return }
-        world.add(strike.hardware)
+        world.add(strike.scene)
         world.add(strike)
         world.add(self)
     }
@@ -107,7 +107,7 @@ package final class Door {
 
     private func heard(_ event: LockEvent) {
         if case .alarm(let report, _) = event {
-            strike?.hardware.record.alarms.append((alarm: report.alarm, at: world.now))
+            strike?.scene.record.alarms.append((alarm: report.alarm, at: world.now))
         }
         guard case .audit(let record) = event, case .enrolled(let number, let name, _, _) = record.event else { return }
         numbers[name] = number
@@ -117,7 +117,7 @@ package final class Door {
     var isListening: Bool { node.host != nil && !node.isSuspended }
 
     /// When it could not be expected to do anything, for whichever reason: it, its keeper or its metal.
-    var allAbsences: [Absence] { absences.all + (strike?.hardware.record.absences.all ?? []) }
+    var allAbsences: [Absence] { absences.all + (strike?.scene.record.absences.all ?? []) }
 
     // MARK: Its configuration
 

@@ -7,26 +7,26 @@ extension House {
     func arm(_ incident: Incident) {
         guard let strike = door.strike else { return }
         tally.faults[incident.kind, default: 0] += 1
-        let hardware = strike.hardware
-        hardware.after(incident.afterMilliseconds) { [unowned self, unowned strike, unowned hardware] in
+        let scene = strike.scene
+        scene.after(incident.afterMilliseconds) { [unowned self, unowned strike, unowned scene] in
             note(.faults, .wrong, "\(incident.word)")
             switch incident.word {
-            case .comes(let milliseconds): hardware.push(openMilliseconds: milliseconds)
-            case .exit(let milliseconds): hardware.press(milliseconds: milliseconds)
-            case .exitAtLocking(let milliseconds): hardware.pressAtLocking(milliseconds: milliseconds)
-            case .crime(let milliseconds): hardware.force(openMilliseconds: milliseconds)
-            case .fire(let milliseconds): hardware.burn(milliseconds: milliseconds)
-            case .tamper(let milliseconds): hardware.tamper(milliseconds: milliseconds)
-            case .hand(let milliseconds): hardware.holdBack(milliseconds: milliseconds)
-            case .jam(let milliseconds): hardware.jam(milliseconds: milliseconds)
+            case .comes(let milliseconds): scene.push(openMilliseconds: milliseconds)
+            case .exit(let milliseconds): scene.press(milliseconds: milliseconds)
+            case .exitAtLocking(let milliseconds): scene.pressAtLocking(milliseconds: milliseconds)
+            case .crime(let milliseconds): scene.force(openMilliseconds: milliseconds)
+            case .fire(let milliseconds): scene.begin(.fire, milliseconds: milliseconds)
+            case .tamper(let milliseconds): scene.begin(.tampered, milliseconds: milliseconds)
+            case .hand(let milliseconds): scene.holdBack(milliseconds: milliseconds)
+            case .jam(let milliseconds): scene.begin(.jammed, milliseconds: milliseconds)
             case .keeperKilled(let milliseconds): strike.kill(downMilliseconds: milliseconds)
             case .keeperKilledAtCall(let point): strike.arm(point)
-            case .deafLine(let milliseconds): hardware.spoil(.deaf, milliseconds: milliseconds)
-            case .lyingLine(let milliseconds): hardware.spoil(.lying, milliseconds: milliseconds)
+            case .deafLine(let milliseconds): scene.begin(.line(.deaf), milliseconds: milliseconds)
+            case .lyingLine(let milliseconds): scene.begin(.line(.lying), milliseconds: milliseconds)
             case .stuckSensor(let isLocked, let milliseconds):
-                hardware.stickFeedback(isLocked: isLocked, milliseconds: milliseconds)
-            case .unplugged(let milliseconds): hardware.unplug(milliseconds: milliseconds)
-            case .failingCalls(let milliseconds): hardware.failCalls(milliseconds: milliseconds)
+                scene.begin(.stuckSensor(isLocked: isLocked), milliseconds: milliseconds)
+            case .unplugged(let milliseconds): scene.unplug(milliseconds: milliseconds)
+            case .failingCalls(let milliseconds): scene.begin(.failing, milliseconds: milliseconds)
             }
         }
     }
@@ -34,7 +34,7 @@ extension House {
     /// What the judge of commands, and the one of doors, say of a door.
     func broken(at door: Door, _ schedule: Schedule, _ judge: inout Judge) -> [String] {
         guard let strike = door.strike, let fit = door.fit else { return judge.broken }
-        let record = strike.hardware.record
+        let record = strike.scene.record
         let isSound = door !== self.door || !schedule.incidents.contains(where: \.isOfBadMetal)
         judge.isSound = isSound
         judge.reasonsToWait = record.reasonsToWait + record.absences.all

@@ -184,7 +184,7 @@ package final class House {
         let bystander = beginBystander(of: schedule)
         let isOver = beginDeed(of: schedule)
         agenda.run(milliseconds: schedule.waitMilliseconds + Self.longestFaultMilliseconds) { [unowned self] in
-            agenda.isEmpty && isOver() && household?.isOver ?? true && door.strike?.hardware.isQuiet ?? true
+            agenda.isEmpty && isOver() && household?.isOver ?? true && door.strike?.scene.isQuiet ?? true
                 && bystander.map { !ledger.requests[$0].ends.isEmpty } ?? true
         }
         disarm(pockets[schedule.key])
@@ -278,9 +278,9 @@ package final class House {
         expectObedience(of: pockets[0], .unlock, within: milliseconds)
         // The bolt follows its coil.
         let isOpened = { [unowned self] in
-            door.strike?.hardware.record.free.all.contains { $0.meets(begin, world.now) } ?? true
+            door.strike?.scene.record.free.all.contains { $0.meets(begin, world.now) } ?? true
         }
-        agenda.run(milliseconds: 2 * StrikeHardware.travelMilliseconds, until: isOpened)
+        agenda.run(milliseconds: 2 * DoorScene.travelMilliseconds, until: isOpened)
         if !isOpened() { complaints.append("the owner cannot come in, with nothing wrong") }
     }
 

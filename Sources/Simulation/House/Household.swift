@@ -147,7 +147,7 @@ final class Household {
         var judge = AccessJudge(
             register: register, ledger: ledger, door: door.number, metal: door.metal.movements,
             absences: door.allAbsences, end: end)
-        if let strike = door.strike { judge.hear(strike.hardware.record) }
+        if let strike = door.strike { judge.hear(strike.scene.record) }
         return terminal.complaints + judge.broken
     }
 }

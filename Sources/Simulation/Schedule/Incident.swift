@@ -1,4 +1,4 @@
-/// What befalls a door that a strike holds: people, and hardware that is bad.
+/// What befalls a door that a strike holds: people, and metal that is bad.
 package struct Incident: Sendable, Hashable {
     enum Word: Sendable, Hashable {
         /// Somebody comes, opens the door as soon as it is released, and leaves it open for so long.

@@ -7,7 +7,7 @@ import StrikeKeeping
 /// The keeper of one door's strike: processes that come and go beside the lock's, on a machine that keeps nothing for them. Each runs the
 /// real keeper. What its line does is written down as the door's metal, for the order that it does it for.
 final class KeeperProcess: Timed {
-    let hardware: StrikeHardware
+    let scene: DoorScene
     private unowned let world: World
     private let metal: MetalJournal
     private let plan: StrikePlan
@@ -28,8 +28,8 @@ final class KeeperProcess: Timed {
 
     init(_ plan: StrikePlan, _ world: World, _ metal: MetalJournal) {
         (self.plan, self.world, self.metal) = (plan, world, metal)
-        hardware = StrikeHardware(plan.rules, world)
-        hardware.onEdge = { [unowned self] in edge(isReleased: $0) }
+        scene = DoorScene(plan.rules, world)
+        scene.onEdge = { [unowned self] in edge(isReleased: $0) }
         launch()
     }
 
@@ -44,13 +44,13 @@ final class KeeperProcess: Timed {
             },
             behindCall: { [unowned self] in if killPoint?.isNow(call: calls, isBehind: true) == true { kill() } })
         let keeper = StrikeKeeper(
-            plan, chip: SimulatedChip(hardware, plan, life),
+            plan, chip: SimulatedChip(scene.door, plan, life),
             surroundings: StrikeKeeper.Surroundings(
                 now: { [unowned world] in world.now },
                 arm: { [unowned self] in if !life.isOver { timer = $0 } },
                 send: { [unowned self] in if !life.isOver { report($0) } }, tell: { _ in }))
         (self.life, self.keeper) = (life, keeper)
-        hardware.record.absences.end(.keeper, at: world.now)
+        scene.record.absences.end(.keeper, at: world.now)
         onBegin()
         keeper.begin()
     }
@@ -63,7 +63,7 @@ final class KeeperProcess: Timed {
         killPoint = nil
         (keeper, timer, current) = (nil, nil, nil)
         restart = world.now.advanced(byMilliseconds: down)
-        hardware.record.absences.begin(.keeper, at: world.now)
+        scene.record.absences.begin(.keeper, at: world.now)
         link?.put(.gone)
         link?.isConnected = false
         link = nil
@@ -75,18 +75,18 @@ final class KeeperProcess: Timed {
     /// The whole machine: the chip has no power for a moment either.
     func losePower(downMilliseconds: UInt64) {
         kill(downMilliseconds: downMilliseconds)
-        hardware.losePower()
+        scene.door.handle(.losesPower)
     }
 
     func begin() {
-        hardware.record.forget(at: world.now)
+        scene.record.forget(at: world.now)
         commands = [:]
     }
 
     /// Nothing goes wrong any more, and a process that is away is on its way.
     func mend() {
         killPoint = nil
-        hardware.mend()
+        scene.mend()
     }
 
     // MARK: Its time
@@ -102,7 +102,7 @@ final class KeeperProcess: Timed {
     }
 
     func step() -> Bool {
-        guard hardware.takeNews() else { return false }
+        guard scene.takeNews() else { return false }
         keeper?.linesMoved()
         return true
     }
@@ -114,7 +114,7 @@ final class KeeperProcess: Timed {
         guard keeper != nil else { return false }
         if let link, link !== arrival { part(link) }
         link = arrival
-        hardware.record.unattended.turn(false, at: world.now)
+        scene.record.unattended.turn(false, at: world.now)
         return true
     }
 
@@ -122,7 +122,7 @@ final class KeeperProcess: Timed {
         guard leaving === link else { return }
         link = nil
         leaving.put(.gone)
-        hardware.record.unattended.turn(true, at: world.now)
+        scene.record.unattended.turn(true, at: world.now)
         keeper?.daemonIsGone()
     }
 
@@ -130,7 +130,7 @@ final class KeeperProcess: Timed {
         switch request {
         case .hello: keeper?.greet()
         case .order(let order):
-            hardware.record.orders.append(DoorRecord.Order(order, at: world.now))
+            scene.record.orders.append(DoorRecord.Order(order, at: world.now))
             let before = current
             current = (order, false)
             isDeclined = false
@@ -153,8 +153,8 @@ final class KeeperProcess: Timed {
     private func edge(isReleased: Bool) {
         let order = current?.order
         // A chip without power, at a door that is open without.
-        let isPowerless = isReleased && (!hardware.isPlugged || life?.isOver ?? true)
-        hardware.record.release(
+        let isPowerless = isReleased && (scene.metal.has(.unplugged) || life?.isOver ?? true)
+        scene.record.release(
             isReleased, for: isPowerless || order?.movement == .lock ? nil : order, at: world.now)
         if isReleased {
             guard !isPowerless else { return }
@@ -175,6 +175,22 @@ final class KeeperProcess: Timed {
                 command: order.flatMap { commands[$0.intent] }, notAfter: nil), now: world.now)
         metal.settle()
     }
+}
+
+/// One process of a keeper. It can be killed in front of a call that sets a line, and behind it.
+private final class KeeperLife: ChipProgram {
+    var isOver = false
+    let descriptor: Int32? = nil
+    private let beforeCall: () -> Void
+    private let behindCall: () -> Void
+
+    init(beforeCall: @escaping () -> Void, behindCall: @escaping () -> Void) {
+        (self.beforeCall, self.behindCall) = (beforeCall, behindCall)
+    }
+
+    func looks() {}
+    func beginsCall() { if !isOver { beforeCall() } }
+    func endsCall() { if !isOver { behindCall() } }
 }
 
 /// Where a keeper is killed: at one of the calls that set its line, from now on.
