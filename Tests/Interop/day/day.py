@@ -9,18 +9,18 @@ door itself and by the audit. As root the lock's state is on a disk whose power 
 import argparse
 import contextlib
 import datetime
-import json
 import os
-import re
-import signal
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..")]
 
+from door import Door, FrontDoor
+from record import SETUP_CODE, Record
+from support.daemons import Key, Latch
 from support.processes import DEADLINE_SECONDS, Process, eventually
+from support.radios import AdapterRadio
 from support.steps import StepFailed, warn
 
 PULSE_MILLISECONDS = 1_500
@@ -39,89 +39,20 @@ socket = "{directory}/lock.sock"
 # Metres: in front of the door, and down the street.
 NEAR, FAR = 1, 30
 ADAPTERS = ["lock", "anna", "ben", "carla"]
-# Nobody is shown a code that opens a door.
-SETUP_CODE = re.compile(r"LATCH1:\S+")
-
-
-class Record:
-    """What happened, for people as it happens, and for `latch-lab day`."""
-
-    def __init__(self, path, directory):
-        self._file = open(path, "w", encoding="utf-8")
-        self._directory = directory
-        self.broken = 0
-
-    def write(self, at=None, **fields):
-        line = {"at": at or now(), **fields}
-        self._file.write(json.dumps(line) + "\n")
-        self._file.flush()
-
-    def scene(self, title, text):
-        self.write(scene=title, text=text)
-        print(f"\n{title}\n{'=' * len(title)}\n{text}\n", flush=True)
-
-    def shown(self, text):
-        return SETUP_CODE.sub("LATCH1:…", text.replace(self._directory + "/", ""))
-
-    def command(self, words, lines, status):
-        words, lines = self.shown(words), [self.shown(line) for line in lines]
-        self.write(command=words, lines=lines, status=status)
-        print(f"$ {words}", *[f"  {line}" for line in lines], sep="\n", flush=True)
-
-    def act(self, text):
-        self.write(act=text)
-        print(f"* {text}", flush=True)
-
-    def door(self, at, text):
-        self.write(at, door=text)
-        print(f"                                        | {text}", flush=True)
-
-    def promise(self, text, held):
-        self.write(promise=text, held=bool(held))
-        self.broken += not held
-        print(f"{'held  ' if held else 'BROKEN'} {text}", flush=True)
-
-
-def now():
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
-
-
-class Door(Process):
-    """The strike's keeper on a simulated door, and its hands."""
-
-    def __init__(self, lab, record):
-        self._record = record
-        self.releases = 0
-        self.seen = []
-        words = [lab, "door", "--socket", os.path.abspath("strike.sock"), "--json"]
-        super().__init__("door", words, stdin=subprocess.PIPE)
-
-    def hand(self, word, act):
-        self._record.act(act)
-        self.input.write(word + "\n")
-        self.input.flush()
-
-    def waits(self, text):
-        """Until the door says so; what it says before is told too."""
-
-        def find(line):
-            value = json.loads(line)
-            self._record.door(value["at"], value["door"])
-            self.seen.append(value["door"])
-            self.releases += value["door"] == "strike released"
-            return value if value["door"] == text else None
-
-        return self.output.wait_for(find, f"the door says \"{text}\"")
 
 
 class Day:
     def __init__(self, programs, record):
-        self.latch = os.path.join(programs, "latch")
+        self.latch = Latch(os.path.join(programs, "latch"), os.getcwd())
         self.lab = os.path.join(programs, "latch-lab")
         self.record = record
         self.has_disk = os.geteuid() == 0 and os.path.exists("/dev/fuse")
+        self.disk = []
+        if self.has_disk:
+            state = os.path.abspath("lock")
+            self.disk = [self.lab, "disk", "--image", "disk.img", "--at", state, "--keep", "chance", "--"]
         self.running = contextlib.ExitStack()
-        self.lock = None
+        self.keys = {}
         self.expected = 0
 
     # Processes
@@ -131,55 +62,28 @@ class Day:
 
     def begin(self):
         self.record.scene("A new door", "A radio, a strike's keeper, a lock and three keys, each a process of its own.")
-        os.mkdir("lock", 0o700)
-        with open("lock.conf", "w", encoding="utf-8") as file:
-            file.write(LOCK.format(directory=os.getcwd(), pulse=PULSE_MILLISECONDS))
-        air = ["--socket", "air", "--control", "air.control", "--adapters", str(len(ADAPTERS))]
-        self.start("radio", [self.lab, "radio", *air])
-        eventually(lambda: os.path.exists("air.control"), "the radio listens")
+        self.latch.write("lock.conf", LOCK.format(directory=os.getcwd(), pulse=PULSE_MILLISECONDS))
+        self.radio = self.running.enter_context(AdapterRadio(self.lab, os.getcwd(), len(ADAPTERS)))
         self.door = self.running.enter_context(Door(self.lab, self.record))
         eventually(lambda: os.path.exists("strike.sock"), "the keeper listens")
         self.launch()
         for person in ADAPTERS[1:]:
-            os.mkdir(person, 0o700)
-            with open(person + ".conf", "w", encoding="utf-8") as file:
-                file.write(f"[proximity]\nunlock = {'true' if person == 'anna' else 'false'}\n")
-            words = ["central", "run", "--config", person + ".conf", "--transport", self.adapter(person)]
-            self.start(f"{person}'s key", [self.latch, *words, "--state", person])
-            eventually(lambda person=person: os.path.exists(f"{person}/central.sock"), f"{person}'s key listens")
+            proximity = f"[proximity]\nunlock = {'true' if person == 'anna' else 'false'}\n"
+            options = ["--config", self.latch.write(person + ".conf", proximity)]
+            key = Key(self.latch, person, "central", self.adapter(person), options)
+            self.keys[person] = self.running.enter_context(key)
 
     def adapter(self, name):
-        return f"unix:{os.getcwd()}/air.{ADAPTERS.index(name) + 1}"
-
-    def on_disk(self, words):
-        """For what reads or writes the lock's state."""
-        if not self.has_disk:
-            return [self.latch, *words]
-        disk = [self.lab, "disk", "--image", "disk.img", "--at", os.path.abspath("lock"), "--keep", "chance", "--"]
-        return disk + [self.latch, *words]
+        return f"unix:{self.radio.adapter(ADAPTERS.index(name) + 1)}"
 
     def launch(self):
-        words = ["peripheral", "run", "--config", "lock.conf", "--transport", self.adapter("lock")]
-        self.lock = self.start("lock", self.on_disk(words + ["--state", os.path.abspath("lock")]))
+        self.lock = self.running.enter_context(FrontDoor(self.latch, self.disk, self.adapter("lock")))
         self.record.act("the lock's daemon is started")
-        eventually(lambda: self.quietly("peripheral", "status", "--socket", "lock.sock").returncode == 0, "the lock runs")
-
-    def kill_lock(self):
-        """SIGKILL for the daemon itself."""
-        if self.has_disk:
-            with open(f"/proc/{self.lock.pid}/task/{self.lock.pid}/children", encoding="ascii") as file:
-                os.kill(int(file.read().split()[0]), signal.SIGKILL)
-            self.lock.wait()
-        else:
-            self.lock.kill()
 
     def quietly(self, *words, text=None):
         return subprocess.run(
-            [self.latch, *words], input=text or "", capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
+            [self.latch.program, *words], input=text or "", capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
         )
-
-    def status(self):
-        return json.loads(self.quietly("peripheral", "status", "--socket", "lock.sock", "--json").stdout)["result"]
 
     def type(self, *words, text=None, limit=12):
         """A command as a person types it, with its answer."""
@@ -195,16 +99,19 @@ class Day:
 
     def place(self, person, metres):
         """How far somebody is from the door."""
-        names = [f"02:4C:41:01:00:{ADAPTERS.index(name) + 1:02X}" for name in ("lock", person)]
+        addresses = [f"02:4C:41:01:00:{ADAPTERS.index(name) + 1:02X}" for name in ("lock", person)]
+        self.radio.command(" ".join(["distance", *addresses, str(metres)]))
+
+    def audit(self, verb, *options):
+        """Of a lock that does not run."""
+        words = ["audit", verb, "--state", "lock", *options]
         done = subprocess.run(
-            [sys.executable, "-c", PLACE, "air.control", f"distance {names[0]} {names[1]} {metres}"],
-            capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False,
+            [*self.disk, self.latch.program, *words], capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False
         )
-        if not done.stdout.startswith("ok"):
-            raise StepFailed(f"the radio says: {done.stdout}{done.stderr}")
+        return self.told(["latch", *words], done, limit=100)
 
     def enroll(self, person, *options):
-        words = [self.latch, "peripheral", "enroll", "--socket", "lock.sock", "--credential", person, *options]
+        words = [self.latch.program, "peripheral", "enroll", "--socket", "lock.sock", "--credential", person, *options]
         window = self.start("window", words)
         code = window.output.wait_for(lambda line: (SETUP_CODE.search(line) or [None])[0], "the setup code")
         enrolled = self.quietly("central", "enroll", "--state", person, "-", text=code + "\n")
@@ -223,18 +130,17 @@ class Day:
         return done
 
     def bond(self, person):
-        return next(row["bond"] for row in self.status()["credentials"] if row["name"] == person)
+        return next(row["bond"] for row in self.lock.status()["credentials"] if row["name"] == person)
 
     def is_linked(self, bond):
-        return any(link.get("bond") == bond for link in self.status()["links"])
+        return any(link.get("bond") == bond for link in self.lock.status()["links"])
 
     def proximity(self, person):
         """What a key believes of how near it is to its lock."""
-        said = json.loads(self.quietly("central", "status", "--state", person, "--json").stdout)["result"]
-        return said["locks"][0]["proximity"]
+        return self.keys[person].status()["locks"][0]["proximity"]
 
     def alarms(self, name):
-        return self.status()["alarms"].get(name, 0)
+        return self.lock.status()["alarms"].get(name, 0)
 
     # Scenes
 
@@ -328,9 +234,9 @@ class Day:
             "SIGKILL, in the middle of the pulse. The strike's keeper is another program, and ends the pulse at its time.",
         )
         self.expected += 1
-        asked = self.start("unlock", [self.latch, "central", "unlock", "--state", "anna", "--wait", "30"])
+        asked = self.start("unlock", [self.latch.program, "central", "unlock", "--state", "anna", "--wait", "30"])
         self.door.waits("strike released")
-        self.kill_lock()
+        self.lock.die()
         self.record.act("the lock's daemon is killed")
         self.door.waits("strike at rest")
         self.door.waits("bolt locked")
@@ -352,13 +258,10 @@ class Day:
         )
         users = self.type("peripheral", "users", "--socket", "lock.sock").stdout
         self.expected += 1
-        asked = self.start("unlock", [self.latch, "central", "unlock", "--state", "anna", "--wait", "30"])
+        asked = self.start("unlock", [self.latch.program, "central", "unlock", "--state", "anna", "--wait", "30"])
         self.door.waits("strike released")
-        os.kill(self.lock.pid, signal.SIGPWR)
-        self.lock.wait()
-        for line in self.lock.errors.all():
-            if "power" in line:
-                self.record.act(line)
+        for line in self.lock.cut():
+            self.record.act(line)
         self.door.waits("bolt locked")
         self.launch()
         asked.wait()
@@ -371,15 +274,8 @@ class Day:
         self.record.scene("Evening: the audit", "Each record continues a chain, and the lock has signed its end.")
         self.type("peripheral", "stop", "--socket", "lock.sock")
         self.lock.wait()
-        state = os.path.abspath("lock")
-        done = subprocess.run(
-            self.on_disk(["audit", "verify", "--state", state]), capture_output=True, text=True, check=False)
-        self.told(["latch", "audit", "verify", "--state", "lock"], done)
-        self.record.promise("nothing of it was changed, left out or cut off", done.returncode == 0)
-        done = subprocess.run(
-            self.on_disk(["audit", "list", "--state", state, "--limit", "0"]), capture_output=True, text=True, check=False)
-        self.told(["latch", "audit", "list", "--state", "lock", "--limit", "0"], done, limit=100)
-        said = done.stdout
+        self.record.promise("nothing of it was changed, left out or cut off", self.audit("verify").returncode == 0)
+        said = self.audit("list", "--limit", "0").stdout
         for what in ("enrolled", "granted", "refused", "removed", "aborted", "forced"):
             self.record.promise(f"it tells of what was {what}", what in said)
         self.door.hand("quit", "good night")
@@ -405,15 +301,6 @@ class Day:
             else:
                 self.record.act("left out: the power cut, which needs root, /dev/fuse and loop devices")
             self.evening()
-
-
-PLACE = """
-import socket, sys
-with socket.socket(socket.AF_UNIX) as control:
-    control.connect(sys.argv[1])
-    control.sendall((sys.argv[2] + "\\n").encode())
-    print(control.recv(1024).decode(), end="")
-"""
 
 
 def main():

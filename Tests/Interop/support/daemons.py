@@ -80,7 +80,7 @@ class Daemon(Process):
         self._role = role
         self.state = latch.state(name)
         arguments = [latch.program, role, "run", "--transport", transport, "--state", self.state, "--json", *options]
-        super().__init__(name, self.words(arguments))
+        super().__init__(name, self.launched(arguments))
         try:
             self.wait_for_event("radio", state="on")
         except StepFailed as error:
@@ -90,6 +90,14 @@ class Daemon(Process):
     def words(self, arguments):
         """What is executed for a command of `latch`."""
         return arguments
+
+    def launched(self, arguments):
+        """What is executed for the daemon itself."""
+        return self.words(arguments)
+
+    def place(self):
+        """The options by which a command finds the daemon."""
+        return ["--state", self.state]
 
     def wait_for_event(self, name, **fields):
         """The next event of that name whose fields are these."""
@@ -136,7 +144,7 @@ class Daemon(Process):
         check_equal(errors, [], f"what the {self.name} logged as errors")
 
     def _arguments(self, verb, options):
-        return self.words([self._latch.program, self._role, verb, "--state", self.state, "--json", *options])
+        return self.words([self._latch.program, self._role, verb, *self.place(), "--json", *options])
 
 
 class Lock(Daemon):
