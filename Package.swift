@@ -158,7 +158,7 @@ let package = Package(
         room("Drills", ["BluetoothCore", "CCutDisk", "CLinux", "CSQLite", "DaemonControl"]),
 
         // The programs: what a door or a laptop installs, and what an engineer needs besides.
-        room("CommandInterface", ["CLinux", "DaemonControl"]),
+        room("CommandInterface", ["BluetoothCore", "CLinux", "DaemonControl"]),
         room(
             "StrikeKeeping",
             ["BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "StrikeControl"]),

@@ -63,7 +63,7 @@ extension DeviceAddress: CustomStringConvertible, LosslessStringConvertible {
         guard octets.count == 6 else { return nil }
         var bits: UInt64 = 0
         for octet in octets {
-            guard octet.utf8.count == 2, let value = UInt8(octet, radix: 16) else { return nil }
+            guard octet.utf8.count == 2, let value = UInt8(digits: octet, radix: 16) else { return nil }
             bits = bits << 8 | UInt64(value)
         }
         return bits

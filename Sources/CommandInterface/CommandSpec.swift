@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// An option: `--name VALUE`, `--name=VALUE`, or `--name` alone.
 package struct OptionSpec: Sendable {
     package let name: String
@@ -93,7 +95,7 @@ package struct ParsedArguments: Sendable {
         -> Number?
     {
         guard let text = values[name] else { return nil }
-        guard let number = Number(text), range.contains(number) else {
+        guard let number = Number(digits: text), range.contains(number) else {
             throw Failure(
                 .usage,
                 "option `--\(name)` needs a number from \(range.lowerBound) to \(range.upperBound), not `\(text)`")

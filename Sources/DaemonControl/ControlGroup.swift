@@ -1,3 +1,4 @@
+import BluetoothCore
 import Glibc
 
 /// Who may speak to a daemon beside its own user and root: the members of a group of the system.
@@ -22,9 +23,7 @@ package struct ControlGroup: Equatable, Sendable {
 
     /// The greatest number is no group's: calls take it for "leave it as it is".
     private static func number(written text: String) -> gid_t? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = gid_t(text), number != gid_t.max
-        else { return nil }
-        return number
+        gid_t(digits: text).flatMap { $0 == gid_t.max ? nil : $0 }
     }
 
     private static func number(of name: String) throws(ControlSocketError) -> gid_t? {

@@ -1,3 +1,4 @@
+import BluetoothCore
 import CGPIO
 import CLinux
 import Glibc
@@ -7,8 +8,8 @@ package enum LineName: Hashable, Sendable, CustomStringConvertible {
     case number(UInt32)
     case name(String)
 
-    /// Digits are a number.
-    package init(_ text: String) { self = UInt32(text).map(Self.number) ?? .name(text) }
+    /// Digits are a number. Anything else is a name, a number with a sign too.
+    package init(_ text: String) { self = UInt32(digits: text).map(Self.number) ?? .name(text) }
 
     package var description: String {
         switch self {

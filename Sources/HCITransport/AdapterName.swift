@@ -26,7 +26,7 @@ package enum AdapterName: Hashable, Sendable {
             }
             guard isName, port.contains("-") else { return nil }
             self = .port(String(port))
-        } else if let number = UInt16(text) {
+        } else if let number = UInt16(digits: text) {
             guard number != .max else { return nil }
             self = .number(number)
         } else {

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// Where a controller is, as configuration and command lines write it.
 package enum TransportAddress: Hashable, Sendable {
     /// `unix:PATH`: H4 over a stream socket.
@@ -28,7 +30,7 @@ package enum TransportAddress: Hashable, Sendable {
             case "tcp": Self.tcp(rest)
             case "serial": Self.serial(rest)
             case "hci": Self.adapter(rest)
-            case "fd": Int32(rest).flatMap { $0 < 0 ? nil : .inherited($0) }
+            case "fd": Int32(digits: rest).map(Self.inherited)
             default: nil
             }
         guard let address else { throw Self.malformed(text) }
@@ -60,7 +62,8 @@ package enum TransportAddress: Hashable, Sendable {
     }
 
     private static func tcp(_ text: Substring) -> Self? {
-        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]), port > 0
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(digits: text[text.index(after: colon)...]),
+            port > 0
         else { return nil }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") {
@@ -79,7 +82,7 @@ package enum TransportAddress: Hashable, Sendable {
         var baud = defaultBaud
         var flowControl = false
         if let first = options.first, first != "rtscts" {
-            guard let value = UInt32(first), value > 0 else { return nil }
+            guard let value = UInt32(digits: first), value > 0 else { return nil }
             baud = value
             options.removeFirst()
         }

@@ -1,3 +1,4 @@
+import BluetoothCore
 import CommandInterface
 import DaemonControl
 import Glibc
@@ -25,7 +26,7 @@ struct StrikePeer {
         let none = plan.refusal(
             "socket", "user",
             "names `\(plan.user)`, and there is no such user: write the one that the lock's daemon runs as")
-        if let number = uid_t(plan.user) {
+        if let number = uid_t(digits: plan.user) {
             // The greatest number is nobody's.
             guard number != uid_t.max else { throw none }
             return number

@@ -49,7 +49,7 @@ import Testing
         ],
         "DaemonControl": ["BluetoothCore", "CLinux", "FoundationEssentials", "Glibc"],
         "VirtualRadio": ["CLinux", "CRadioCrypto", "Glibc"],
-        "CommandInterface": ["CLinux", "DaemonControl", "Glibc"],
+        "CommandInterface": ["BluetoothCore", "CLinux", "DaemonControl", "Glibc"],
         // What holds a door's line: no Bluetooth, no store.
         "StrikeKeeping": [
             "BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "Glibc", "StrikeControl",

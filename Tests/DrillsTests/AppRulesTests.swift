@@ -60,7 +60,8 @@ import Testing
             ("until prints \"a\"\nuntil prints \"b\"", 2, "line 1 already"),
             ("until air raid", 1, "one of advertising"), ("peer Doorbell", 1, "`program`"),
             ("peer program", 1, "a name"),
-            ("within 0 seconds", 1, "from 1 to"), ("environment =a", 1, "a name and a value"),
+            ("within 0 seconds", 1, "from 1 to"), ("within +7 seconds", 1, "from 1 to"),
+            ("environment =a", 1, "a name and a value"),
             ("\"a\"", 1, "begins with"),
             ("after prints \"a\" prints \"b\"", 1, "`restart` or `never`"),
             ("when prints \"a\" prints \"b\"", 1, "`then`"),
@@ -93,7 +94,8 @@ import Testing
         #expect(plans.allSatisfy { $0.side == .exit })
         for (words, wrong) in [
             ([String](), "a program is needed"), (["--"], "a program is needed"),
-            (["--kills", "some", "--", "a"], "--kills"),
+            (["--kills", "some", "--", "a"], "--kills"), (["--kills", "+3", "--", "a"], "--kills"),
+            (["--faults", "kill@+7", "--", "a"], "kill@+7"),
             (["--from", "9", "--to", "8", "--", "a"], "--to"), (["--faults", "kill@0", "--", "a"], "kill@0"),
             (["--faults", "kil@1", "--", "a"], "kil@1"), (["--faults", "cut@9,kill@3", "--", "a"], "kill@3"),
             (["--faults", "cut@end,kill@3", "--", "a"], "kill@3"), (["--bogus", "--", "a"], "--bogus"),

@@ -86,7 +86,8 @@ import Testing
     @Test(
         "What is wrong is refused",
         arguments: [
-            ["--kills", "0"], ["--kills", "1001"], ["--kills"], ["--kills", "x"], ["--seed", "-1"],
+            ["--kills", "0"], ["--kills", "1001"], ["--kills"], ["--kills", "x"], ["--seed", "-1"], ["--seed", "-0"],
+            ["--seed", "+1"],
             ["--plant", "fire"], ["--latch"],
             ["--json", "--json"], ["--json=1"], ["--unknown"], ["out"],
         ])

@@ -22,6 +22,7 @@ import Testing
         #expect(options.points([:]).allSatisfy { $0.side == .exit && $0.downMilliseconds == 7 })
         for (words, wrong) in [
             (["--part", "0/10"], "--part"), (["--part", "11/10"], "--part"), (["--part", "3"], "--part"),
+            (["--part", "+3/10"], "--part"), (["--part", "3/+10"], "--part"), (["--from", "+5"], "--from"),
             (["--from", "9", "--to", "8"], "--to"), (["--role", "door"], "--role"), (["--at", "once"], "--at"),
             (["--jobs", "0"], "--jobs"), (["--bogus"], "--bogus"), (["--seed"], "--seed"), (["--json=1"], "--json"),
         ] {

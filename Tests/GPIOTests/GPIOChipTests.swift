@@ -96,6 +96,7 @@ struct GPIOChipTests {
     func names() {
         #expect(LineName("7") == .number(7) && LineName("STRIKE") == .name("STRIKE"))
         #expect(LineName("7a") == .name("7a") && LineName("-1") == .name("-1"))
+        #expect(LineName("+7") == .name("+7") && LineName("-0") == .name("-0"))
         #expect("\(LineName("7"))" == "line 7" && "\(LineName("STRIKE"))" == "line \"STRIKE\"")
     }
 }

@@ -45,7 +45,8 @@ struct TransportAddressTests {
             "serial:/dev/ttyS0,rtscts,9600", "serial:/dev/ttyS0,9600,rtscts,", "hci:", "hci:65535", "hci:-1", "hci:x",
             "hci:0,", "hci:0,take,take", "hci:0,give", "hci:,take", "hci:00:00:00:00:00:00", "hci:00:1A:7D:DA:71",
             "hci:C0:1A:7D:DA:71:13/random", "hci:usb-", "hci:usb-1", "hci:usb-1-1:1.0", "hci:usb-../1-1",
-            "fd:-1", "fd:x", "usb:0", "unix:a\0b",
+            "tcp:127.0.0.1:+9000", "serial:/dev/ttyS0,+9600", "hci:+0", "hci:-0", "hci:00:+A:7D:DA:71:13",
+            "hci:00:-0:7D:DA:71:13", "fd:+3", "fd:-0", "fd:-1", "fd:x", "usb:0", "unix:a\0b",
         ])
     func refuses(_ text: String) throws {
         let error = try #require(throws: TransportError.self) { try TransportAddress(parsing: text) }

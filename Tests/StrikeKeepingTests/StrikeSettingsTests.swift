@@ -102,7 +102,10 @@ struct StrikeSettingsTests {
         arguments: [
             ("user = \"nobody-here\"", "key `user` in section [socket] of s.conf names `nobody-here`"),
             ("user = \"4294967295\"", "there is no such user: write the one that the lock's daemon runs as"),
+            ("user = \"+0\"", "names `+0`, and there is no such user"),
+            ("user = \"-0\"", "names `-0`, and there is no such user"),
             ("user = \"4294967296\"", "names `4294967296`, and there is no such user"),
+            ("user = \"0\"\ngroup = \"+0\"", "there is no group `+0`"),
             ("user = \"0\"\ngroup = \"none-such\"", "there is no group `none-such`"),
             ("user = \"0\"\ngroup = \"4294967295\"", "there is no group `4294967295`"),
         ])

@@ -413,7 +413,9 @@ struct TextAndStreamTests {
 
     @Test(arguments: [
         "distance 1 2 -1", "distance 1 2 nan", "distance 1 2 inf", "distance 1 2 1000001", "loss 1 2 101", "power 1 up",
-        "cut 0 1", "cut -1 1", "cut C0:00:00:00:00 1", "cut C0:00:00:00:00:0G 1", "cut C0:00:00:00:00:+1 1", "seed -1",
+        "cut 0 1", "cut -1 1", "cut C0:00:00:00:00 1", "cut C0:00:00:00:00:0G 1", "cut C0:00:00:00:00:+1 1",
+        "cut C0:00:00:00:00:-0 1",
+        "cut +1 2", "seed -1", "seed -0", "seed +1", "hardware-error 1 +5",
         "list 1", "unplug", "capture 1", "replug", "hardware-error 1 256", "hardware-error 1", "garbage 1 0",
         "garbage 1 0G",
     ])

@@ -44,6 +44,14 @@ struct ArgumentParserTests {
         #expect(try Self.arguments("central enroll --state a -").operands == ["-"])
     }
 
+    @Test("a number is digits alone", arguments: ["+7", "-0", "-7", "7_", "0x7", "٧", "18446744073709551616"])
+    func signedNumber(text: String) throws {
+        let arguments = try Self.arguments("radio --socket a --control b --seed=\(text)", of: LatchLab.program)
+        let failure = #expect(throws: Failure.self) { try arguments.integer("seed", in: 0...UInt64.max) }
+        #expect(failure?.code == .usage)
+        #expect(failure?.message == "option `--seed` needs a number from 0 to 18446744073709551615, not `\(text)`")
+    }
+
     @Test("an option that may be given again keeps its values in their order; any other is taken once")
     func repeated() throws {
         let set = "peripheral schedule set --state a --credential b"

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// What happens to a program, and when: at one of its system calls, or at the time when it owes nothing more.
 struct AppFault: Hashable, Sendable, CustomStringConvertible {
     enum Kind: String, CaseIterable, Hashable, Sendable {
@@ -37,7 +39,7 @@ struct AppFault: Hashable, Sendable, CustomStringConvertible {
         guard parts.count == 2, let kind = Kind(rawValue: String(parts[0])) else { return nil }
         if parts[1] == "end" {
             self.init(kind, .end)
-        } else if let number = Int(parts[1]), (1...Self.maximumCall).contains(number) {
+        } else if let number = Int(digits: parts[1]), (1...Self.maximumCall).contains(number) {
             self.init(kind, .call(number))
         } else {
             return nil

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// What `latch-lab drill app` was asked for.
 struct AppOptions: Equatable, Sendable {
     enum Kills: Equatable, Sendable {
@@ -70,7 +72,7 @@ struct AppOptions: Equatable, Sendable {
 
     private static func kills(_ text: String) throws(DrillOptions.UsageError) -> Kills {
         if text == "every" { return .every }
-        guard let number = Int(text), (0...maximumKills).contains(number) else {
+        guard let number = Int(digits: text), (0...maximumKills).contains(number) else {
             throw DrillOptions.UsageError(
                 message: "option `--kills` must be `every` or a number from 0 to \(maximumKills), not `\(text)`")
         }

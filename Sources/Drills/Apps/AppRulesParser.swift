@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// Reads a rules file: one rule a line, words and quoted patterns, and `#` before what is for people only.
 struct AppRulesParser {
     private enum Word: Equatable {
@@ -106,7 +108,7 @@ struct AppRulesParser {
     }
 
     private mutating func seconds() throws(AppRulesError) -> UInt64 {
-        guard case .plain(let number)? = words.popFirst(), let seconds = UInt64(number),
+        guard case .plain(let number)? = words.popFirst(), let seconds = UInt64(digits: number),
             (1...AppRules.maximumWithinSeconds).contains(seconds)
         else {
             throw error(

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// What the drills of cases are asked for alike: which points of whose life, how many at a time, and where to tell of it.
 struct CaseOptions: Equatable, Sendable {
     /// Which share of the points: every `of`th, beginning with the `index`th.
@@ -49,7 +51,7 @@ struct CaseOptions: Equatable, Sendable {
     }
 
     private static func part(_ text: String) throws(DrillOptions.UsageError) -> Part {
-        let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int($0) }
+        let numbers = text.split(separator: "/", omittingEmptySubsequences: false).map { Int(digits: $0) }
         guard numbers.count == 2, let index = numbers[0], let of = numbers[1], of >= 1, (1...of).contains(index) else {
             throw DrillOptions.UsageError(
                 message: "option `--part` must be K/OF with K from 1 to OF, as 3/10, not `\(text)`")

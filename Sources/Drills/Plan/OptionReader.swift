@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// Takes the options of one drill from its words, in their order, each at most once.
 struct OptionReader {
     private var rest: ArraySlice<String>
@@ -37,7 +39,7 @@ struct OptionReader {
     mutating func number<Number: FixedWidthInteger>(in range: ClosedRange<Number>) throws(DrillOptions.UsageError)
         -> Number
     {
-        guard let number = Number(try value()), range.contains(number) else {
+        guard let number = Number(digits: try value()), range.contains(number) else {
             throw error("option `\(name)` must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 // What operators write and read: local times, spans and week day schedules.
 
 extension LocalTime: CustomStringConvertible {
@@ -43,9 +45,7 @@ extension LocalTime: CustomStringConvertible {
     }
 
     private static func number(_ text: Substring, digits: Int) -> Int? {
-        guard text.utf8.count == digits, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 })
-        else { return nil }
-        return Int(text)
+        text.utf8.count == digits ? Int(digits: text) : nil
     }
 }
 

@@ -50,7 +50,9 @@ package struct RadioAddress: Hashable, Sendable, CustomStringConvertible {
         guard parts.count == 6 else { return nil }
         var value: UInt64 = 0
         for part in parts {
-            guard part.utf8.count == 2, part.first != "+", let octet = UInt8(part, radix: 16) else { return nil }
+            guard part.utf8.count == 2, part.first?.isHexDigit == true, let octet = UInt8(part, radix: 16) else {
+                return nil
+            }
             value = value << 8 | UInt64(octet)
         }
         return value

@@ -48,14 +48,14 @@ enum ControlCommand: Equatable, Sendable {
         case ("unplug", 1): self = .unplug(try Self.name(rest[0]))
         case ("replug", 1): self = .replug(try Self.name(rest[0]))
         case ("hardware-error", 2):
-            guard let code = UInt8(rest[1]) else { throw ControlError("\(rest[1]) is no hardware code") }
+            guard let code: UInt8 = Self.integer(rest[1]) else { throw ControlError("\(rest[1]) is no hardware code") }
             self = .hardwareError(try Self.name(rest[0]), code: code)
         case ("garbage", 2): self = .garbage(try Self.name(rest[0]), try Self.octets(rest[1]))
         case ("capture", 2...):
             let path = rest.dropFirst().joined(separator: " ")
             self = rest[0] == "all" ? .captureAll(directory: path) : .capture(try Self.name(rest[0]), path: path)
         case ("seed", 1):
-            guard let seed = UInt64(rest[0]) else { throw ControlError("\(rest[0]) is no seed") }
+            guard let seed: UInt64 = Self.integer(rest[0]) else { throw ControlError("\(rest[0]) is no seed") }
             self = .seed(seed)
         case ("help", _), ("list", _), ("distance", _), ("loss", _), ("cut", _), ("join", _), ("power", _),
             ("unplug", _), ("replug", _), ("hardware-error", _), ("garbage", _), ("capture", _), ("seed", _):
@@ -72,10 +72,15 @@ enum ControlCommand: Equatable, Sendable {
 
     private static func name(_ word: Substring) throws(ControlError) -> RadioName {
         if let value = RadioAddress.parseValue(word) { return .address(value) }
-        guard let ordinal = Int(word), ordinal > 0 else {
+        guard let ordinal: Int = integer(word), ordinal > 0 else {
             throw ControlError("\(word) is neither an ordinal nor an address")
         }
         return .ordinal(ControllerID(ordinal: ordinal))
+    }
+
+    /// Digits alone: Swift takes a sign too, and `-0` even for an unsigned number.
+    private static func integer<Integer: FixedWidthInteger>(_ word: Substring) -> Integer? {
+        word.first?.isNumber == true ? Integer(word) : nil
     }
 
     private static func octets(_ word: Substring) throws(ControlError) -> [UInt8] {

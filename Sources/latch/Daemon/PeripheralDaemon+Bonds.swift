@@ -1,3 +1,4 @@
+import BluetoothCore
 import DaemonControl
 import LockPeripheral
 import SecurityManager
@@ -15,7 +16,7 @@ extension PeripheralDaemon {
 
     func deleteBond(_ text: String, _ exchange: ControlExchange) throws(ControlFailure) {
         try requireTrust()
-        guard let number = UInt64(text, radix: 16) else {
+        guard let number = UInt64(digits: text, radix: 16) else {
             throw ControlFailure(
                 .refused, "a bond is called by its number in hexadecimal digits: `latch peripheral bonds` lists them")
         }
