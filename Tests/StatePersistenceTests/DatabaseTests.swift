@@ -157,6 +157,15 @@ struct DatabaseTests {
         first.release()
     }
 
+    @Test("may be gone while somebody still commits on its connection, which goes on counting the log")
+    func outlived() throws {
+        let connection = try Database(path: scratch.database, components: [numbersSchema]).connection
+        let before = connection.logPages
+        for value in 1...3 { try connection.execute("INSERT INTO test_number VALUES (\(value))") }
+        #expect(connection.logPages >= before + 3)
+        #expect(try connection.checkpoint(truncating: false))
+    }
+
     @Test("is not waited for longer than the limit, and nothing is written then")
     func busy() throws {
         var limits = DatabaseLimits()

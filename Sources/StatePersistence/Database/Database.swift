@@ -1,5 +1,4 @@
 import BluetoothHost
-import CSQLite
 import Glibc
 
 #if LATCH_PLANTS
@@ -51,7 +50,6 @@ package final class Database {
     let connection: Connection
     private let lock: FileLock
     private let limits: DatabaseLimits
-    private let log: LogLength
     /// The first error after which nobody knows what is on disk: nothing is committed any more.
     private var failure: StoreError?
     private let pageOctets: Int
@@ -144,11 +142,7 @@ package final class Database {
         self.limits = limits
         pageOctets = try connection.pageOctets
         nextCheckpointOctets = limits.checkpointOctets
-        log = LogLength()
-        connection.onCommit(Unmanaged.passUnretained(log).toOpaque()) { context, _, _, pages in
-            if let context { Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue().pages = pages }
-            return SQLITE_OK
-        }
+        connection.countLogPages()
     }
 
     /// A statement of a store that shares this file, prepared at its first use and kept.
@@ -212,7 +206,7 @@ package final class Database {
     package var wantsCheckpoint: Bool { logOctets >= nextCheckpointOctets }
 
     /// Octets of pages in the log after the last commit.
-    package var logOctets: Int { Int(log.pages) * pageOctets }
+    package var logOctets: Int { Int(connection.logPages) * pageOctets }
 
     /// Moves a long log into the database. For moments when the loop has nothing else to do. Where a reader or a commit of
     /// another process is in its way it is wanted again when the log has grown by an eighth of what makes it long.
@@ -296,11 +290,6 @@ extension Database: TransactionCoordinator {
         // What a participant owes to another file behind its commit, and could not pay.
         if let failure { throw failure }
     }
-}
-
-/// Pages in the log after the last commit, which SQLite tells a C function.
-private final class LogLength {
-    var pages: Int32 = 0
 }
 
 extension StoreError {

@@ -17,6 +17,7 @@ final class Connection {
     let path: String
     private let handle: OpaquePointer
     private var statements: [UnsafePointer<UInt8>: Statement] = [:]
+    private let log = LogLength()
 
     init(path: String, access: Access) throws(StoreError) {
         self.path = path
@@ -66,6 +67,8 @@ final class Connection {
 
     deinit {
         statements.removeAll()
+        // A statement that somebody still has keeps SQLite's connection open behind this one, and would call with what is gone.
+        sqlite3_wal_hook(handle, nil, nil)
         sqlite3_close_v2(handle)
     }
 
@@ -112,12 +115,19 @@ final class Connection {
     /// Waits this long for locks that other programs take (our own processes meet at the lock file before).
     func setBusyTimeout(milliseconds: Int32) { sqlite3_busy_timeout(handle, milliseconds) }
 
-    /// Calls `hook` with the number of pages in the log after each commit, in place of the automatic checkpoint.
-    func onCommit(_ context: UnsafeMutableRawPointer, _ hook: @escaping WALHook) {
-        sqlite3_wal_hook(handle, hook, context)
+    /// Pages in the log after this connection's last commit since ``countLogPages()``; 0 before the first.
+    var logPages: Int32 { log.pages }
+
+    /// Has SQLite count the log's pages with each commit, in place of the automatic checkpoint. The count is the connection's own, so that
+    /// SQLite has it for as long as it calls.
+    func countLogPages() {
+        sqlite3_wal_hook(
+            handle,
+            { context, _, _, pages in
+                if let context { Unmanaged<LogLength>.fromOpaque(context).takeUnretainedValue().pages = pages }
+                return SQLITE_OK
+            }, Unmanaged.passUnretained(log).toOpaque())
     }
-    typealias WALHook =
-        @convention(c) (UnsafeMutableRawPointer?, OpaquePointer?, UnsafePointer<CChar>?, Int32) -> Int32
 
     /// Moves the log's pages into the database; true when all of them are there.
     func checkpoint(truncating: Bool) throws(StoreError) -> Bool { try movePages(truncating: truncating) != nil }
@@ -161,6 +171,11 @@ final class Connection {
         }
         return String(decoding: octets, as: UTF8.self)
     }
+}
+
+/// Pages in the log after the last commit, which SQLite tells a C function.
+private final class LogLength {
+    var pages: Int32 = 0
 }
 
 extension StoreError {
