@@ -34,10 +34,7 @@ package final class StrikeBolt: Actuator {
     /// What the keeper was told and has not answered.
     private var underWay: (order: ActuatorOrder, giveUp: Instant)?
     /// Under way when the keeper went.
-    private var lost: IntentID?
-    #if LATCH_PLANTS
-    private var requested: StrikeRequest?
-    #endif
+    private var lost: ActuatorOrder?
     /// What the lock knows.
     private var known: Known?
     private var reports: [ActuatorReport] = []
@@ -124,13 +121,7 @@ package final class StrikeBolt: Actuator {
     }
 
     package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
-        let request = StrikeRequest.order(
-            StrikeOrder(
-                intent: order.intent.rawValue, movement: StrikeMovement(order.movement),
-                pulseMilliseconds: pulseMilliseconds, notAfter: order.notAfter))
-        #if LATCH_PLANTS
-        requested = request
-        #endif
+        let request = request(order)
         drain(now)
         if case .none = connection { connect(now) }
         var isSent = link.send(request)
@@ -145,6 +136,13 @@ package final class StrikeBolt: Actuator {
         }
         underWay = (order, now.advanced(byMilliseconds: BoltMachine.travelMaximumMilliseconds))
         return nil
+    }
+
+    private func request(_ order: ActuatorOrder) -> StrikeRequest {
+        .order(
+            StrikeOrder(
+                intent: order.intent.rawValue, movement: StrikeMovement(order.movement),
+                pulseMilliseconds: pulseMilliseconds, notAfter: order.notAfter))
     }
 
     package var deadline: Instant? {
@@ -187,7 +185,7 @@ package final class StrikeBolt: Actuator {
     }
 
     private func part(_ now: Instant) {
-        if let underWay { lost = underWay.order.intent }
+        if let underWay { lost = underWay.order }
         underWay = nil
         // One that was killed is back before long.
         connection = .none(
@@ -234,13 +232,13 @@ package final class StrikeBolt: Actuator {
         }
         if let lost {
             self.lost = nil
-            if status.last?.intent != lost.rawValue {
+            if status.last?.intent != lost.intent.rawValue {
                 #if LATCH_PLANTS
-                if Plant.active == .twice, let request = requested, link.send(request) { return }
+                if Plant.active == .twice, link.send(request(lost)) { return }
                 #endif
-                end(lost, .unknown)
+                end(lost.intent, .unknown)
             } else if let result = status.last?.result {
-                end(lost, result)
+                end(lost.intent, result)
             }
         }
         var now = Known(status)
