@@ -19,8 +19,9 @@ package enum LineName: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// What is found by its label.
+/// A chip as ``GPIOChip/find(_:in:)`` sees it. Tests have chips of their own.
 protocol LabelledChip {
+    /// As the kernel or the chip's driver says it. Several chips may have the same.
     var label: String { get }
 }
 

@@ -81,15 +81,17 @@ package struct AuditVerification {
     private var mayOverlap = false
     private var hasher = AuditHasher()
 
+    /// Verifies all of `file` as it is at one moment.
+    ///
     /// - Throws: A ``StoreError``: the file cannot be read, or no lock has written it.
     package init(of file: any StatementSource, publicKey known: Ed25519PublicKey?) throws(StoreError) {
         try self.init(publicKey: known) { () throws(StoreError) in file }
     }
 
-    /// Each slice of so many records is read from a source of its own, and one source may be all of them. `progress` hears behind
-    /// each how far it has come.
+    /// Verifies in slices of `sliceRecords` records. `source` is called once for each slice, and may give the same file every time.
+    /// `progress` is called behind each slice.
     ///
-    /// - Throws: As the other does.
+    /// - Throws: A ``StoreError``: of `source`, or of a file that cannot be read, or that no lock has written.
     package init(
         publicKey known: Ed25519PublicKey?, sliceRecords: Int = AuditFile.sliceRecords,
         progress: (AuditProgress) -> Void = { _ in }, source: () throws(StoreError) -> any StatementSource
@@ -158,7 +160,13 @@ package struct AuditVerification {
         }
     }
 
-    /// Whether each is signed. What was read with the slice before and still stands is not looked at again.
+    /// Checks the signature of each cut under ``publicKey``. Without a key no cut is signed.
+    ///
+    /// A check is dear. The cuts that the last slice has read and not used (``ahead``) are at the front here too, and keep their result
+    /// while they are the same. Checking begins with the first that differs.
+    ///
+    /// - Parameter cuts: Behind ``cutsThrough``, in their order.
+    /// - Returns: The same cuts in the same order.
     private mutating func verify(_ cuts: [AuditCut]) -> ArraySlice<(cut: AuditCut, isSigned: Bool)> {
         let known = ahead.drop { $0.cut.last <= cutsThrough }
         let same = Array(zip(known, cuts).lazy.prefix { $0.cut == $1 }.map(\.0))

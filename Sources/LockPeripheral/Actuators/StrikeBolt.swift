@@ -2,14 +2,20 @@ import BluetoothCore
 import LockProtocol
 import StrikeControl
 
-/// A bolt that a keeper moves: `latch-strike`, which has the line and ends its pulses whoever dies. docs/STRIKE.md
+/// A bolt that another program moves: the keeper, `latch-strike`. The keeper has the strike's line. It ends a pulse in time even when the
+/// lock's daemon dies. docs/STRIKE.md
 ///
-/// **At most once.** The keeper makes an opening once, and knows it by its name. It says since when it has been there: an opening that was
-/// decided later, and that it has not heard of, has not begun. Of what was decided before nobody knows. So nothing is written here: an
-/// order follows its commit at once.
+/// **At most once.** An order has its intent's number. The keeper makes an opening once, however often it is ordered. When it greets, it
+/// says since when it runs (``StrikeReport/welcome(began:)``), and its last order with the result. From that a launch concludes what became
+/// of an opening:
+/// - The keeper's last order is this opening: its result says it.
+/// - The keeper was running before the opening was decided, and has not heard of it: it has not begun.
+/// - Anything else: it is unknown.
 ///
-/// **A keeper that is away** is looked for again and again. What was under way when it went is asked of the one that comes: it knows the
-/// end, or it is another process, and then nobody knows.
+/// The keeper is the record of what was made. So this class writes no file, and an order leaves as soon as its intent is committed.
+///
+/// **A keeper that is away** is looked for every ``searchMilliseconds``. The one that comes is asked for the order that was under way. The
+/// same process knows its end. A new process does not, and the order ends as unknown.
 package final class StrikeBolt: Actuator {
     /// How long a launch waits for the keeper to come and to say how everything stands.
     package static let arrivalMaximumMilliseconds: UInt64 = 1_000
