@@ -165,6 +165,11 @@ struct StrikeMetalTests {
         #expect(bench.metal.isReleased)
     }
 
+    @Test("Everything that can be wrong with a door is mended: the list has each kind of condition")
+    func kinds() {
+        #expect(Set(StrikeMetal.Condition.kinds.map(\.number)) == Set(0...8))
+    }
+
     @Test("Each condition is told as it begins and as it ends, and not again", arguments: StrikeMetal.Condition.kinds)
     func lasts(condition: StrikeMetal.Condition) throws {
         let bench = try Bench()
@@ -193,5 +198,22 @@ struct StrikeMetalTests {
         #expect(try lines.inputs()[place] == LineReading(isActive: true, hasMoved: false))
         _ = bench.handle(.ends(condition))
         #expect(try lines.inputs()[place] == LineReading(isActive: false, hasMoved: true))
+    }
+}
+
+extension StrikeMetal.Condition {
+    /// One number for each case: a new one does not compile until it is here.
+    fileprivate var number: Int {
+        switch self {
+        case .pressed: 0
+        case .fire: 1
+        case .tampered: 2
+        case .line: 3
+        case .stuckSensor: 4
+        case .unplugged: 5
+        case .failing: 6
+        case .held: 7
+        case .jammed: 8
+        }
     }
 }
