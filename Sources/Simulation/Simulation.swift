@@ -35,10 +35,15 @@ package struct Simulation: Sendable {
         package let schedules: [Schedule]
         package let broken: [String]
 
-        /// The same with as little as possible.
-        package func shrunk() throws -> Violation {
-            let least = try Shrinker.least(of: schedules) { try play(seed: seed, $0).0?.schedules }
-            return try play(seed: seed, least).0 ?? self
+        /// The same with as little as possible, or as far as that comes while `goesOn` says so.
+        package func shrunk(while goesOn: () -> Bool = { true }) throws -> Violation {
+            var least = self
+            _ = try Shrinker.least(of: schedules) { fewer in
+                guard goesOn(), let found = try play(seed: seed, fewer, while: goesOn).0 else { return nil }
+                least = found
+                return found.schedules
+            }
+            return least
         }
 
         /// How the last of the schedules went.
@@ -49,10 +54,12 @@ package struct Simulation: Sendable {
 
     package init() {}
 
-    /// Plays the schedules of one house.
-    package mutating func playHouse(seed: UInt64, schedules count: Int) throws -> Violation? {
+    /// Plays the schedules of one house. `goesOn` is asked before each.
+    package mutating func playHouse(
+        seed: UInt64, schedules count: Int, while goesOn: () -> Bool = { true }
+    ) throws -> Violation? {
         let schedules = (0..<count).map { Self.schedule(seed: seed, place: $0) }
-        let (violation, tally) = try Self.play(seed: seed, schedules)
+        let (violation, tally) = try Self.play(seed: seed, schedules, while: goesOn)
         self.tally.add(tally)
         return violation
     }
@@ -69,9 +76,12 @@ package struct Simulation: Sendable {
     }
 
     /// A house in which these are played, and no others.
-    static func play(seed: UInt64, _ schedules: [Schedule]) throws -> (Violation?, Tally) {
+    static func play(
+        seed: UInt64, _ schedules: [Schedule], while goesOn: () -> Bool = { true }
+    ) throws -> (Violation?, Tally) {
         let house = try house(seed: seed)
         for (number, schedule) in schedules.enumerated() {
+            guard goesOn() else { break }
             let broken = house.play(schedule)
             guard broken.isEmpty else {
                 return (

@@ -1,5 +1,6 @@
 import DaemonControl
 import Foundation
+import TestSupport
 import Testing
 
 @Suite("The simulated drill's command") struct SimulateDrillTests {
@@ -29,6 +30,26 @@ import Testing
         }
         let result = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/result.json"))
         #expect(try Self.figures(String(decoding: result.dropLast(), as: UTF8.self)) == figures)
+    }
+
+    @Test("A signal ends it behind the schedules under way, with the figures so far", arguments: [SIGINT, SIGTERM])
+    func cutOff(signal: Int32) throws {
+        let program = try #require(ProcessDrillTests.program)
+        let drill = try ChildProcess(
+            [program.path, "drill", "simulate", "--seed", "7", "--minutes", "10000", "--jobs", "2", "--json"],
+            environment: ProcessInfo.processInfo.environment)
+        // It says its seed when the signals are its own.
+        var said = ""
+        while !said.contains("seed 7\n") {
+            let more = drill.errors.availableData
+            try #require(!more.isEmpty, "\(said)")
+            said += String(decoding: more, as: UTF8.self)
+        }
+        drill.signal(signal)
+        let output = String(decoding: try drill.output.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(drill.wait() == .exited(1))
+        let figures = try Self.figures(output)
+        #expect(figures["interrupted"] == true && figures["violations"] == 0)
     }
 
     @Test("What nobody can have meant is said, and what to do")

@@ -13,6 +13,8 @@ final class Campaign: Sendable {
         var house: UInt64
         /// Schedules that nobody has begun; nil without end.
         var left: Int?
+        /// Not even a schedule of a house that stands is begun.
+        var isCutOff = false
         var tally = Tally()
         /// Of the first house that had one.
         var violation: Simulation.Violation?
@@ -31,15 +33,45 @@ final class Campaign: Sendable {
     /// No house is begun any more.
     func stop() { state.withLock { $0.left = 0 } }
 
-    /// Plays on `jobs` threads. `watch` is called again and again meanwhile, and ends it early by what it throws.
+    /// Plays on `jobs` threads. `watch` is called again and again meanwhile, and by what it throws cuts it off behind the schedules under
+    /// way, which count.
     ///
     /// - Throws: What kept a house from being furnished, a thread from starting, or what `watch` throws.
     func run(jobs: Int, watch: () throws -> Void) throws {
+        try onThreads(jobs, watch: watch) { [self] in
+            while let (seed, count) = next() {
+                var simulation = Simulation()
+                let violation = try simulation.playHouse(seed: seed, schedules: count) { goesOn }
+                finished(simulation.tally, violation)
+            }
+        }
+    }
+
+    /// Takes away from the violation what it does not need. `watch` cuts it off as in ``run(jobs:watch:)``, behind what is found by then.
+    ///
+    /// - Throws: As the other does.
+    func shrink(watch: () throws -> Void) throws {
+        guard let violation else { return }
+        try onThreads(1, watch: watch) { [self] in
+            let least = try violation.shrunk { goesOn }
+            state.withLock { $0.violation = least }
+        }
+    }
+
+    private var goesOn: Bool { state.withLock { !$0.isCutOff } }
+
+    private func onThreads(_ jobs: Int, watch: () throws -> Void, _ work: @escaping @Sendable () throws -> Void) throws
+    {
         let running = Mutex(jobs)
         let threads = try Threads(
             (0..<jobs).map { _ in
-                {
-                    self.work()
+                { [self] in
+                    do { try work() } catch {
+                        state.withLock { state in
+                            state.failure = state.failure ?? error
+                            state.left = 0
+                        }
+                    }
                     running.withLock { $0 -= 1 }
                 }
             })
@@ -48,25 +80,13 @@ final class Campaign: Sendable {
             while running.withLock({ $0 }) > 0 { try watch() }
         } catch {
             interruption = error
-            stop()
+            state.withLock { state in
+                state.left = 0
+                state.isCutOff = true
+            }
         }
         threads.join()
         if let failure = interruption ?? state.withLock(\.failure) { throw failure }
-    }
-
-    private func work() {
-        while let (seed, count) = next() {
-            do {
-                var simulation = Simulation()
-                let violation = try simulation.playHouse(seed: seed, schedules: count)
-                finished(simulation.tally, violation)
-            } catch {
-                state.withLock { state in
-                    state.failure = state.failure ?? error
-                    state.left = 0
-                }
-            }
-        }
     }
 
     private func next() -> (seed: UInt64, count: Int)? {

@@ -18,12 +18,15 @@ enum SimulateCommand {
             "The first schedule that breaks a promise ends it. What is left of it when everything that does not matter has been "
                 + "taken away is shown, with the command that shows it again. A seed gives the same schedules on any number of "
                 + "threads.",
+            "SIGINT and SIGTERM end it behind the schedules under way, with the figures so far, `interrupted` and exit status 1.",
         ],
         options: [
             .value("seed", "S", "Where chance begins. By default a fresh one, which is shown."),
             .value(
                 "schedules", "N", "How many. \(usualSchedules) by default, and without end where --minutes is given."),
-            .value("minutes", "M", "Begin nothing more after so many minutes."),
+            .value(
+                "minutes", "M",
+                "Begin no more houses, of \(Simulation.schedulesPerHouse) schedules each, after so many minutes."),
             .value("jobs", "J", "Threads. By default one for each processor."),
             .value(
                 "plant", "FAULT",
@@ -77,8 +80,14 @@ enum SimulateCommand {
         var result = SimulationResult(
             seed: seed, tally: campaign.tally, violation: campaign.violation, spent: begin.duration(to: .now),
             processorTime: Campaign.processorTime, isInterrupted: isInterrupted)
-        if result.violation != nil { progress.say("a promise was broken; taking away what does not matter") }
-        result.violation = try result.violation?.shrunk()
+        guard result.violation != nil, !isInterrupted else { return result }
+        progress.say("a promise was broken; taking away what does not matter")
+        do {
+            try campaign.shrink { try waiter.sleep(milliseconds: 20) }
+        } catch let error as DrillError where error.kind == .interrupted {
+            result.isInterrupted = true
+        }
+        result.violation = campaign.violation
         return result
     }
 }

@@ -11,7 +11,7 @@ struct SimulationResult {
     var violation: Simulation.Violation?
     let spent: Duration
     let processorTime: Duration
-    let isInterrupted: Bool
+    var isInterrupted: Bool
 
     /// Schedules, by the clock and by what processors worked.
     var perSecond: Int64 { perSecond(of: spent) }
