@@ -10,11 +10,7 @@ struct CommandProcessTests {
 
     private func runner(_ script: String) throws -> CommandProcess {
         let path = directory.path + "/bolt"
-        // By another process: a child of another test's that has this file open would keep it from being executed.
-        let written = try ChildProcess.run(
-            ["/bin/sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", path],
-            environment: ["PATH": "/usr/bin:/bin"], input: "#!/bin/sh\ncd \"$(dirname \"$0\")\"\n" + script)
-        try #require(written.end == .exited(0))
+        try ChildProcess.writeScript("cd \"$(dirname \"$0\")\"\n" + script, to: path)
         return try again()
     }
 

@@ -129,6 +129,15 @@ package final class ChildProcess {
         return ended
     }
 
+    /// Writes a script of the shell's that can be executed. By another process: a child of another test's that is just being started has
+    /// each descriptor of this one, and nobody executes a file that somebody may write to (ETXTBSY).
+    package static func writeScript(_ text: String, to path: String) throws {
+        let written = try run(
+            ["/bin/sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", path], environment: ["PATH": "/usr/bin:/bin"],
+            input: "#!/bin/sh\n" + text)
+        guard written.end == .exited(0) else { throw CocoaError(.fileWriteUnknown) }
+    }
+
     /// Runs a program to its end, and blocks this thread; `input` is all that it reads, and less than a socket holds.
     package static func run(_ words: [String], environment: [String: String] = [:], input: String = "") throws
         -> Outcome

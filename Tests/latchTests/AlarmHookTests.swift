@@ -65,11 +65,8 @@ private final class HookBench {
         directory = try TemporaryDirectory()
         // One that no other test's thread minds.
         loop = try EventLoop(signals: [SIGUSR2])
-        // By another process: a child of another test's that has this file open would keep it from being executed.
         let path = directory.path + "/hook"
-        let writing = ["/bin/sh", "-c", "cat > \"$0\" && chmod 700 \"$0\"", path]
-        let written = try ChildProcess.run(writing, environment: Program.environment, input: "#!/bin/sh\n" + script)
-        try #require(written.end == .exited(0))
+        try ChildProcess.writeScript(script, to: path)
         hook = AlarmHook(path: path, timeoutMilliseconds: timeoutMilliseconds) { [unowned self] in notices.append($0) }
     }
 
@@ -279,9 +276,8 @@ struct AlarmDaemonTests {
         let bench = try Bench()
         #expect(try bench.start("peripheral", "lock").end() == 0)
         unlink(bench.path("lock") + "/lock.anchor")
-        let hook = try bench.directory.write(
+        let hook = try bench.script(
             """
-            #!/bin/sh
             cd "$(dirname "$0")"
             cat > alarm.part
             tr '\\0' '\\n' < /proc/$$/environ > environment
@@ -289,7 +285,6 @@ struct AlarmDaemonTests {
             mv alarm.part alarm
             exit 4
             """, to: "hook")
-        chmod(hook, 0o700)
         let configuration = try bench.directory.write(
             "[lock]\nname = \"Front\"\n[alarms]\nhook = \"\(hook)\"\n", to: "lock.conf")
         // Started by somebody who ignores how children end.

@@ -116,6 +116,13 @@ final class Bench {
 
     func path(_ name: String) -> String { places[name] ?? directory.path + "/" + name }
 
+    /// A script of the shell's that a daemon may execute.
+    func script(_ text: String, to name: String) throws -> String {
+        let path = path(name)
+        try ChildProcess.writeScript(text, to: path)
+        return path
+    }
+
     func arguments(
         _ role: String, _ state: String, transport: String? = nil, logLevel: String = "error"
     ) -> [String] {

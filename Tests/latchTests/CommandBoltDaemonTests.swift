@@ -9,9 +9,7 @@ import Testing
 @Suite("Daemons: a bolt that is a command", .serialized, .timeLimit(.minutes(4)))
 struct CommandBoltDaemonTests {
     private static func script(_ bench: Bench, _ text: String) throws -> String {
-        let path = try bench.directory.write("#!/bin/sh\ncd \"$(dirname \"$0\")\"\n" + text, to: "bolt")
-        chmod(path, 0o700)
-        return path
+        try bench.script("cd \"$(dirname \"$0\")\"\n" + text, to: "bolt")
     }
 
     private static func configuration(_ bench: Bench, _ bolt: String, lock: String = "") throws -> String {

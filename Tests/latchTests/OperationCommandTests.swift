@@ -70,9 +70,8 @@ struct OperationCommandTests {
 
     /// A bolt that opens when the test has written to its gate.
     private func gated() throws -> (configuration: String, gate: Int32) {
-        let script = try bench.directory.write(
+        let script = try bench.script(
             """
-            #!/bin/sh
             cd "$(dirname "$0")"
             case "$1" in
             read) exit 20;;
@@ -80,7 +79,6 @@ struct OperationCommandTests {
             esac
 
             """, to: "bolt")
-        chmod(script, 0o700)
         try #require(mkfifo(bench.path("gate"), 0o600) == 0)
         return (
             "[bolt]\nactuator = \"exec\"\ncommand = \"\(script)\"\nretries = 0\ntimeout_ms = 9000\n",
@@ -125,9 +123,8 @@ struct OperationCommandTests {
 
     @Test("A bolt that jams is waited for and told; a wait that is over before says so, and the bolt goes on")
     func jams() throws {
-        let script = try bench.directory.write(
+        let script = try bench.script(
             """
-            #!/bin/sh
             cd "$(dirname "$0")"
             case "$1" in
             read) exit 20;;
@@ -136,7 +133,6 @@ struct OperationCommandTests {
             esac
 
             """, to: "bolt")
-        chmod(script, 0o700)
         try #require(mkfifo(bench.path("gate"), 0o600) == 0)
         let gate = open(bench.path("gate"), O_RDWR)
         defer { close(gate) }

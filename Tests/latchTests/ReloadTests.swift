@@ -33,9 +33,7 @@ struct ReloadTests {
     private func status() throws -> String { try bench.latch("peripheral", "status", "lock").output }
 
     private func script(_ name: String, _ text: String) throws -> String {
-        let path = try bench.directory.write("#!/bin/sh\ncd \"$(dirname \"$0\")\"\n" + text, to: name)
-        chmod(path, 0o700)
-        return path
+        try bench.script("cd \"$(dirname \"$0\")\"\n" + text, to: name)
     }
 
     private func contents(_ name: String) -> String {

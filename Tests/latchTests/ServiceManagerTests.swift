@@ -184,9 +184,8 @@ struct ServiceManagerTests {
     @Test("one that waits for its bolt before there is a loop is alive")
     func securing() throws {
         let bench = try Bench()
-        let script = try bench.directory.write(
+        let script = try bench.script(
             """
-            #!/bin/sh
             cd "$(dirname "$0")"
             case "$1" in
             read) [ -e open ] && exit 21; exit 20;;
@@ -195,7 +194,6 @@ struct ServiceManagerTests {
             esac
 
             """, to: "bolt")
-        chmod(script, 0o700)
         try #require(mkfifo(bench.path("gate"), 0o600) == 0)
         let gate = open(bench.path("gate"), O_RDWR)
         defer { close(gate) }
