@@ -18,7 +18,7 @@ struct AccessJudgeTests {
         let ledger = Ledger()
         let metal = MetalJournal()
         let register: Register
-        var absences: [Absence] = []
+        var absences: [Stretch] = []
 
         init(_ kind: UserKind = .ordinary, role: Role = .resident) {
             var tenants = [Role.owner, .administrator, .resident, .guest, .lockOnly].enumerated().map {
@@ -151,6 +151,17 @@ struct AccessJudgeTests {
         #expect(!Course().answer(1, .open(3, .owner), .granted).isSound)
         #expect(Course().answer(1, .open(3, .guest), .granted).isSound)
         #expect(!Course().answer(0, .open(0, .guest), .granted).isSound)
+        // A name that nobody has is anybody's, as soon as that may be so.
+        #expect(!Course().answer(1, .open(0, .guest), .granted).isSound)
+        for told in [2, nil] as [UInt64?] {
+            let gone = { Course().change(.removed(0), asked: 1, told: told) }
+            #expect(gone().answer(1, .open(0, .guest), .granted).isSound)
+            #expect(!gone().answer(1, .open(0, .owner), .granted).isSound)
+            #expect(gone().answer(1, .open(0, .guest), .notPermitted).isSound)
+        }
+        let half = { Course(role: .owner).change(.removed(5), asked: 1, told: 2) }
+        #expect(!half().answer(1, .open(5, .guest), .granted).isSound)
+        #expect(half().change(.removed(6), asked: 3, told: 4).answer(1, .open(5, .guest), .granted).isSound)
     }
 
     // MARK: What was told

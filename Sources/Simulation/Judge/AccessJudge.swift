@@ -10,15 +10,15 @@ struct AccessJudge {
     /// The lock whose metal this is.
     let door: Int
     let metal: [MetalJournal.Movement]
-    let absences: [Absence]
+    let absences: [Stretch]
     let end: Instant
     /// Whether there may be a fire, as far as the lock knows: everybody may open then, and nobody lock.
     private var mayBeInFire: (Instant) -> Bool = { _ in false }
     /// When the door is open for another reason than what the lock decides.
-    private var excuses: [Absence] = []
+    private var excuses: [Stretch] = []
 
     init(
-        register: Register, ledger: Ledger, door: Int, metal: [MetalJournal.Movement], absences: [Absence], end: Instant
+        register: Register, ledger: Ledger, door: Int, metal: [MetalJournal.Movement], absences: [Stretch], end: Instant
     ) {
         (self.register, self.ledger, self.door) = (register, ledger, door)
         (self.metal, self.absences, self.end) = (metal, absences, end)
@@ -172,7 +172,9 @@ struct AccessJudge {
         if let ability = RightsTable.ability(for: answer.ask), !RightsTable.abilities(of: role).contains(ability) {
             return "its role has no right to it"
         }
-        guard senders.contains(where: { ranks($0, above: answer) }) else { return "it may not change that one" }
+        guard senders.contains(where: { ranks($0, above: answer, whereGone: false) }) else {
+            return "it may not change that one"
+        }
         if case .setTime(let origin) = answer.ask {
             if register.clock.isMachineTrusted(from: answer.asked, to: answer.told) { return "the machine has a clock" }
             let seconds = origin + Int64(answer.told.nanoseconds / 1_000_000_000)
@@ -192,7 +194,7 @@ struct AccessJudge {
         // Whose window is open nobody keeps here, nor for whom one offers something else than he has.
         if answer.ask == .close || answer.ask.target.map(mayBeOffered) ?? false { return true }
         let all = register.standings[answer.key].during(answer.asked, answer.told)
-        return all.contains { !isAdmitted($0, answer) || !ranks($0, above: answer) }
+        return all.contains { !isAdmitted($0, answer) || !ranks($0, above: answer, whereGone: true) }
             || senders(of: answer, mayBeAll: false).isEmpty
     }
 
@@ -234,17 +236,25 @@ struct AccessJudge {
         return times
     }
 
-    /// Whether the sender may change whom it is about. What is done to a name concerns all of it.
-    private func ranks(_ sender: Register.Standing, above answer: Ledger.Answer) -> Bool {
+    private func mayBeGone(_ tenant: Int, for answer: Ledger.Answer) -> Bool {
+        register.standings[tenant].during(answer.asked, answer.told).contains { !$0.isThere }
+    }
+
+    /// Whether the sender may change whom it is about. What is done to a name concerns all of it that is there, and `whereGone` also who may
+    /// have gone: a name that nobody has is anybody's.
+    private func ranks(_ sender: Register.Standing, above answer: Ledger.Answer, whereGone: Bool) -> Bool {
         let (own, isLimited) = (tenants[answer.key], !sender.rules.isEmpty)
         func ranks(_ other: Role) -> Bool { RightsTable.ranks(own.role, isLimited: isLimited, above: other) }
         switch answer.ask {
         case .disable(let target), .enable(let target), .remove(let target), .rules(let target, _):
             return target != answer.key && ranks(tenants[target].role)
         case .open(let target, let role):
-            guard target != answer.key, ranks(role), ranks(tenants[target].role) else { return false }
+            guard target != answer.key, ranks(role) else { return false }
             let user = tenants[target].user
-            return user == own.user || tenants.allSatisfy { $0.user != user || ranks($0.role) }
+            return tenants.indices.allSatisfy { other in
+                guard other == target || tenants[other].user == user && user != own.user else { return true }
+                return ranks(tenants[other].role) || !whereGone && mayBeGone(other, for: answer)
+            }
         default: return true
         }
     }
