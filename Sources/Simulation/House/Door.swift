@@ -117,7 +117,7 @@ package final class Door {
     var isListening: Bool { node.host != nil && !node.isSuspended }
 
     /// When it could not be expected to do anything, for whichever reason: it, its keeper or its metal.
-    var allAbsences: [Absence] { absences.all + (strike?.scene.record.absences.all ?? []) }
+    var allAbsences: [Stretch] { absences.all + (strike?.scene.record.absences.all ?? []) }
 
     // MARK: Its configuration
 

@@ -6,7 +6,7 @@ struct DoorEvidence {
     let record: DoorRecord
     let fit: DoorFit
     /// Of the lock's process.
-    let absences: [Absence]
+    let absences: [Stretch]
     /// Nothing was wrong with the metal, and with what its sensors say.
     let isSound: Bool
     let end: Instant
@@ -15,7 +15,7 @@ struct DoorEvidence {
     static let promptMilliseconds: UInt64 = 3_000
 
     /// Of lock, keeper and chip.
-    var allAbsences: [Absence] { absences + record.absences.all }
+    var allAbsences: [Stretch] { absences + record.absences.all }
 
     func wasAway(_ begin: Instant, _ end: Instant) -> Bool { allAbsences.contains { $0.meets(begin, end) } }
 

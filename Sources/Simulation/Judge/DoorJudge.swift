@@ -20,7 +20,7 @@ struct DoorJudge {
     }
 
     /// Nothing that is due in an absence is late behind it.
-    private func later(_ due: Instant, _ absences: [Absence], by milliseconds: UInt64) -> Instant {
+    private func later(_ due: Instant, _ absences: [Stretch], by milliseconds: UInt64) -> Instant {
         absences.sorted { $0.from < $1.from }.reduce(due) { due, absence in
             absence.from <= due ? max(due, (absence.to ?? door.end).advanced(byMilliseconds: milliseconds)) : due
         }

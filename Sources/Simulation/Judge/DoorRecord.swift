@@ -2,28 +2,6 @@ import BluetoothCore
 import LockPeripheral
 import StrikeControl
 
-/// From an instant on, to another one; nil: still.
-struct Stretch: Hashable {
-    let from: Instant
-    var to: Instant?
-
-    func meets(_ begin: Instant, _ end: Instant) -> Bool { from <= end && (to.map { $0 >= begin } ?? true) }
-    func covers(_ begin: Instant, _ end: Instant) -> Bool { from <= begin && (to.map { $0 >= end } ?? true) }
-}
-
-/// When something was so.
-struct Stretches {
-    private(set) var all: [Stretch] = []
-
-    mutating func turn(_ isOn: Bool, at instant: Instant) {
-        let isOpen = all.last.map { $0.to == nil } ?? false
-        guard isOn != isOpen else { return }
-        if isOn { all.append(Stretch(from: instant)) } else { all[all.count - 1].to = instant }
-    }
-
-    mutating func forget() { all.removeAll { $0.to != nil } }
-}
-
 /// What a strike, its leaf and the lines beside it have seen, the orders that passed to its keeper, and the alarms that were told. No
 /// process writes here by itself.
 struct DoorRecord {
@@ -97,15 +75,15 @@ extension DoorRecord {
     }
 
     /// When a bolt that is open is right to be: the leaf is, there is a fire, or somebody goes out.
-    var reasonsToWait: [Absence] {
-        (open.all + fires.all).map { Absence(from: $0.from, to: $0.to) }
-            + presses.all.map { Absence(from: $0.from, to: $0.from.advanced(byMilliseconds: Self.leavingMilliseconds)) }
+    var reasonsToWait: [Stretch] {
+        (open.all + fires.all).map { Stretch(from: $0.from, to: $0.to) }
+            + presses.all.map { Stretch(from: $0.from, to: $0.from.advanced(byMilliseconds: Self.leavingMilliseconds)) }
     }
     /// And some time in which the lock hears of it.
     private static let leavingMilliseconds = DoorRules.leavingMilliseconds + 500
 
     /// Whether the lock may take it that there is a fire: it hears of an end a little later, and of none while it has no keeper.
-    func mayBeInFire(at instant: Instant, _ absences: [Absence], end: Instant) -> Bool {
+    func mayBeInFire(at instant: Instant, _ absences: [Stretch], end: Instant) -> Bool {
         fires.all.contains { fire in
             let known = (absences + self.absences.all).sorted { $0.from < $1.from }.reduce(fire.to ?? end) {
                 known, absence in

@@ -12,7 +12,7 @@ package struct Judge {
     /// Whether the key's process has ended meanwhile: then nobody may have been told an end.
     let keyHasEnded: Bool
     let metal: [MetalJournal.Movement]
-    let absences: [Absence]
+    let absences: [Stretch]
     /// Which keys may pull the latch.
     let unlatching: Set<Int>
     let end: Instant
@@ -24,7 +24,7 @@ package struct Judge {
     /// Whether anything else has asked the lock to open in this time: the button inside, or a fire.
     var mayOpen: (Instant, Instant) -> Bool = { _, _ in false }
     /// When nobody can expect the bolt to be sent out, though the lock lives.
-    var reasonsToWait: [Absence] = []
+    var reasonsToWait: [Stretch] = []
     /// Who pressed the button inside, and when the lock could hear of that: an open bolt stays open for as long as behind a command.
     var presses: [(at: Instant, heard: Instant)] = []
     /// Whether the bolt was withdrawn about then, whoever has done that.

@@ -6,7 +6,7 @@ import LockProtocol
 struct ModeWatch {
     let register: Register
     let metal: [MetalJournal.Movement]
-    let absences: [Absence]
+    let absences: [Stretch]
     let end: Instant
 
     /// A movement takes half a second, and a process that has just begun some time before it.

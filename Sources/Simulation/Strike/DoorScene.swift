@@ -170,7 +170,7 @@ extension DoorRecord {
 }
 
 extension Absences {
-    fileprivate mutating func turn(_ reason: Absence.Reason, _ isOn: Bool, at instant: Instant) {
+    fileprivate mutating func turn(_ reason: Absences.Reason, _ isOn: Bool, at instant: Instant) {
         if isOn { begin(reason, at: instant) } else { end(reason, at: instant) }
     }
 }
