@@ -30,7 +30,7 @@ extension KeyDaemon {
         let unconfirmed = host.unconfirmedBonds.sorted { $0.rawValue < $1.rawValue }
         return KeyEnrolmentMachine.Register(
             bonds: unconfirmed.compactMap { host.bond($0) }.map { bond in
-                .init(id: bond.id, peer: bond.identity.map { host.peer(at: $0.address) })
+                .init(id: bond.id, peer: peer(of: bond))
             },
             asked: Set(machine.locks.filter { $0.value.request != nil }.keys))
     }

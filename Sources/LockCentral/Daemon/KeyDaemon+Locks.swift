@@ -61,20 +61,28 @@ extension KeyDaemon {
     ///
     /// - Throws: ``KeyLockRefusal``, and then nothing has ended.
     package func forget(_ lock: String) throws(KeyLockRefusal) -> String {
-        let unconfirmed = enrolment.unattended(register).first { $0.peer == PeerIdentifier(lock.uppercased()) }?.peer
-        let record = unconfirmed == nil ? try known(lock) : nil
-        guard let peer = unconfirmed ?? record?.peer else { throw .unknown(.none) }
+        let (peer, name) = try forgettable(lock)
         guard enrolment.enrolling != peer else { throw .isEnrolling }
         feedEnrolment(.forgotten(peer))
         feed(.forget(peer))
         disconnect(peer)
-        for bond in host.bonds where bond.identity.map({ host.peer(at: $0.address) }) == peer {
-            host.deleteBond(bond.id)
-        }
-        let name = record?.name ?? "\(peer)"
+        for bond in host.bonds where self.peer(of: bond) == peer { host.deleteBond(bond.id) }
         tell(.forgotten(peer, name: name))
         return name
     }
+
+    private func forgettable(_ lock: String) throws(KeyLockRefusal) -> (peer: PeerIdentifier, name: String) {
+        if let (peer, _, _) = enrolment.unattended(register).first(where: {
+            $0.peer == PeerIdentifier(lock.uppercased())
+        }) {
+            return (peer, "\(peer)")
+        }
+        let record = try known(lock)
+        return (record.peer, record.name)
+    }
+
+    /// Whose bond it is; nil as long as its identity is not known.
+    func peer(of bond: Bond) -> PeerIdentifier? { bond.identity.map { host.peer(at: $0.address) } }
 
     private func known(_ lock: String) throws(KeyLockRefusal) -> LockRecord {
         do throws(KeyLockChoice) { return try choose(lock) } catch { throw .unknown(error) }
