@@ -86,7 +86,7 @@ package enum CentralRequest: ControlRequest {
         let hold: HoldWord? = operation.takesHold ? try fields.optionalChoice("hold") : nil
         let seconds =
             operation.takesRelock
-            ? try fields.number("relock", in: 0...Command.relockSeconds.upperBound, default: 0) : 0
+            ? try fields.number("relock", in: Command.relockSeconds, default: 0) : 0
         switch (hold, seconds) {
         case (nil, 0): return .setting
         case (nil, _): return .after(seconds: UInt8(seconds))

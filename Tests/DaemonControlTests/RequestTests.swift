@@ -106,7 +106,7 @@ struct RequestTests {
         }
         let command = #"{"request":"command","operation":"#
         for text in [
-            command + #""unlock","relock":255}"#, command + #""unlock","relock":-1}"#,
+            command + #""unlock","relock":255}"#, command + #""unlock","relock":0}"#,
             command + #""unlock","hold":"shut"}"#,
             command + #""unlock","relock":5,"hold":"open"}"#, command + #""lock","relock":5}"#,
             command + #""unlatch","hold":"open"}"#, command + #""lock-and-go","hold":"open"}"#, command + #""open"}"#,

@@ -68,7 +68,7 @@ enum CentralCommands {
             .value("name", "NAME", "What it is called from now on.", isRequired: true),
             Commands.json,
         ],
-        examples: ["latch central rename --state ./key --lock C7:00:00:00:00:01 --name \"Front door\""]
+        examples: ["latch central rename --state ./key --lock C7:00:00:00:00:01/random --name \"Front door\""]
     ) { arguments in
         let request = CentralRequest.rename(
             lock: try arguments.required("lock"), name: try arguments.required("name"))
