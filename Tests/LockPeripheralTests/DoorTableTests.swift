@@ -45,24 +45,12 @@ struct DoorTableTests {
         var bench = LockBench(snapshot, reading: BoltReading(position: position, door: .closed))
         switch standing {
         case .locked, .unlocked, .jammed, .unknown: break
-        case .unlocking: try ask(&bench, .unlock)
-        case .locking: try ask(&bench, .lock)
-        case .unlatched: try ask(&bench, .unlatch)
+        case .unlocking: try bench.ask(.unlock)
+        case .locking: try bench.ask(.lock)
+        case .unlatched: try bench.ask(.unlatch)
         }
         #expect(bench.machine.state.bolt == standing.code)
         return bench
-    }
-
-    @discardableResult
-    private func ask(_ bench: inout LockBench, _ operation: LockOperation) throws -> LockResult? {
-        let link = 100 + bench.nextRandom
-        bench.connectEncrypted(link)
-        bench.encrypted(
-            link, LockCommand(operation: operation, argument: .setting, challenge: try bench.challenge(link).id))
-        return bench.outputs.compactMap { output -> LockResult? in
-            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
-            return (try? LockState(exactly: octets))?.result
-        }.first
     }
 
     /// What the event makes of it, in words.
@@ -72,18 +60,18 @@ struct DoorTableTests {
         let underWay = bench.orders.first
         var words: [String] = []
         switch event {
-        case .unlock: words = refusal(try ask(&bench, .unlock))
-        case .lock: words = refusal(try ask(&bench, .lock))
-        case .lockAndGo: words = refusal(try ask(&bench, .lockAndGo))
-        case .unlatch: words = refusal(try ask(&bench, .unlatch))
+        case .unlock: words = refusal(try bench.ask(.unlock))
+        case .lock: words = refusal(try bench.ask(.lock))
+        case .lockAndGo: words = refusal(try bench.ask(.lockAndGo))
+        case .unlatch: words = refusal(try bench.ask(.unlatch))
         case .relock:
             bench.outputs = bench.run(milliseconds: 1_000)
-        case .exit: bench.put(.actuator(.input(.exit)))
-        case .fire: bench.put(.actuator(.input(.fire(true))))
+        case .exit: bench.feel(.exit)
+        case .fire: bench.feel(.fire(true))
         case .fireEnds:
-            bench.put(.actuator(.input(.fire(true))))
+            bench.feel(.fire(true))
             if let order = bench.orders.first { bench.put(.actuator(.ended(order.intent, .unlocked))) }
-            bench.put(.actuator(.input(.fire(false))))
+            bench.feel(.fire(false))
         case .handLocks: bench.put(.actuator(.bolt(.locked)))
         case .handOpens: bench.put(.actuator(.bolt(.unlocked)))
         }

@@ -56,7 +56,7 @@ struct Doorway {
     /// Whether a bolt that has gone out without an order opens once more: for that, he is let out anew.
     func owesExit(at now: Instant) -> Bool { leavingUntil(at: now) != nil && leaving?.isOwed == true }
 
-    /// Of a door that closes, whoever has opened it has gone.
+    /// Somebody has gone out when the door has opened and closed behind the button.
     private mutating func watchLeaving(_ said: DoorCode, behind known: DoorCode) {
         if said.standsOpen {
             if !known.standsOpen { leaving?.hasOpened = true }

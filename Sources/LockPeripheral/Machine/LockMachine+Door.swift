@@ -71,7 +71,7 @@ extension LockMachine {
         }
         let sequence = audit(.opening(cause), &turn)
         if cause == .exit {
-            waitForExit(isOpen: false, turn)
+            giveTimeToLeave(isOpen: false, turn)
             // It may have waited for a locking, which has no use for a relock and has taken this one's away.
             if modeInEffect != .passage { relockBehindExit(&turn) }
         }
@@ -111,7 +111,7 @@ extension LockMachine {
         #endif
         if doorway.owed.map({ $0.left == 0 }) ?? true { doorway.owed = (.exit, 1) }
         let isOpening = [.unlocked, .unlocking, .unlatched].contains(bolt.code)
-        waitForExit(isOpen: isOpening, turn)
+        giveTimeToLeave(isOpen: isOpening, turn)
         // Somebody wants it open, without an end.
         if modeInEffect == .passage || isOpening && relock == nil { return }
         relockBehindExit(&turn)
@@ -119,7 +119,7 @@ extension LockMachine {
 
     private var exitMilliseconds: UInt64 { UInt64(settings.relockSeconds ?? settings.lockAndGoSeconds) * 1_000 }
 
-    private mutating func waitForExit(isOpen: Bool, _ turn: LockTurn) {
+    private mutating func giveTimeToLeave(isOpen: Bool, _ turn: LockTurn) {
         let milliseconds = min(exitMilliseconds, DoorRules.leavingMilliseconds)
         doorway.letOut(until: turn.now.advanced(byMilliseconds: milliseconds), isOpen: isOpen)
     }

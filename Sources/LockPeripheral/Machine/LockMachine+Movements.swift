@@ -11,8 +11,10 @@ extension LockMachine {
         let found = BoltRecord(position: reading.position, door: reading.door)
         if found != snapshot.bolt {
             turn.persist(.bolt(found))
-            if snapshot.intent == nil, !reading.isUnrecorded { audit(found.position, behind: snapshot.bolt, &turn) }
-            audit(found.door, behind: snapshot.bolt, &turn)
+            if snapshot.intent == nil, !reading.isUnrecorded {
+                auditFoundBolt(found.position, behind: snapshot.bolt, &turn)
+            }
+            auditFoundDoor(found.door, behind: snapshot.bolt, &turn)
         }
         // News, if the last commit knew neither of a locked bolt nor of the end of what had been made before.
         if reading.isUnrecorded, snapshot.bolt.position != .locked || reading.performed == true {
@@ -37,14 +39,14 @@ extension LockMachine {
     }
 
     /// Nothing was owed: what is not where it was has moved without the lock.
-    private mutating func audit(_ position: BoltPosition, behind kept: BoltRecord, _ turn: inout LockTurn) {
+    private mutating func auditFoundBolt(_ position: BoltPosition, behind kept: BoltRecord, _ turn: inout LockTurn) {
         guard position != kept.position else { return }
         let record = audit(.bolt(position), &turn)
         alarmBolt(position, before: kept.position, on: record, &turn)
     }
 
     /// What the contact says that is told, whatever was owed.
-    private mutating func audit(_ door: DoorCode, behind kept: BoltRecord, _ turn: inout LockTurn) {
+    private mutating func auditFoundDoor(_ door: DoorCode, behind kept: BoltRecord, _ turn: inout LockTurn) {
         let isForced = door.state == .forced && !kept.door.standsOpen
         guard isForced || door.isTampered && !kept.door.isTampered else { return }
         let record = audit(.door(door), &turn)
