@@ -52,7 +52,7 @@ struct DoorJudgeTests {
             record.alarms.append((alarm, DoorJudgeTests.at(instant)))
         }
 
-        func away(_ reason: Absence.Reason = .keeper, from: UInt64, to: UInt64) -> Self {
+        func away(_ reason: Absences.Reason = .keeper, from: UInt64, to: UInt64) -> Self {
             var course = self
             course.record.absences.begin(reason, at: DoorJudgeTests.at(from))
             course.record.absences.end(reason, at: DoorJudgeTests.at(to))
