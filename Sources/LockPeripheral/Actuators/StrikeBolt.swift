@@ -108,7 +108,7 @@ package final class StrikeBolt: Actuator {
             } ?? true
         // It ends a life behind the decision, or earlier.
         guard isUnheard, intent.boot == boot, let deadline = intent.deadline,
-            began.advanced(byMilliseconds: Intent.openingLifeMilliseconds) <= deadline
+            began.advanced(byMilliseconds: Intent.openingLifeMilliseconds) < deadline
         else { return .unknown }
         return .notMade
     }
