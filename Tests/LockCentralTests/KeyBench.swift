@@ -82,9 +82,12 @@ struct KeyBench {
         put(.receipt(door, lockKey.seal(state, lockCounter: counter, answering: id, handle: handle).encoded))
     }
 
-    mutating func status(_ challenge: UInt64?, _ result: LockResult = .accepted, _ phase: CommandPhase = .accepted) {
+    mutating func status(
+        _ challenge: UInt64?, _ result: LockResult = .accepted, _ phase: CommandPhase = .accepted,
+        signCounter: UInt32? = 1
+    ) {
         let last = challenge.map {
-            LastCommand(challenge: ChallengeID(bits: $0), signCounter: 1, result: result, phase: phase)
+            LastCommand(challenge: ChallengeID(bits: $0), signCounter: signCounter, result: result, phase: phase)
         }
         let status = KeyStatus(role: 1, rights: Role.owner.rights, lastCommand: last)
         put(

@@ -108,6 +108,32 @@ struct KeyExchangeTests {
         #expect(bench.known?.request == nil)
     }
 
+    @Test("A key whose signed command the lock never took may sign with counters that it has used before: it goes on")
+    func behind() {
+        for (last, signCounter, isSigned, advances) in [
+            (4, 900, true, .some(.some(900))), (4, nil, true, .some(nil)), (nil, nil, true, nil), (5, 1, true, nil),
+            (4, 900, false, nil),
+        ] as [(UInt64?, UInt32?, Bool, UInt32??)] {
+            var bench = KeyBench()
+            bench.ask()
+            bench.connect(signed: isSigned)
+            if isSigned {
+                bench.challenge(5)
+                bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+            }
+            bench.put(.encrypted(door))
+            if !isSigned {
+                bench.challenge(5, [])
+                bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+            }
+            bench.status(last, .done, .done, signCounter: signCounter)
+            let told = bench.outputs.compactMap { output -> UInt32?? in
+                if case .advanceSignCounter(door, let counter) = output { .some(counter) } else { nil }
+            }
+            #expect(told == (advances.map { [$0] } ?? []), "\(String(describing: last)) \(isSigned)")
+        }
+    }
+
     @Test("The lock never took it: asked anew, with another challenge, while there is time")
     func neverTaken() {
         for inTime in [true, false] {

@@ -51,6 +51,47 @@ struct SignedCommandTests {
         #expect(try send(restored) == .accepted(signCounter: 3, .remoteSignCounter(BondID(1), 3)))
     }
 
+    @Test("A key's file from before goes on behind the counter that the lock took last, or a good way on, for good")
+    func advanced() throws {
+        let bond = try Fixture.bond(1, reserved: 64)
+        let lock = try book(try Fixture.bond(1, last: 500))
+        func verdict(_ sender: BondBook) throws -> SignedWriteVerdict {
+            guard case .signed(let octets, let reservation) = sender.sign(hex("D212001337"), with: BondID(1)) else {
+                Issue.record("nothing was signed")
+                return .malformed
+            }
+            #expect(reservation != nil, "what is used is on the disk before")
+            return lock.verifySigned(octets, from: BondID(1))
+        }
+        let told = try book(bond)
+        #expect(told.advanceSignCounter(BondID(1), beyond: 500) == .localSignCounterReserved(BondID(1), bound: 501))
+        #expect(try verdict(told) == .accepted(signCounter: 501, .remoteSignCounter(BondID(1), 501)))
+        // Not back.
+        for counter in [0, 500, 501] as [UInt32] {
+            #expect(told.advanceSignCounter(BondID(1), beyond: counter) == nil)
+        }
+        #expect(told.bond(BondID(1))?.localSignCounterReserved == 565)
+
+        let blind = try book(bond)
+        #expect(try verdict(blind) == .replayed(signCounter: 64))
+        let bound = 65 + 1_024 as UInt32
+        #expect(blind.advanceSignCounter(BondID(1), beyond: nil) == .localSignCounterReserved(BondID(1), bound: bound))
+        #expect(try verdict(blind) == .accepted(signCounter: bound, .remoteSignCounter(BondID(1), bound)))
+        // Within what is on the disk already nothing has to be written.
+        let fresh = try book(try Fixture.bond(1))
+        #expect(
+            fresh.sign([0xD2], with: BondID(1))
+                == .signed(signed(0, message: "D2"), reserving: .localSignCounterReserved(BondID(1), bound: 64)))
+        #expect(fresh.advanceSignCounter(BondID(1), beyond: 9) == nil)
+        #expect(fresh.sign([0xD2], with: BondID(1)) == .signed(signed(10, message: "D2"), reserving: nil))
+        // A lock that says the greatest of all harms itself: nothing is signed for it any more.
+        #expect(fresh.advanceSignCounter(BondID(1), beyond: .max) == .localSignCounterReserved(BondID(1), bound: .max))
+        #expect(fresh.sign([0xD2], with: BondID(1)) == .exhausted)
+        #expect(fresh.advanceSignCounter(BondID(1), beyond: nil) == nil)
+        #expect(fresh.advanceSignCounter(BondID(2), beyond: 1) == nil)
+        #expect(try book(try Fixture.bond(1, state: .unconfirmed)).advanceSignCounter(BondID(1), beyond: 1) == nil)
+    }
+
     @Test("None yet is not 0: the first counter may be 0, and only once")
     func firstCounter() throws {
         let book = try book(try Fixture.bond(1))

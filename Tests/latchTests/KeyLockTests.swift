@@ -76,6 +76,27 @@ struct KeyLockTests {
         #expect(shed.end() == 0 && daemon.end() == 0 && lock.end() == 0)
     }
 
+    @Test("A key whose database is an older one signs its second command again, behind all counters that it has used")
+    func putBack() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        var daemon = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(try bench.latch("state", "backup", "key", ["--to", bench.path("old")]).status == 0)
+        for _ in 0..<3 { #expect(try key(bench, "unlock").status == 0) }
+        #expect(daemon.end() == 0)
+        let restored = try bench.latch("state", "restore", "key", ["--from", bench.path("old"), "--yes"])
+        #expect(restored.status == 0, "\(restored)")
+        daemon = try bench.start("central", "key")
+        for _ in 0..<2 { #expect(try key(bench, "unlock").status == 0) }
+        let audit = try bench.latch("audit", "list", "lock", ["--json"]).output.split(separator: "\n")
+        let counters = audit.filter { $0.contains("\"what\":\"granted\"") }.map { line in
+            line.firstMatch(of: /"counter":([0-9]+)/).map { String($0.1) } ?? "encrypted"
+        }
+        #expect(counters == ["0", "1", "2", "encrypted", "3"], "\(audit)")
+        #expect(daemon.end() == 0 && lock.end() == 0)
+    }
+
     @Test(
         "A lock that is forgotten is neither waited for nor opened, also by the next process; its lock is told nothing")
     func forgotten() throws {

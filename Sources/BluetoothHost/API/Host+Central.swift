@@ -37,6 +37,12 @@ extension Host {
     /// A peer's link: where there are several, the one that apps are its clients over.
     package func link(of peer: PeerIdentifier) -> LinkInfo? { core.info(of: peer) }
 
+    /// The bonded peer itself has said, over encryption, that it did not take what was signed, and which counter it took last, where it
+    /// says that: counters up to there are not used again. nil: nobody knows how far this side is behind.
+    package func advanceSignCounter(of peer: PeerIdentifier, beyond counter: UInt32?) {
+        ask { $0.advanceSignCounter(peer, beyond: counter) }
+    }
+
     /// The link that is an app's connection to a peer, or would be if it asked.
     package func connection(to peer: PeerIdentifier) -> LinkInfo? { core.connection(to: peer) }
 

@@ -262,6 +262,13 @@ extension HostCore {
         finish(manager, operation, link.peer, .success(.signed(counter: Self.signCounter(of: pdu))))
     }
 
+    mutating func advanceSignCounter(_ peer: PeerIdentifier, beyond counter: UInt32?) {
+        guard let link = links.client(of: peer), link.security.encrypted, !link.isImpostorPossible,
+            let bond = link.bond, let reservation = bondBook.advanceSignCounter(bond, beyond: counter)
+        else { return }
+        persist(reservation)
+    }
+
     /// Core 5.4, Vol 3, Part F, 3.4.5.4 (ATT_SIGNED_WRITE_CMD): the four octets before the MAC.
     private static func signCounter(of pdu: [UInt8]) -> UInt32 {
         pdu.dropLast(DataSigning.signatureOctets).suffix(DataSigning.signCounterOctets)

@@ -102,6 +102,11 @@ extension CBPeripheral {
         core.submit { host, _ in host.vouch(for: self.peer) }
     }
 
+    /// See ``Host/advanceSignCounter(of:beyond:)``.
+    package func advanceSignCounter(beyond counter: UInt32?) {
+        core.submit { host, _ in host.advanceSignCounter(of: self.peer, beyond: counter) }
+    }
+
     /// Shows the tree that is kept of this peripheral as if it had just been discovered, and says whether one is: a bonded
     /// key commands its lock without discovering anything. On the loop only.
     package func showKeptServices() -> Bool { core.showKeptServices(self) }

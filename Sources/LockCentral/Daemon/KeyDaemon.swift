@@ -97,6 +97,8 @@ package final class KeyDaemon {
                 write(value, to: peer, isSigned: false, until: until)
             case .writeControlPoint(let peer, let value):
                 withHandles(peer) { $0.writeValue(Data(value), for: $1.controlPoint, type: .withResponse) }
+            case .advanceSignCounter(let peer, let counter):
+                sessions[peer]?.peripheral?.advanceSignCounter(beyond: counter)
             case .took(let peer, let id): took(peer, id)
             case .ended(let peer, let id, let verdict): ended(peer, id, verdict)
             case .outcome(let peer, let id, let result):

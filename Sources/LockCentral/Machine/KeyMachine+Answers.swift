@@ -94,6 +94,10 @@ extension KeyMachine {
             return letGo(peer, &turn)
         }
         guard let last = status.lastCommand, last.challenge == sent else {
+            // Silence is also what a counter gets that this key has used before: it may have been put back to an older state.
+            if locks[peer]?.isSentSigned == true, let last = status.lastCommand {
+                turn.act(.advanceSignCounter(peer, beyond: last.signCounter))
+            }
             return retry(peer, countsAsDead: false, else: .expired, &turn)
         }
         commanded(peer, by: request, &turn)

@@ -84,7 +84,7 @@ extension KeyMachine {
                 return awaitChallenge(peer, &turn)
             }
             if held.flags.contains(.signedAccepted) {
-                send(peer, request, answering: held.id, within: bound, KeyOutput.writeSigned, &turn)
+                send(peer, request, answering: held.id, within: bound, isSigned: true, &turn)
             } else {
                 encrypt(peer, &turn)
             }
@@ -92,7 +92,7 @@ extension KeyMachine {
             guard let held = open.challenge, let bound = held.bound(until: request.deadline, now: turn.now) else {
                 return awaitChallenge(peer, &turn)
             }
-            send(peer, request, answering: held.id, within: bound, KeyOutput.writeEncrypted, &turn)
+            send(peer, request, answering: held.id, within: bound, isSigned: false, &turn)
         }
     }
 
@@ -104,18 +104,22 @@ extension KeyMachine {
 
     private mutating func send(
         _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID, within bound: CommandBound,
-        _ write: (PeerIdentifier, [UInt8], Instant) -> KeyOutput, _ turn: inout KeyTurn
+        isSigned: Bool, _ turn: inout KeyTurn
     ) {
         var request = unsent
         request.sent = challenge
         keep(peer, request, &turn)
+        locks[peer]?.isSentSigned = isSigned
         locks[peer]?.settleBy = request.deadline.advanced(byMilliseconds: Self.settleMilliseconds)
         locks[peer]?.link.open?.challenge = nil
         locks[peer]?.link.open?.wait = .answer(
             until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
         let command = LockCommand(
             operation: request.operation, argument: request.argument, bound: bound, challenge: challenge)
-        turn.act(write(peer, command.encoded, request.deadline))
+        turn.act(
+            isSigned
+                ? .writeSigned(peer, command.encoded, until: request.deadline)
+                : .writeEncrypted(peer, command.encoded, until: request.deadline))
     }
 
     /// What was marked as sent has not been. A kill before this is on disk costs a question.

@@ -50,6 +50,8 @@ package struct KeyMachine {
         var receiptCounter: UInt32?
         var nearness: ProximityMachine
         var link = KeyLink.none
+        /// By which path the request was sent, in this process.
+        var isSentSigned = false
         var attempts = 0
         /// Links in a row, since somebody asked, on which nobody has proven to be the lock.
         var linksInVain = 0

@@ -84,6 +84,8 @@ package enum KeyOutput: Hashable, Sendable {
     case writeSigned(PeerIdentifier, [UInt8], until: Instant)
     case writeEncrypted(PeerIdentifier, [UInt8], until: Instant)
     case writeControlPoint(PeerIdentifier, [UInt8])
+    /// The lock has taken this counter, or, with nil, nobody knows which: none up to there is used again.
+    case advanceSignCounter(PeerIdentifier, beyond: UInt32?)
     /// Exactly once for each request.
     case ended(PeerIdentifier, KeyRequestID, KeyVerdict)
     /// What became of a request that had ended as accepted, when the lock says so in time.

@@ -241,6 +241,11 @@ package final class BondBook {
         update(id, else: .notPossible) { $0.signing.sign(message, with: &$0.bond) }
     }
 
+    /// Signs nothing more with counters up to this one, or, with nil, with some more than those that were used.
+    package func advanceSignCounter(_ id: BondID, beyond counter: UInt32?) -> BondMutation? {
+        update(id, else: nil) { $0.signing.advance(beyond: counter, with: &$0.bond) }
+    }
+
     /// Verifies a whole signed command, in constant time, and then its counter.
     ///
     /// Core 5.4, Vol 3, Part C, 10.4.2 (Authenticate signed data procedure)

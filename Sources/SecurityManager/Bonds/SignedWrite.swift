@@ -33,6 +33,10 @@ struct SigningState {
     /// Counters on disk are reserved this many at a time: a crash skips some and never uses one twice.
     static let reservedCounters: UInt32 = 64
 
+    /// How far a counter goes that is behind by nobody knows how much. More than a key signs in some weeks, and 4 million times of it
+    /// are there.
+    static let skippedCounters: UInt32 = 1_024
+
     private(set) var nextCounter: UInt32
     private var signer: DataSigning?
     private var verifier: DataSigning?
@@ -61,6 +65,23 @@ struct SigningState {
         withUnsafeBytes(of: counter.littleEndian) { octets.append(contentsOf: $0) }
         octets.append(contentsOf: signer.signature(message: message, signCounter: counter))
         return .signed(octets, reserving: mutation)
+    }
+
+    /// The peer has taken this counter, or, with nil, one that nobody knows. The state of this side may be an older one than that of the
+    /// peer: then everything up to there is refused as replayed.
+    ///
+    /// - Returns: What has to be on the disk before the next signature; nil where this side is not behind.
+    mutating func advance(beyond counter: UInt32?, with bond: inout Bond) -> BondMutation? {
+        guard bond.state == .confirmed, bond.localCSRK != nil else { return nil }
+        let (sum, overflow) =
+            counter.map { $0.addingReportingOverflow(1) }
+            ?? nextCounter.addingReportingOverflow(Self.skippedCounters)
+        let next = overflow ? .max : sum
+        guard next > nextCounter else { return nil }
+        nextCounter = next
+        guard next > bond.localSignCounterReserved else { return nil }
+        bond.localSignCounterReserved = next
+        return .localSignCounterReserved(bond.id, bound: next)
     }
 
     /// Signature first, counter second: a forged command must not move the counter.
