@@ -108,6 +108,20 @@ struct KeyExchangeTests {
         #expect(bench.known?.request == nil)
     }
 
+    @Test("A name that another lock has gets a number, and keeps its bounds and its characters whole")
+    func freeName() {
+        var bench = KeyBench()
+        let octets = LockRecord.nameOctetsMaximum
+        let long = String(repeating: "ü", count: 40)
+        #expect(bench.machine.freeName(like: "Latch") == "Latch")
+        #expect(bench.machine.freeName(like: long) == String(repeating: "ü", count: octets / 2))
+        for (number, name) in ["Latch", "Latch 2", "Latch 4", String(repeating: "ü", count: octets / 2)].enumerated() {
+            bench.put(.lock(LockRecord(peer: PeerIdentifier(bits: UInt128(number + 50)), name: name)))
+        }
+        #expect(bench.machine.freeName(like: "Latch") == "Latch 3")
+        #expect(bench.machine.freeName(like: long) == String(repeating: "ü", count: 31) + " 2")
+    }
+
     @Test("A key whose signed command the lock never took may sign with counters that it has used before: it goes on")
     func behind() {
         for (last, signCounter, isSigned, advances) in [

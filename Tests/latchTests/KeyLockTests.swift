@@ -76,6 +76,22 @@ struct KeyLockTests {
         #expect(shed.end() == 0 && daemon.end() == 0 && lock.end() == 0)
     }
 
+    @Test("A lock is called as it calls itself, a second one of that name has a number, and a user's name stays")
+    func named() throws {
+        let bench = try Bench()
+        try bench.makeRoom("shed")
+        let lock = try bench.start("peripheral", "lock")
+        let shed = try bench.start("peripheral", "shed")
+        let daemon = try bench.start("central", "key")
+        try bench.enroll("anna")
+        try bench.enroll("anna", at: "shed")
+        #expect(try names(bench) == ["Latch", "Latch 2"])
+        #expect(try key(bench, "rename", "--lock", "Latch 2", "--name", "Shed").output == "Latch 2: Shed\n")
+        try bench.enroll("anna", at: "shed")
+        #expect(try names(bench) == ["Latch", "Shed"])
+        #expect(shed.end() == 0 && daemon.end() == 0 && lock.end() == 0)
+    }
+
     @Test("A key whose database is an older one signs its second command again, behind all counters that it has used")
     func putBack() throws {
         let bench = try Bench()

@@ -38,7 +38,8 @@ package protocol CentralRoleDelegate: AnyObject {
     /// What is known of the peer's tree has changed, whoever discovered it: ``Host/remoteDatabase(_:)``. For
     /// ``ManagerOptions/observesLinks``.
     func treeChanged(_ peer: PeerIdentifier)
-    /// The peer's GAP service says that it is called so. For ``ManagerOptions/observesLinks``.
+    /// The peer's GAP service says that it is called so. For ``ManagerOptions/observesLinks``, and for who asks
+    /// (``Host/readName(of:)``).
     func nameRead(_ peer: PeerIdentifier, _ name: String)
 }
 

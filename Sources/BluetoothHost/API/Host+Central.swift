@@ -37,6 +37,10 @@ extension Host {
     /// A peer's link: where there are several, the one that apps are its clients over.
     package func link(of peer: PeerIdentifier) -> LinkInfo? { core.info(of: peer) }
 
+    /// Asks a connected peer for its GAP Device Name, once on each link; of a bonded one, once it has proved itself.
+    /// ``CentralRoleDelegate/nameRead(_:_:)`` says it, before the result of whatever is asked of the peer behind this.
+    package func readName(of peer: PeerIdentifier) { ask { $0.readName(of: peer) } }
+
     /// The bonded peer itself has said, over encryption, that it did not take what was signed, and which counter it took last, where it
     /// says that: counters up to there are not used again. nil: nobody knows how far this side is behind.
     package func advanceSignCounter(of peer: PeerIdentifier, beyond counter: UInt32?) {

@@ -9,10 +9,19 @@ extension HostCore {
     ///
     /// Core 5.4, Vol 3, Part C, 12.1 (Device Name characteristic)
     mutating func readName(of link: Link) {
-        guard link.isClient, !link.isImpostorPossible, !link.isDisconnecting,
-            link.client.users.contains(where: { managers.options(of: $0).contains(.observesLinks) }),
-            link.client.takeNameReading()
-        else { return }
+        let isObserved = link.client.users.contains { managers.options(of: $0).contains(.observesLinks) }
+        if isObserved { askForName(link) }
+    }
+
+    /// For an app that wants to know it once.
+    mutating func readName(of peer: PeerIdentifier) {
+        if let link = links.client(of: peer) { askForName(link) }
+    }
+
+    private mutating func askForName(_ link: Link) {
+        guard link.isClient, !link.isImpostorPossible, !link.isDisconnecting, link.client.takeNameReading() else {
+            return
+        }
         start(.readByUUID(.deviceName), .readName, makeToken(), on: link)
     }
 

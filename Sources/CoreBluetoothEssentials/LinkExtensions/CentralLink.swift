@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import FoundationEssentials
 import SecurityManager
+import Synchronization
 
 // What a key needs of its links and Apple's API does not say: signed writes, pairing by a pinned method, encryption.
 
@@ -101,6 +102,14 @@ extension CBPeripheral {
     package func vouch() {
         core.submit { host, _ in host.vouch(for: self.peer) }
     }
+
+    /// Asks the peripheral what it is called; ``ownName`` has the answer before any answer to what is asked behind this.
+    package func readName() {
+        core.submit { host, _ in host.readName(of: self.peer) }
+    }
+
+    /// What the peripheral itself has said that it is called; nil as long as it was not asked. ``name`` may be what somebody advertised.
+    package var ownName: String? { content.withLock { $0.isNameRead ? $0.name : nil } }
 
     /// See ``Host/advanceSignCounter(of:beyond:)``.
     package func advanceSignCounter(beyond counter: UInt32?) {

@@ -40,11 +40,14 @@ extension KeyDaemon {
         guard let link = manager?.link(of: peripheral), link.isProven,
             let bond = link.bond.flatMap({ host.bond($0) })
         else { return nil }
-        // What the lock calls itself, or else its address.
-        let name = LockRecord.cut(peripheral.name ?? bond.identity?.description ?? peripheral.peer.description)
-        return .init(
-            bond: bond.id,
-            record: LockRecord(peer: peripheral.peer, name: name, unlocksWhenNear: configuration.unlocksWhenNear))
+        return .init(bond: bond.id, record: record(of: peripheral, bond))
+    }
+
+    /// A lock that was here before keeps the name that its key's user may have given it.
+    private func record(of peripheral: CBPeripheral, _ bond: Bond) -> LockRecord {
+        let own = peripheral.ownName ?? bond.identity?.description ?? peripheral.peer.description
+        let name = machine.locks[peripheral.peer]?.record.name ?? machine.freeName(like: own)
+        return LockRecord(peer: peripheral.peer, name: name, unlocksWhenNear: configuration.unlocksWhenNear)
     }
 
     /// Whether ``KeyMachine`` hears of it too.
@@ -82,6 +85,7 @@ extension KeyDaemon {
         case .encrypt(let peer): sessions[peer]?.peripheral?.encrypt()
         case .askKeyStatus(let peer):
             let request = ControlPointRequest(opcode: .keyStatus)
+            sessions[peer]?.peripheral?.readName()
             withHandles(peer) { $0.writeValue(Data(request.encoded), for: $1.controlPoint, type: .withResponse) }
         case .promoteBond(let id): host.promoteBond(id)
         case .deleteBond(let id): host.deleteBond(id)

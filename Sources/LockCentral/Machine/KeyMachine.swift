@@ -130,6 +130,17 @@ package struct KeyMachine {
 
     var sortedPeers: [PeerIdentifier] { locks.keys.sorted { $0.bits < $1.bits } }
 
+    /// The name, or, where another lock has it, with the least number behind it that none has.
+    package func freeName(like wanted: String) -> String {
+        let taken = Set(locks.values.map(\.record.name))
+        let name = LockRecord.cut(wanted)
+        guard taken.contains(name) else { return name }
+        let numbered = (2...taken.count + 2).lazy.map { number in
+            LockRecord.cut(wanted, octets: LockRecord.nameOctetsMaximum - "\(number)".utf8.count - 1) + " \(number)"
+        }
+        return numbered.first { !taken.contains($0) } ?? name
+    }
+
     private mutating func take(_ record: LockRecord, _ turn: inout KeyTurn) {
         turn.persist(.lock(record))
         guard let known = locks[record.peer] else {

@@ -23,8 +23,8 @@ package struct LockRecord: Hashable, Sendable {
     package var isWatched: Bool { unlocksWhenNear || locksWhenLeaving }
 
     /// As much of a name as is kept, cut between two characters.
-    package static func cut(_ name: String) -> String {
-        var octets = Array(name.utf8.prefix(nameOctetsMaximum))
+    package static func cut(_ name: String, octets most: Int = nameOctetsMaximum) -> String {
+        var octets = Array(name.utf8.prefix(most))
         while String(validating: octets, as: UTF8.self) == nil { octets.removeLast() }
         return String(decoding: octets, as: UTF8.self)
     }

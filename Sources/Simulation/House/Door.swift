@@ -36,8 +36,6 @@ package final class Door {
     private(set) var numbers: [String: CredentialID] = [:]
     private(set) var address: DeviceAddress?
     private var seal: LockSeal?
-    /// What a key calls it: the address that it had when it was enrolled. It keeps that for good.
-    private(set) var nameForKeys: String?
     var absences = Absences()
     /// When the present process began, until it is on the air.
     var began: Instant?
@@ -87,7 +85,6 @@ package final class Door {
                     bootTime: { [unowned world] in world.now }, observe: { [unowned self] in heard($0) },
                     fail: { [unowned self] in node.onFailure($0) }))
             self.seal = seal
-            nameForKeys = "\(host.identity.address)"
             (address, runningFixed) = (host.identity.address.address, fixed)
         }
     }

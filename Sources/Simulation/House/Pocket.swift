@@ -50,9 +50,9 @@ package final class Pocket {
     package func ask(_ operation: LockOperation, of door: Door, waitMilliseconds: UInt64) {
         ledger.asked(
             number, operation, of: door.number, until: world.now.advanced(byMilliseconds: waitMilliseconds))
-        node.call { [unowned self] _ in
-            key?.command(operation, lock: door.nameForKeys, waitMilliseconds: waitMilliseconds) {
-                [unowned self] progress in
+        node.call { [unowned self] host in
+            let lock = door.address.map { "\(host.peer(at: $0))" }
+            key?.command(operation, lock: lock, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
                 if case .took(let id, _) = progress { ledger.took(number, id) }
             }
         }

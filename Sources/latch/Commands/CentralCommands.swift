@@ -50,7 +50,7 @@ enum CentralCommands {
         return try ControlCommand.run(
             CentralRequest.enroll(code: code), role: .central, arguments: arguments, waitMilliseconds: seconds * 1000,
             event: showEvent
-        ) { result in Output.line("enrolled at \(result["lock"]?.string ?? "the lock")") }
+        ) { result in Output.line("enrolled at \(result["lock"]?.string.map(Output.shown) ?? "the lock")") }
     }
 
     static let operations = [
@@ -68,13 +68,14 @@ enum CentralCommands {
             .value("name", "NAME", "What it is called from now on.", isRequired: true),
             Commands.json,
         ],
-        examples: ["latch central rename --state ./key --lock C7:00:00:00:00:01/random --name \"Front door\""]
+        examples: ["latch central rename --state ./key --lock \"Latch 2\" --name \"Front door\""]
     ) { arguments in
         let request = CentralRequest.rename(
             lock: try arguments.required("lock"), name: try arguments.required("name"))
         return try ControlCommand.run(request, role: .central, arguments: arguments) { result in
             let was = result["changed"] == .bool(false) ? " already" : ""
-            Output.line((result["former"]?.string ?? "") + ": " + (result["lock"]?.string ?? "") + was)
+            let (former, name) = (result["former"]?.string ?? "", result["lock"]?.string ?? "")
+            Output.line(Output.shown(former) + ": " + Output.shown(name) + was)
         }
     }
 
@@ -99,7 +100,7 @@ enum CentralCommands {
             "forget", "This key will not open \"\(lock)\" again, until it is enrolled there anew.", arguments)
         return try ControlCommand.run(CentralRequest.forget(lock: lock), role: .central, arguments: arguments) {
             result in
-            Output.line((result["lock"]?.string ?? "") + ": forgotten")
+            Output.line(Output.shown(result["lock"]?.string ?? "") + ": forgotten")
         }
     }
 
