@@ -194,8 +194,16 @@ struct ExampleTests {
 
     @Test("a mailbox that is killed in the middle of a file gets it again, whole")
     func cutShort() async throws {
+        // A kill that comes late finds all of a short one there.
+        for octets in [1 << 20, 4 << 20, ParcelReader.contentsOctetsMaximum] where try await isCutShort(octets) {
+            return
+        }
+        Issue.record("each file was there before its mailbox was killed")
+    }
+
+    /// False when the kill came too late.
+    private func isCutShort(_ octets: Int) async throws -> Bool {
         let air = try await Air()
-        let octets = 1 << 20
         let (file, kept) = try Self.post(octets, in: air.directory.path)
         var mailbox = try air.start("Mailbox", [air.directory.path])
         _ = try await mailbox.lines(until: "advertising")
@@ -203,8 +211,10 @@ struct ExampleTests {
         _ = try await mailbox.lines(until: "a parcel of \(octets) octets")
         await mailbox.kill()
         mailbox = try air.start("Mailbox", [air.directory.path])
+        let told = try await courier.lines(until: "delivered: \(octets) octets")
+        guard told.contains("disconnected") else { return false }
         #expect(
-            try await courier.lines(until: "delivered: \(octets) octets") == [
+            told == [
                 "state: poweredOn", "discovered a mailbox", "channel open", "disconnected", "channel open",
                 "delivered: \(octets) octets",
             ])
@@ -213,6 +223,7 @@ struct ExampleTests {
                 == ["restored: 1 service", "state: poweredOn", "a parcel of \(octets) octets", "kept: \(kept)"])
         #expect(
             try Data(contentsOf: URL(fileURLWithPath: "\(air.directory.path)/\(kept)")) == Self.contents(octets))
+        return true
     }
 
     @Test("a parcel is checked: its end, its length, its contents; and CRC-32 is everybody's")
