@@ -68,7 +68,7 @@ enum CentralCommands {
             .value("name", "NAME", "What it is called from now on.", isRequired: true),
             Commands.json,
         ],
-        examples: ["latch central rename --state ./key --lock \"Latch 2\" --name \"Front door\""]
+        examples: ["latch central rename --state ./key --lock Latch --name \"Front door\""]
     ) { arguments in
         let request = CentralRequest.rename(
             lock: try arguments.required("lock"), name: try arguments.required("name"))
