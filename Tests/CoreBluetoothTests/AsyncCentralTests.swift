@@ -25,7 +25,6 @@ struct AsyncCentralTests {
     @Test("a scan that is asked for before the adapter is on, a connection, discovery, a read, writes and a strength")
     func everyCall() async throws {
         let scene = try await AsyncScene()
-        #expect(scene.visitor.state != .poweredOn)
         async let found = scene.find()
         try await scene.open()
         let connection = try await scene.visitor.connect(found)
