@@ -215,6 +215,14 @@ struct DoorJudgeTests {
         announced.fit.rules.exit = .announces
         Self.during(&announced.record.presses, 3_000, 3_100)
         #expect(announced.broken == [])
+        // A command withdraws the bolt before the contact's word is heard, or behind it.
+        func opened(at instant: UInt64) -> Course {
+            var course = crime
+            course.opens(from: instant - 80, to: 12_000)
+            return course
+        }
+        #expect(opened(at: 10_025).broken == [])
+        #expect(opened(at: 10_300).broken == ["the door was forced, and nobody was told"])
 
         var opened = Self.course {
             $0.opens(from: 9_000, to: 12_000)

@@ -35,7 +35,7 @@ struct DoorAlarmJudge {
         guard door.fit.hasContact else { return [] }
         return door.record.crimes.compactMap { crime in
             let due = door.prompt(crime)
-            guard due <= door.end, wasThere(crime, due), !wasExpected(crime),
+            guard due <= door.end, wasThere(crime, due), !wasExpected(crime), !isReleased(soonBehind: crime),
                 !isTold(crime, due, { $0 == .forced(.door) })
             else { return nil }
             return "the door was forced, and nobody was told"
@@ -52,13 +52,20 @@ struct DoorAlarmJudge {
             }
     }
 
+    /// The bolt was withdrawn, for a command, before the contact's word was heard.
+    private func isReleased(soonBehind crime: Instant) -> Bool {
+        let heard = crime.advanced(byMilliseconds: Self.contactMilliseconds)
+        return door.record.free.all.contains { crime <= $0.from && $0.from < heard }
+    }
+    /// The contact's word comes a little behind the bolt's.
+    private static let contactMilliseconds: UInt64 = 200
+
     /// One that was not forced is not.
     private var brokenForced: [String] {
         door.record.alarms.filter { $0.alarm == .forced(.door) }.compactMap { _, at in
             guard let leaf = door.record.open.all.last(where: { $0.from <= at }) else {
                 return "a door that nobody opened was forced, it was told"
             }
-            // The contact's word comes a little behind the bolt's.
             let isLate = door.record.free.all.contains {
                 $0.from <= leaf.from
                     && $0.to.map { $0 < leaf.from.advanced(byMilliseconds: Self.contactMilliseconds) } ?? false
@@ -70,7 +77,6 @@ struct DoorAlarmJudge {
             return "a door that was opened was forced, it was told"
         }
     }
-    private static let contactMilliseconds: UInt64 = 200
 
     /// A bolt that a hand moves is told.
     private var brokenHands: [String] {
