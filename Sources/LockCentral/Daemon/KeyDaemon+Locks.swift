@@ -72,16 +72,13 @@ extension KeyDaemon {
     }
 
     private func forgettable(_ lock: String) throws(KeyLockRefusal) -> (peer: PeerIdentifier, name: String) {
-        if let (peer, _, _) = enrolment.unattended(register).first(where: {
-            $0.peer == PeerIdentifier(lock.uppercased())
-        }) {
-            return (peer, "\(peer)")
-        }
+        let unconfirmed = enrolment.unattended(register).first { $0.peer == PeerIdentifier(lock.uppercased()) }
+        if let unconfirmed { return (unconfirmed.peer, "\(unconfirmed.peer)") }
         let record = try known(lock)
         return (record.peer, record.name)
     }
 
-    /// Whose bond it is; nil as long as its identity is not known.
+    /// The peer that has this bond; nil until the bond has an identity.
     func peer(of bond: Bond) -> PeerIdentifier? { bond.identity.map { host.peer(at: $0.address) } }
 
     private func known(_ lock: String) throws(KeyLockRefusal) -> LockRecord {

@@ -135,10 +135,12 @@ package struct KeyMachine {
         let taken = Set(locks.values.map(\.record.name))
         let name = LockRecord.cut(wanted)
         guard taken.contains(name) else { return name }
-        let numbered = (2...taken.count + 2).lazy.map { number in
+        func numbered(_ number: Int) -> String {
             LockRecord.cut(wanted, octets: LockRecord.nameOctetsMaximum - "\(number)".utf8.count - 1) + " \(number)"
         }
-        return numbered.first { !taken.contains($0) } ?? name
+        var number = 2
+        while taken.contains(numbered(number)) { number += 1 }
+        return numbered(number)
     }
 
     private mutating func take(_ record: LockRecord, _ turn: inout KeyTurn) {

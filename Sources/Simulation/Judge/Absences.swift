@@ -4,23 +4,24 @@ import BluetoothCore
 struct Absences {
     enum Reason: Hashable {
         case dead, suspended, slow
-        /// Of a strike: there is no keeper, no chip, no call that succeeds, no line that does and says what it was told.
+        /// What can be missing at a strike: its keeper, its chip, a call that succeeds, a line that does and says what it was told.
         case keeper, chip, calls, line
     }
 
-    private(set) var all: [Stretch] = []
+    private var stretches = Stretches()
     private var reasons: Set<Reason> = []
 
+    var all: [Stretch] { stretches.all }
+
     mutating func begin(_ reason: Reason, at instant: Instant) {
-        if reasons.isEmpty { all.append(Stretch(from: instant)) }
         reasons.insert(reason)
+        stretches.turn(true, at: instant)
     }
 
     mutating func end(_ reason: Reason, at instant: Instant) {
-        guard reasons.remove(reason) != nil, reasons.isEmpty, !all.isEmpty else { return }
-        all[all.count - 1].to = instant
+        reasons.remove(reason)
+        stretches.turn(!reasons.isEmpty, at: instant)
     }
 
-    /// What is over is forgotten.
-    mutating func forget() { all.removeAll { $0.to != nil } }
+    mutating func forget() { stretches.forget() }
 }

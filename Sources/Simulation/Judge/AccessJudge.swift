@@ -240,8 +240,8 @@ struct AccessJudge {
         register.standings[tenant].during(answer.asked, answer.told).contains { !$0.isThere }
     }
 
-    /// Whether the sender may change whom it is about. What is done to a name concerns all of it that is there, and `whereGone` also who may
-    /// have gone: a name that nobody has is anybody's.
+    /// Whether the sender may change whom it is about. What is done to a name concerns everybody of that name. `whereGone`: also those who
+    /// may be gone by then; a name that nobody has is anybody's.
     private func ranks(_ sender: Register.Standing, above answer: Ledger.Answer, whereGone: Bool) -> Bool {
         let (own, isLimited) = (tenants[answer.key], !sender.rules.isEmpty)
         func ranks(_ other: Role) -> Bool { RightsTable.ranks(own.role, isLimited: isLimited, above: other) }

@@ -76,7 +76,7 @@ extension DoorRecord {
 
     /// When a bolt that is open is right to be: the leaf is, there is a fire, or somebody goes out.
     var reasonsToWait: [Stretch] {
-        (open.all + fires.all).map { Stretch(from: $0.from, to: $0.to) }
+        open.all + fires.all
             + presses.all.map { Stretch(from: $0.from, to: $0.from.advanced(byMilliseconds: Self.leavingMilliseconds)) }
     }
     /// And some time in which the lock hears of it.

@@ -19,5 +19,6 @@ struct Stretches {
         if isOn { all.append(Stretch(from: instant)) } else { all[all.count - 1].to = instant }
     }
 
+    /// Forgets what is over.
     mutating func forget() { all.removeAll { $0.to != nil } }
 }
