@@ -108,6 +108,21 @@ struct KeyExchangeTests {
         #expect(bench.known?.request == nil)
     }
 
+    @Test("A challenge that was issued in clear, and comes behind the encryption, is not answered")
+    func clearChallenge() {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect(signed: false)
+        bench.put(.proven(door))
+        bench.put(.encrypted(door))
+        for flags in [.signedAccepted, .encryptionRequired] as [Challenge.Flags] {
+            bench.challenge(5, flags)
+            #expect(bench.writes.isEmpty)
+        }
+        bench.challenge(6, [])
+        #expect(bench.writes.map(\.challenge) == [ChallengeID(bits: 6)])
+    }
+
     @Test("A name that another lock has gets a number, and keeps its bounds and its characters whole")
     func freeName() {
         var bench = KeyBench()

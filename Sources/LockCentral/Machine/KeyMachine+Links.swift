@@ -64,6 +64,8 @@ extension KeyMachine {
 
     mutating func challenge(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
         guard let challenge = try? Challenge(exactly: octets) else { return }
+        // It was issued in clear, and waited at the lock until the link was encrypted: it is dead.
+        if locks[peer]?.link.isProven == true, !challenge.flags.isEmpty { return }
         locks[peer]?.link.open?.challenge = HeldChallenge(challenge, now: turn.now)
         advance(peer, &turn)
     }
