@@ -279,6 +279,37 @@ struct BondLifeTests {
         BondBook(localIdentity: try Fixture.local(.responder), bonds: bonds)
     }
 
+    @Test("What an application keeps with a bond goes with it, and is not kept where it is too long")
+    func applicationSecret() throws {
+        let book = BondBook(localIdentity: try Fixture.local(.responder), bonds: [try Fixture.bond(1)])
+        let secret = Secret([UInt8](repeating: 7, count: 255))
+        var kept = try Fixture.bond(1)
+        kept.applicationSecret = secret
+        #expect(book.keep(secret, with: BondID(1)) == .upsert(kept))
+        #expect(book.keep(Secret([UInt8](repeating: 8, count: 256)), with: BondID(1)) == nil)
+        #expect(book.bond(BondID(1))?.applicationSecret == secret)
+        #expect(book.keep(nil, with: BondID(1)) == .upsert(try Fixture.bond(1)))
+        #expect(book.keep(secret, with: BondID(2)) == nil)
+    }
+
+    @Test("A counter that an application takes is used by nothing else, and the disk knows it before")
+    func applicationCounters() throws {
+        let book = BondBook(localIdentity: try Fixture.local(.responder), bonds: [try Fixture.bond(1)])
+        let first = try #require(book.takeSignCounter(BondID(1)))
+        #expect(first.counter == 0 && first.reserving == .localSignCounterReserved(BondID(1), bound: 64))
+        guard case .signed(let octets, nil) = book.sign([0xD2], with: BondID(1)) else {
+            Issue.record("not signed, or reserved twice")
+            return
+        }
+        #expect(octets[1...4] == [1, 0, 0, 0] && book.takeSignCounter(BondID(1))?.counter == 2)
+        let spent = BondBook(
+            localIdentity: try Fixture.local(.responder), bonds: [try Fixture.bond(1, reserved: .max)])
+        #expect(spent.takeSignCounter(BondID(1)) == nil && spent.takeSignCounter(BondID(2)) == nil)
+        let unconfirmed = BondBook(
+            localIdentity: try Fixture.local(.responder), bonds: [try Fixture.bond(1, state: .unconfirmed)])
+        #expect(unconfirmed.takeSignCounter(BondID(1)) == nil)
+    }
+
     @Test("One unnamed bond past the bound is refused; names, renewals and whoever comes after a deletion are not")
     func unnamedBound() throws {
         func identity(_ number: Int) -> DeviceAddress {

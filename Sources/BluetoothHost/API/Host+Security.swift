@@ -45,6 +45,13 @@ extension Host {
     /// The other side has shown, over a link encrypted with it, that it kept the bond: it may be used from now on.
     package func promoteBond(_ id: BondID) { ask { $0.promoteBond(id) } }
 
+    /// One of a bond's counters for what the app authenticates itself, before it leaves; nil once they are spent, or without such a bond.
+    package func takeSignCounter(_ bond: BondID) -> UInt32? { ask { $0.takeSignCounter(bond) } }
+
+    /// Keeps a secret of the app's with a bond, as its keys are kept, or, with nil, nothing more; what there was is gone. At most
+    /// ``BondBook/applicationSecretOctetsMaximum`` octets, else nothing changes.
+    package func keep(_ secret: Secret?, with bond: BondID) { ask { $0.keep(secret, with: bond) } }
+
     package func deleteBond(_ id: BondID) { ask { $0.deleteBond(id) } }
 
     /// What a link's user says.

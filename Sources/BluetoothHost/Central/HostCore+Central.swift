@@ -262,6 +262,12 @@ extension HostCore {
         finish(manager, operation, link.peer, .success(.signed(counter: Self.signCounter(of: pdu))))
     }
 
+    mutating func takeSignCounter(_ bond: BondID) -> UInt32? {
+        guard let (counter, reservation) = bondBook.takeSignCounter(bond) else { return nil }
+        if let reservation { persist(reservation) }
+        return counter
+    }
+
     mutating func advanceSignCounter(_ peer: PeerIdentifier, beyond counter: UInt32?) {
         guard let link = links.client(of: peer), link.security.encrypted, !link.isImpostorPossible,
             let bond = link.bond, let reservation = bondBook.advanceSignCounter(bond, beyond: counter)

@@ -239,6 +239,10 @@ extension HostCore {
         for mutation in bondBook.promote(id) { persist(mutation) }
     }
 
+    mutating func keep(_ secret: Secret?, with id: BondID) {
+        if let mutation = bondBook.keep(secret, with: id) { persist(mutation) }
+    }
+
     mutating func deleteBond(_ id: BondID) {
         for link in links.all where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }

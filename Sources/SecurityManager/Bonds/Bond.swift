@@ -63,6 +63,8 @@ package struct Bond: Equatable, Sendable {
     package var state: BondState
     /// The operator's name for the credential that this bond was enrolled for; means nothing here.
     package var credential: String?
+    /// What the application keeps with the bond, of at most 255 octets; means nothing here, and goes with the bond.
+    package var applicationSecret: Secret?
     /// The last accepted; nil for none yet, which is not 0.
     package var lastRemoteSignCounter: UInt32?
     /// Every local counter below this may have been used. The next process begins here.
@@ -72,7 +74,7 @@ package struct Bond: Equatable, Sendable {
         id: BondID, identity: IdentityAddress?, peerIRK: Secret? = nil, ltk: Secret, keySize: UInt8 = 16,
         ediv: UInt16 = 0, rand: UInt64 = 0, localCSRK: Secret? = nil, remoteCSRK: Secret? = nil,
         secureConnections: Bool = true, model: AssociationModel, state: BondState, credential: String? = nil,
-        lastRemoteSignCounter: UInt32? = nil, localSignCounterReserved: UInt32 = 0
+        applicationSecret: Secret? = nil, lastRemoteSignCounter: UInt32? = nil, localSignCounterReserved: UInt32 = 0
     ) {
         self.id = id
         self.identity = identity
@@ -87,6 +89,7 @@ package struct Bond: Equatable, Sendable {
         self.model = model
         self.state = state
         self.credential = credential
+        self.applicationSecret = applicationSecret
         self.lastRemoteSignCounter = lastRemoteSignCounter
         self.localSignCounterReserved = localSignCounterReserved
     }

@@ -241,6 +241,12 @@ package final class BondBook {
         update(id, else: .notPossible) { $0.signing.sign(message, with: &$0.bond) }
     }
 
+    /// A counter of a confirmed bond for what its application authenticates by a key of its own: each of these counters goes with one
+    /// message, whoever signs it. nil: there is no such bond, or its counters are spent.
+    package func takeSignCounter(_ id: BondID) -> (counter: UInt32, reserving: BondMutation?)? {
+        update(id, else: nil) { $0.bond.state == .confirmed ? $0.signing.takeCounter(&$0.bond) : nil }
+    }
+
     /// Signs nothing more with counters up to this one, or, with nil, with some more than those that were used.
     package func advanceSignCounter(_ id: BondID, beyond counter: UInt32?) -> BondMutation? {
         update(id, else: nil) { $0.signing.advance(beyond: counter, with: &$0.bond) }
@@ -342,6 +348,17 @@ package final class BondBook {
         unproven.remove(id)
         return mutations + [.promoted(id)]
     }
+
+    /// nil where there is no such bond, or the secret is too long to be kept.
+    package func keep(_ secret: Secret?, with id: BondID) -> BondMutation? {
+        guard secret?.count ?? 0 <= Self.applicationSecretOctetsMaximum else { return nil }
+        return update(id, else: nil) { entry in
+            entry.bond.applicationSecret = secret
+            return .upsert(entry.bond)
+        }
+    }
+
+    package static let applicationSecretOctetsMaximum = 255
 
     /// A bond whose row cannot be read is none, and can be deleted all the same.
     package func delete(_ id: BondID) -> [BondMutation] {

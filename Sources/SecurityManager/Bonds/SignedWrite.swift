@@ -50,16 +50,7 @@ struct SigningState {
 
     mutating func sign(_ message: [UInt8], with bond: inout Bond) -> SigningOutcome {
         guard bond.state == .confirmed, let signer = Self.keyed(&signer, bond.localCSRK) else { return .notPossible }
-        var mutation: BondMutation?
-        if nextCounter >= bond.localSignCounterReserved {
-            // The bound is exclusive, so that the greatest counter is never used and none wraps.
-            guard nextCounter < .max else { return .exhausted }
-            let (sum, overflow) = nextCounter.addingReportingOverflow(Self.reservedCounters)
-            bond.localSignCounterReserved = overflow ? .max : sum
-            mutation = .localSignCounterReserved(bond.id, bound: bond.localSignCounterReserved)
-        }
-        let counter = nextCounter
-        nextCounter += 1
+        guard let (counter, mutation) = takeCounter(&bond) else { return .exhausted }
         var octets = message
         octets.reserveCapacity(message.count + DataSigning.signCounterOctets + DataSigning.signatureOctets)
         withUnsafeBytes(of: counter.littleEndian) { octets.append(contentsOf: $0) }
@@ -67,12 +58,26 @@ struct SigningState {
         return .signed(octets, reserving: mutation)
     }
 
+    /// A counter that was never used, and what is committed before anything leaves with it; nil once they are spent.
+    mutating func takeCounter(_ bond: inout Bond) -> (counter: UInt32, reserving: BondMutation?)? {
+        var mutation: BondMutation?
+        if nextCounter >= bond.localSignCounterReserved {
+            // The bound is exclusive, so that the greatest counter is never used and none wraps.
+            guard nextCounter < .max else { return nil }
+            let (sum, overflow) = nextCounter.addingReportingOverflow(Self.reservedCounters)
+            bond.localSignCounterReserved = overflow ? .max : sum
+            mutation = .localSignCounterReserved(bond.id, bound: bond.localSignCounterReserved)
+        }
+        defer { nextCounter += 1 }
+        return (nextCounter, mutation)
+    }
+
     /// The peer has taken this counter, or, with nil, one that nobody knows. The state of this side may be an older one than that of the
     /// peer: then everything up to there is refused as replayed.
     ///
     /// - Returns: What has to be on the disk before the next signature; nil where this side is not behind.
     mutating func advance(beyond counter: UInt32?, with bond: inout Bond) -> BondMutation? {
-        guard bond.state == .confirmed, bond.localCSRK != nil else { return nil }
+        guard bond.state == .confirmed else { return nil }
         let (sum, overflow) =
             counter.map { $0.addingReportingOverflow(1) }
             ?? nextCounter.addingReportingOverflow(Self.skippedCounters)

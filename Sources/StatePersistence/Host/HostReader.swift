@@ -64,7 +64,8 @@ struct HostReader {
             id: id, identity: peer, peerIRK: kept.peerIRK, ltk: kept.ltk, keySize: try row.integer(5),
             ediv: try row.integer(6), rand: try row.integer(7), localCSRK: kept.localCSRK, remoteCSRK: kept.remoteCSRK,
             secureConnections: try row.bool(8), model: model, state: state, credential: try row.optionalText(10),
-            lastRemoteSignCounter: try row.optionalInteger(11), localSignCounterReserved: try row.integer(12))
+            applicationSecret: kept.application, lastRemoteSignCounter: try row.optionalInteger(11),
+            localSignCounterReserved: try row.integer(12))
     }
 
     /// Of a row with the columns of ``BondRowMAC``, the two counters and the MAC.
