@@ -24,6 +24,7 @@ private struct EnrolmentWorld {
         var name: String
         var end: Instant
         var hasCode: Bool
+        var isForProgram: Bool
         var paired: BondID?
     }
 
@@ -31,6 +32,7 @@ private struct EnrolmentWorld {
         var peer: UInt8
         var credential: String?
         var state: BondState
+        var programKey = BondProgramKey.none
     }
 
     private var machine = LockEnrolment()
@@ -52,7 +54,11 @@ private struct EnrolmentWorld {
         let known = bonds.filter { $0.value.state != .provisional }.sorted { $0.key.rawValue < $1.key.rawValue }
         return .init(
             credentials: credentials.values,
-            bonds: known.map { .init(id: $0.key, credential: $0.value.credential, state: $0.value.state) })
+            bonds: known.map {
+                .init(
+                    id: $0.key, credential: $0.value.credential, state: $0.value.state,
+                    programKey: $0.value.programKey)
+            })
     }
 
     private func named(_ name: String?) -> [Credential] { credentials.values.filter { $0.name == name } }
@@ -109,9 +115,11 @@ private struct EnrolmentWorld {
         let bits = input.octet()
         let name = bits >> 4 < 3 ? Self.strangeNames[Int(bits >> 4)] : name
         lastNumber += 1
+        let seconds = UInt64(input.octet())
+        let isForProgram = bits & 4 != 0 && seconds & 1 == 1
         let opening = LockEnrolment.Opening(
-            credential: name, role: Role(rawValue: bits & 3) ?? .owner, seconds: UInt64(input.octet()),
-            offer: bits & 4 == 0 ? .passkey : Self.code, fresh: CredentialID(rawValue: lastNumber))
+            credential: name, role: Role(rawValue: bits & 3) ?? .owner, seconds: seconds,
+            offer: bits & 4 == 0 ? .passkey : Self.code(isForProgram), fresh: CredentialID(rawValue: lastNumber))
         let isReady = bits & 8 == 0
         let isGood = (1...CredentialRecord.nameOctetsMaximum).contains(name.utf8.count)
         let standing = named(name).filter { $0.bond != nil }
@@ -122,7 +130,8 @@ private struct EnrolmentWorld {
                 feed(.open(opening, isReady: isReady, register)) == [.refuse(refusal)], "a window opens: \(refusal)")
         }
         window = Window(
-            name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), hasCode: bits & 4 != 0)
+            name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), hasCode: bits & 4 != 0,
+            isForProgram: isForProgram)
         feed(.open(opening, isReady: isReady, register))
         require(named(name).filter { $0.bond != nil } == standing, "opening a window changes a right")
         require(
@@ -130,10 +139,18 @@ private struct EnrolmentWorld {
             "a window offers something else")
     }
 
-    private static let code: LockEnrolment.Offer = {
-        guard let keyPair = P256KeyPair(scalar: Secret([UInt8](repeating: 1, count: 32))) else { return .passkey }
-        return .outOfBand(keyPair: keyPair, random: Secret([UInt8](repeating: 2, count: 16)), code: nil)
-    }()
+    private static let random = Secret([UInt8](repeating: 2, count: SetupCode.randomOctets))
+    private static let lock = IdentityAddress(DeviceAddress(kind: .public, bits: 1))
+    /// The window's, the lock's for an agreement, and two programs'.
+    private static let keyPairs = (1...4).compactMap { P256KeyPair(scalar: Secret([UInt8](repeating: $0, count: 32))) }
+
+    private static func code(_ isForProgram: Bool) -> LockEnrolment.Offer {
+        guard let lock, let keyPair = keyPairs.first else { fatalError("there is no lock") }
+        let code = SetupCode(
+            lock: lock, confirm: [UInt8](repeating: 3, count: SetupCode.confirmOctets), random: random,
+            wantsProgramKey: isForProgram)
+        return .outOfBand(keyPair: keyPair, random: random, code: code)
+    }
 
     /// An event that closes the window, if there is one.
     private mutating func end(_ event: LockEnrolment.Event, as expected: EnrolmentEnd) {
@@ -188,6 +205,10 @@ private struct EnrolmentWorld {
         pairedLinks.insert(link)
         window?.paired = id
         expectNothingButProgress(feed(.paired(link, id)))
+        let isForProgram = window?.isForProgram == true
+        require(
+            bonds[id]?.programKey == (isForProgram ? .awaited(random: Self.random) : BondProgramKey.none),
+            "a bond waits for a program that its window was not for, or waits for none")
         require(radio == nil, "somebody else may pair in what is left of a window")
     }
 
@@ -216,7 +237,9 @@ private struct EnrolmentWorld {
     /// A write to the control point, by anybody whose link is encrypted.
     private mutating func ask(_ link: LockLink, _ input: inout FuzzInput) {
         let octets = input.bool() ? [ControlPointOpcode.keyStatus.rawValue] + input.chunk() : input.chunk()
-        guard let id = chosen(&input), let bond = bonds[id] else {
+        let id = chosen(&input)
+        if let id, let bond = bonds[id], bond.programKey != .none { return askProgram(link, id, bond, &input) }
+        guard let id, let bond = bonds[id] else {
             return require(
                 feed(.controlPoint(link, BondID(-1), octets, register)).isEmpty, "a bond gets in that there is not")
         }
@@ -247,6 +270,52 @@ private struct EnrolmentWorld {
         require((ended == .enrolled(id)) == (paired == id), "a window ends for somebody else, or does not end")
     }
 
+    /// The same by one whose program has a key, or is to have one: what it asks is made as the program makes it, or somebody else.
+    private mutating func askProgram(_ link: LockLink, _ id: BondID, _ bond: Bond, _ input: inout FuzzInput) {
+        guard let lock = Self.lock, Self.keyPairs.count == 4 else { fatalError("there are no keys") }
+        let bits = input.octet()
+        let random = bits & 8 == 0 ? Self.random : Secret([UInt8](repeating: 9, count: SetupCode.randomOctets))
+        guard let agreement = ProgramKeyAgreement(random: random, lock: lock) else { fatalError("r is no r") }
+        let program = Self.keyPairs[2 + Int(bits >> 4 & 1)]
+        let held: ProgramKey? =
+            switch bond.programKey {
+            case .agreed(_, let key), .confirmed(let key): key
+            case .none, .awaited, .unreadable: nil
+            }
+        let isShown = bits & 8 == 0 && held != nil
+        let octets: [UInt8] =
+            switch bits & 3 {
+            case 0: [ControlPointOpcode.keyStatus.rawValue]
+            case 1: ControlPointProcedure.agreeOnKey(agreement.offer(program.publicKey)).encoded
+            case 2:
+                ControlPointProcedure.confirmKey(
+                    isShown ? held?.confirmation ?? [] : [UInt8](repeating: bits, count: 16)
+                ).encoded
+            default: input.chunk()
+            }
+        let isConfirmed = bits & 3 == 2 && isShown
+        let (before, mayTake) = (
+            bonds[id], !named(bond.credential).isEmpty && !pairedLinks.contains(link) && bond.state == .unconfirmed
+        )
+        let material = LockEnrolment.Agreement(lock: lock, keyPair: Self.keyPairs[1])
+        let outputs = feed(.controlPoint(link, id, octets, register, material))
+        if promoted != nil {
+            require(isConfirmed && mayTake && promoted == id, "a bond is confirmed without its program's key")
+            return
+        }
+        guard case .keepProgramKey(_, let state)? = outputs.first else {
+            require(bonds[id]?.state == before?.state, "a bond changes for nothing")
+            return require(
+                (outputs.last == .admit) == (bond.state == .confirmed && !isConfirmed), "the wrong one is let in")
+        }
+        require(mayOffer(link, bond) && bits & 11 == 1, "a key is agreed on with somebody who does not know r")
+        guard case .agreed(Self.random, _) = state else { fatalError("broken: an agreement leaves \(state)") }
+    }
+
+    private func mayOffer(_ link: LockLink, _ bond: Bond) -> Bool {
+        bond.state == .unconfirmed && !pairedLinks.contains(link)
+    }
+
     // MARK: What comes of it
 
     @discardableResult
@@ -268,7 +337,9 @@ private struct EnrolmentWorld {
             radio = credential
         case .closePairingWindow: radio = nil
         case .promoteBond(let id):
-            guard case .controlPoint(let link, id, _, _) = event else { fatalError("broken: nobody proved this bond") }
+            guard case .controlPoint(let link, id, _, _, _) = event else {
+                fatalError("broken: nobody proved this bond")
+            }
             require(bonds[id]?.state == .unconfirmed && !pairedLinks.contains(link), "a bond is promoted unproven")
             require(!named(bonds[id]?.credential).isEmpty, "a bond is promoted that names no credential")
             let peer = bonds[id]?.peer
@@ -287,9 +358,11 @@ private struct EnrolmentWorld {
         case .enrolled(_, let id): require(id == promoted, "another bond is said to be enrolled")
         case .admit:
             require(isLast, "somebody is let in before it is settled")
-            if case .controlPoint(_, let id, _, _) = event {
+            if case .controlPoint(_, let id, _, _, _) = event {
                 require(bonds[id]?.state == .confirmed, "an unconfirmed bond is let in")
             }
+        case .keepProgramKey(let id, let state): bonds[id]?.programKey = state
+        case .answer: require(isLast, "somebody is answered before it is settled")
         }
     }
 
@@ -318,8 +391,9 @@ private struct EnrolmentWorld {
     private func expectNothingButProgress(_ outputs: [LockEnrolment.Output]) {
         for output in outputs {
             switch output {
-            case .progress, .closePairingWindow: break
-            case .refuse, .administration, .setPairingWindow, .promoteBond, .deleteBond, .deadline, .enrolled, .admit:
+            case .progress, .closePairingWindow, .keepProgramKey: break
+            case .refuse, .administration, .setPairingWindow, .promoteBond, .deleteBond, .deadline, .enrolled, .admit,
+                .answer:
                 fatalError("broken: \(output) for nothing")
             }
         }

@@ -196,6 +196,8 @@ private struct KeyEnrolmentWorld {
             links[peer] = .up(bond: nil, isPairing: true)
         case .discover(let peer), .encrypt(let peer), .askKeyStatus(let peer):
             guard case .up = link(peer) else { fatalError("broken: \(output) without a link") }
+        case .agreeOnKey, .confirmKey, .keepProgramKey:
+            fatalError("broken: \(output), and no code was for a program")
         case .promoteBond(let id): promote(id, event)
         case .deleteBond(let id):
             guard case .encrypted(let peer, true, _) = event, bonds[id]?.peer == peer, bonds[id]?.isConfirmed == false

@@ -160,6 +160,9 @@ private struct KeyWorld {
                 require(
                     received.advanced(byMilliseconds: milliseconds) <= until, "a command's bound ends behind its time")
             }
+        case .writeProgram(let peer, let command, let until):
+            require(now < until, "a command is written whose time is over")
+            require(committed.locks[peer]?.request?.sent == command.challenge, "a command leaves that is not on disk")
         case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
         case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .readRSSI, .outcome, .stateKnown,
             .advanceSignCounter:

@@ -4,6 +4,7 @@
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
 #include <openssl/evp.h>
+#include <openssl/kdf.h>
 #include <openssl/obj_mac.h>
 #include <openssl/params.h>
 #include <openssl/rand.h>
@@ -14,6 +15,7 @@
 static struct {
     EVP_MAC *cmac;
     EVP_MD *sha256;
+    EVP_KDF *hkdf;
     EVP_CIPHER *ecb, *ccm, *gcm;
 } algorithms;
 
@@ -22,6 +24,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void fetch(void) {
     algorithms.cmac = EVP_MAC_fetch(NULL, "CMAC", NULL);
     algorithms.sha256 = EVP_MD_fetch(NULL, "SHA256", NULL);
+    algorithms.hkdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
     algorithms.ecb = EVP_CIPHER_fetch(NULL, "AES-128-ECB", NULL);
     algorithms.ccm = EVP_CIPHER_fetch(NULL, "AES-128-CCM", NULL);
     algorithms.gcm = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
@@ -54,6 +57,22 @@ int latch_sha256(const uint8_t *message, size_t count, uint8_t digest[32]) {
     pthread_once(&once, fetch);
     if (!algorithms.sha256) return 0;
     return EVP_Digest(message, count, digest, NULL, algorithms.sha256, NULL) == 1;
+}
+
+int latch_hkdf_sha256(latch_octets secret, latch_octets salt, latch_octets info, uint8_t *key, size_t count) {
+    pthread_once(&once, fetch);
+    EVP_KDF_CTX *context = algorithms.hkdf ? EVP_KDF_CTX_new(algorithms.hkdf) : NULL;
+    char digest[] = "SHA256";
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)secret.bytes, secret.count),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, (void *)salt.bytes, salt.count),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, (void *)info.bytes, info.count),
+        OSSL_PARAM_construct_end(),
+    };
+    int done = context && EVP_KDF_derive(context, key, count, params) == 1;
+    EVP_KDF_CTX_free(context);
+    return done;
 }
 
 // MARK: AES-CMAC

@@ -35,6 +35,14 @@ package struct Secret: Sendable {
         return Secret(count: kept.count) { $0.update(from: storage.base + kept.lowerBound, count: kept.count) }
     }
 
+    /// These octets and then the other's.
+    package func followed(by other: Secret) -> Secret {
+        Secret(count: count + other.count) { base in
+            base.update(from: storage.base, count: count)
+            (base + count).update(from: other.storage.base, count: other.count)
+        }
+    }
+
     /// With all but the `octets` least significant octets 0.
     ///
     /// Core 5.4, Vol 3, Part H, 2.3.4 (Encryption key size)

@@ -85,7 +85,7 @@ package enum PeripheralRequest: ControlRequest, Equatable {
 
     package struct Enrolment: Equatable, Sendable {
         /// How the two sides prove themselves to each other; pinned on both sides.
-        package enum Method: String, CaseIterable, Sendable { case oob, passkey }
+        package enum Method: String, CaseIterable, Sendable { case oob, passkey, program }
         package enum Role: String, CaseIterable, Sendable {
             case owner, administrator, resident, guest
             case lockOnly = "lock-only"

@@ -30,6 +30,11 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
     package static let getTime = Self(rawValue: 0x0E)
     /// For a lock whose machine does not know the time.
     package static let setTime = Self(rawValue: 0x0F)
+    /// A program and the lock come to a key of their own, in a window that asks for one. Operands and parameters are the two messages of
+    /// ``ProgramKeyAgreement``.
+    package static let agreeOnKey = Self(rawValue: 0x10)
+    /// The program shows that it has the key, and its bond is confirmed. Operands are ``ProgramKey/confirmation``.
+    package static let confirmKey = Self(rawValue: 0x11)
     /// Opens every indication.
     package static let response = Self(rawValue: 0x20)
 
@@ -83,7 +88,7 @@ package struct ControlPointRequest: WireCodable {
 }
 
 /// What is indicated: response code, the request's op-code, result, parameters.
-package struct ControlPointResponse: WireCodable {
+package struct ControlPointResponse: WireCodable, Hashable {
     /// Before the parameters.
     package static let headerOctets = 3
 

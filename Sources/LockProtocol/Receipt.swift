@@ -42,6 +42,9 @@ package struct ReceiptKey: Sendable {
     /// `lockCSRK` is the one that the lock distributed in this bond.
     package init(lockCSRK: Secret) { ccm = AESCCM(key: CMAC(key: lockCSRK).derive(Self.label)) }
 
+    /// `programSecret` is the half of a ``ProgramKey`` that is for receipts, of 16 octets.
+    init(programSecret: Secret) { ccm = AESCCM(key: CMAC(key: programSecret).derive(Self.label)) }
+
     /// `handle` is the Command Receipt value's. A lock counter must never seal twice.
     package func seal(
         _ state: LockState, lockCounter: UInt32, answering challenge: ChallengeID, handle: AttributeHandle

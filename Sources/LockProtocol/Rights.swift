@@ -22,6 +22,10 @@ package struct Rights: OptionSet, Hashable, Sendable {
     package static let openEnrolment = Self(rawValue: 1 << 12)
     package static let factoryReset = Self(rawValue: 1 << 13)
 
+    /// What is left of them for a program with a key of its own: what its commands carry the authenticator for, and the question what
+    /// became of one. Of anything else nobody knows which of the programs on its host has asked.
+    package static let programs: Self = [.lock, .unlock, .unlatch, .lockAndGo, .holdOpen, .readKeyStatus]
+
     /// Whether who has these may do what takes `required`. The one question, of commands and of procedures.
     package func permit(_ required: Self) -> Bool {
         #if LATCH_PLANTS
@@ -119,6 +123,8 @@ extension ControlPointOpcode {
         .setMode: .changeMode,
         .getTime: .setTime,
         .setTime: .setTime,
+        .agreeOnKey: .readKeyStatus,
+        .confirmKey: .readKeyStatus,
     ]
 
     package static let known = rights.map(\.key)

@@ -4,7 +4,8 @@ import BluetoothCrypto
 /// What a lock prints for one enrolment window, as text and, the same text, as a QR code: who it is, and the out-of-band
 /// values that its pairing is held to.
 ///
-/// `LATCH1:` and 66 base-32 digits in eleven groups of six. Everything in it stands in a QR code's alphanumeric set.
+/// `LATCH1:`, or `LATCH2:` where the window is for a program with a key of its own (``ProgramKey``), and 66 base-32 digits in eleven
+/// groups of six. Everything in it stands in a QR code's alphanumeric set.
 ///
 /// Core 5.4, Vol 3, Part H, 2.3.5.6.4 (Authentication stage 1 – Out of Band)
 package struct SetupCode: Sendable, Equatable {
@@ -16,13 +17,16 @@ package struct SetupCode: Sendable, Equatable {
     package let confirm: [UInt8]
     /// r.
     package let random: Secret
+    /// The bond proves itself by a ``ProgramKeyAgreement``, and by nothing else.
+    package let wantsProgramKey: Bool
 
     /// nil unless `confirm` and `random` have 16 octets.
-    package init?(lock: IdentityAddress, confirm: [UInt8], random: Secret) {
+    package init?(lock: IdentityAddress, confirm: [UInt8], random: Secret, wantsProgramKey: Bool = false) {
         guard confirm.count == Self.confirmOctets, random.count == Self.randomOctets else { return nil }
         self.lock = lock
         self.confirm = confirm
         self.random = random
+        self.wantsProgramKey = wantsProgramKey
     }
 
     /// Kind and address, r, C.
@@ -35,6 +39,7 @@ package struct SetupCode: Sendable, Equatable {
         let payload = octets
         let checksum = SetupCodeText.checksum(payload)
         return SetupCodeText.write(
+            SetupCodeText.prefix(wantsProgramKey),
             payload + [UInt8(truncatingIfNeeded: checksum >> 8), UInt8(truncatingIfNeeded: checksum)])
     }
 
@@ -47,7 +52,9 @@ package struct SetupCode: Sendable, Equatable {
     }
 
     /// nil unless there are as many as there have to be, and an identity address among them.
-    package init?(octets: [UInt8]) {
+    package init?(octets: [UInt8]) { self.init(octets: octets, wantsProgramKey: false) }
+
+    private init?(octets: [UInt8], wantsProgramKey: Bool) {
         guard octets.count == Self.octets else { return nil }
         let bits = octets[1...6].reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
         guard let kind = octets.first.flatMap(DeviceAddress.Kind.init(rawValue:)),
@@ -56,16 +63,19 @@ package struct SetupCode: Sendable, Equatable {
         self.lock = lock
         random = Secret(Array(octets[7..<7 + Self.randomOctets]))
         confirm = Array(octets.suffix(Self.confirmOctets))
+        self.wantsProgramKey = wantsProgramKey
     }
 
     /// Reads what somebody typed or scanned: any case, groups set apart by dashes or blanks or not at all.
     package init(parsing text: String) throws(SetupCodeError) {
-        let payload = try SetupCodeText.read(text, octets: Self.payloadOctets)
+        let (payload, wantsProgramKey) = try SetupCodeText.read(text, octets: Self.payloadOctets)
         let body = payload.dropLast(2)
         guard payload.suffix(2).reduce(0, { $0 << 8 | UInt16($1) }) == SetupCodeText.checksum(body) else {
             throw .wrongChecksum
         }
-        guard let code = Self(octets: Array(body)) else { throw .notAnIdentityAddress }
+        guard let code = Self(octets: Array(body), wantsProgramKey: wantsProgramKey) else {
+            throw .notAnIdentityAddress
+        }
         self = code
     }
 }
@@ -84,7 +94,7 @@ package enum SetupCodeError: Error, Equatable, Sendable, CustomStringConvertible
 
     package var description: String {
         switch self {
-        case .missingPrefix: "a setup code begins with LATCH1:"
+        case .missingPrefix: "a setup code begins with LATCH1: or LATCH2:"
         case .unsupportedVersion: "this setup code is of a newer version than this program reads"
         case .invalidDigit(let digit, let group):
             "“\(digit)” in group \(group) is no digit of a setup code (0–9 and A–Z without I, L, O, U)"
@@ -99,12 +109,12 @@ package enum SetupCodeError: Error, Equatable, Sendable, CustomStringConvertible
 /// Crockford's base 32, grouped, with a checksum.
 enum SetupCodeText {
     static let name = "LATCH"
-    static let prefix = "LATCH1:"
+    static func prefix(_ wantsProgramKey: Bool) -> String { name + (wantsProgramKey ? "2:" : "1:") }
     static let digits = 66
     static let groupDigits = 6
     private static let alphabet = Array("0123456789ABCDEFGHJKMNPQRSTVWXYZ".utf8)
 
-    static func write(_ payload: [UInt8]) -> String {
+    static func write(_ prefix: String, _ payload: [UInt8]) -> String {
         var text = prefix
         var accumulator: UInt32 = 0
         var bits = 0
@@ -126,8 +136,11 @@ enum SetupCodeText {
         return text
     }
 
-    static func read(_ text: String, octets: Int) throws(SetupCodeError) -> [UInt8] {
-        let values = try digitValues(try body(of: text))
+    static func read(
+        _ text: String, octets: Int
+    ) throws(SetupCodeError) -> (payload: [UInt8], wantsProgramKey: Bool) {
+        let (body, wantsProgramKey) = try body(of: text)
+        let values = try digitValues(body)
         if values.count < digits { throw .tooShort(missingDigits: digits - values.count) }
         if values.count > digits { throw .tooLong(extraDigits: values.count - digits) }
         var payload: [UInt8] = []
@@ -144,19 +157,20 @@ enum SetupCodeText {
         }
         // One code, one text: bits left over are 0.
         guard payload.count == octets, accumulator & (1 << UInt32(bits) - 1) == 0 else { throw .wrongChecksum }
-        return payload
+        return (payload, wantsProgramKey)
     }
 
-    private static func body(of text: String) throws(SetupCodeError) -> Substring {
+    private static func body(of text: String) throws(SetupCodeError) -> (Substring, wantsProgramKey: Bool) {
         let trimmed = text.drop(while: \.isWhitespace)
         guard trimmed.prefix(name.count).uppercased() == name else { throw .missingPrefix }
         let rest = trimmed.dropFirst(name.count)
         guard let colon = rest.firstIndex(of: ":") else { throw .missingPrefix }
-        guard rest[..<colon] == "1" else {
+        let version = rest[..<colon]
+        guard version == "1" || version == "2" else {
             throw rest[..<colon].allSatisfy(\.isNumber) && colon > rest.startIndex
                 ? .unsupportedVersion : .missingPrefix
         }
-        return rest[rest.index(after: colon)...]
+        return (rest[rest.index(after: colon)...], version == "2")
     }
 
     private static func digitValues(_ body: Substring) throws(SetupCodeError) -> [UInt8] {

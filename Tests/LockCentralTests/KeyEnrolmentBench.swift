@@ -39,6 +39,7 @@ struct KeyEnrolmentBench {
     var bonds: [KeyEnrolmentMachine.UnconfirmedBond] = []
     var asked: Set<PeerIdentifier> = []
     private(set) var promoted: [BondID] = []
+    var programKeys: [BondID: BondProgramKey] = [:]
     private(set) var deadline: Instant?
 
     var register: KeyEnrolmentMachine.Register { .init(bonds: bonds, asked: asked) }
@@ -61,8 +62,10 @@ struct KeyEnrolmentBench {
             let peer = bonds.first { $0.id == id }?.peer
             bonds.removeAll { $0.peer == peer }
         case .deleteBond(let id): bonds.removeAll { $0.id == id }
-        case .connect, .disconnect, .release, .pair, .discover, .encrypt, .askKeyStatus, .keep, .bonded, .enrolled,
-            .progress, .passOn:
+        case .keepProgramKey(let id, let key): programKeys[id] = key
+        case .connect, .disconnect, .release, .pair, .discover, .encrypt, .askKeyStatus, .agreeOnKey, .confirmKey,
+            .keep,
+            .bonded, .enrolled, .progress, .passOn:
             break
         }
     }

@@ -77,7 +77,8 @@ struct EnrolmentBench {
         case .promoteBond(let id): bonds[id]?.state = .confirmed
         case .deleteBond(let id): bonds[id] = nil
         case .deadline(let instant): deadline = instant
-        case .refuse, .administration, .progress, .enrolled, .admit: break
+        case .keepProgramKey(let id, let key): bonds[id]?.programKey = key
+        case .refuse, .administration, .progress, .enrolled, .admit, .answer: break
         }
     }
 

@@ -208,7 +208,8 @@ extension LockEnrolment.Event {
         case .credentialRemoved(let name, _): .credentialRemoved(name, register)
         case .attemptFailed(let reason, let endsWindow, _):
             .attemptFailed(reason: reason, endsWindow: endsWindow, register)
-        case .controlPoint(let link, let bond, let octets, _): .controlPoint(link, bond, octets, register)
+        case .controlPoint(let link, let bond, let octets, _, let agreement):
+            .controlPoint(link, bond, octets, register, agreement)
         case .timerFired: .timerFired(register)
         case .bondGone(let bond, let name, _): .bondGone(bond, credential: name, register)
         case .passkey, .paired, .disconnected: self

@@ -70,12 +70,31 @@ struct ManagementAttackTests {
                 #expect(bench.events == [told])
             }
         }
-        #expect(ControlPointOpcode.known.map(\.rawValue) == Self.permitted.map(\.opcode))
+        #expect(ControlPointOpcode.known.map(\.rawValue) == Self.permitted.map(\.opcode) + Self.ofEnrolment)
+    }
+
+    /// Of a bond that has yet to prove itself, which this machine hears nothing of.
+    private static let ofEnrolment: [UInt8] = [0x10, 0x11]
+
+    @Test("A bond that is confirmed agrees on no key any more", arguments: Role.allCases)
+    func agreement(role: Role) {
+        for (opcode, octets) in zip(
+            Self.ofEnrolment, [ProgramKeyAgreement.messageOctets, ProgramKey.confirmationOctets])
+        {
+            for (count, result) in [
+                (octets, .operationFailed), (octets - 1, .invalidOperand), (octets + 1, .invalidOperand),
+            ] as [(Int, ControlPointResult)] {
+                var bench = Self.bench(role)
+                #expect(bench.ask([opcode] + [UInt8](repeating: 1, count: count), on: 1)?.result == result)
+                #expect(bench.persists.isEmpty)
+            }
+        }
     }
 
     @Test("An op-code that is none is not supported, for everybody", arguments: Role.allCases)
     func unknownOpcodes(role: Role) throws {
-        for opcode in UInt8.min...UInt8.max where !Self.permitted.contains(where: { $0.opcode == opcode }) {
+        let known = Self.permitted.map(\.opcode) + Self.ofEnrolment
+        for opcode in UInt8.min...UInt8.max where !known.contains(opcode) {
             var bench = Self.bench(role)
             #expect(bench.ask([opcode, 1, 2, 3], on: 1)?.result == .opcodeNotSupported)
             #expect(bench.persists.isEmpty)

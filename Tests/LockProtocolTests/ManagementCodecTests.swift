@@ -131,10 +131,10 @@ struct ManagementCodecTests {
     func capabilities() throws {
         let capabilities = Capabilities(
             version: 1, operations: LockOperation.known, procedures: ControlPointOpcode.known)
-        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0x7F])
+        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0xFF, 0x01])
         for opcode in UInt8.min...UInt8.max {
             let isThere = capabilities.contains(ControlPointOpcode(rawValue: opcode))
-            #expect(isThere == (1...0x0F).contains(opcode))
+            #expect(isThere == (1...0x11).contains(opcode))
         }
         let former = try Capabilities(exactly: [0x01, 0x0F, 0x01])
         #expect(former.contains(.keyStatus) && !former.contains(.listCredentials) && !former.contains(.getEnrolment))

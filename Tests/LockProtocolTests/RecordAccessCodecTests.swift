@@ -102,7 +102,7 @@ struct RecordAccessCodecTests {
         let records = RecordAccessOpcode.known.map { ControlPointOpcode($0) }
         let capabilities = Capabilities(
             version: 1, operations: LockOperation.known, procedures: ControlPointOpcode.known + records)
-        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0x7F, 0x00, 0x00, 0x0D])
+        #expect(capabilities.encoded == [0x01, 0x0F, 0xFF, 0xFF, 0x01, 0x00, 0x0D])
         #expect((ControlPointOpcode.known + records).allSatisfy { capabilities.contains($0) })
         #expect(!capabilities.contains(.response))
         // By these numbers nobody asks the Lock Control Point.

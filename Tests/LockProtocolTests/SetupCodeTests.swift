@@ -45,7 +45,8 @@ struct SetupCodeTests {
             ("", .missingPrefix),
             ("070128", .missingPrefix),
             ("LATCH:070128", .missingPrefix),
-            ("LATCH2:070128", .unsupportedVersion),
+            ("LATCH2:070128", .tooShort(missingDigits: 60)),
+            ("LATCH3:070128", .unsupportedVersion),
             ("LATCH1:", .tooShort(missingDigits: 66)),
             (String(text.dropLast(2)), .tooShort(missingDigits: 2)),
             (text + "7", .tooLong(extraDigits: 1)),
@@ -55,6 +56,15 @@ struct SetupCodeTests {
         ]
         for (text, error) in cases { #expect(throws: error) { try SetupCode(parsing: text) } }
         #expect("\(SetupCodeError.invalidDigit("U", group: 3))".contains("group 3"))
+    }
+
+    @Test("A code for a program says so before its digits, which are the same")
+    func program() throws {
+        let code = try SetupCode(parsing: text)
+        let program = try #require(
+            SetupCode(lock: code.lock, confirm: code.confirm, random: code.random, wantsProgramKey: true))
+        #expect(!code.wantsProgramKey && program != code && program.text == text.replacing("LATCH1", with: "LATCH2"))
+        #expect(try SetupCode(parsing: program.text.lowercased()) == program)
     }
 
     @Test("An address that is no identity names no lock")

@@ -92,6 +92,32 @@ struct KeyLockTests {
         #expect(shed.end() == 0 && daemon.end() == 0 && lock.end() == 0)
     }
 
+    @Test(
+        "A program with a key of its own opens by that, also when both daemons were killed, and enrols with a code of its own"
+    )
+    func program() throws {
+        let bench = try Bench()
+        var lock = try bench.start("peripheral", "lock")
+        var daemon = try bench.start("central", "key")
+        let window = try Window(["--state", bench.path("lock"), "--credential", "anna", "--method", "program"])
+        let code = try window.code()
+        #expect(code.hasPrefix("LATCH2:"))
+        #expect(try bench.latch("central", "enroll", "key", ["-"], input: code).status == 0 && window.end() == 0)
+        for _ in 0..<2 {
+            #expect(try key(bench, "unlock").output.contains("outcome: done"))
+            daemon.kill()
+            lock.kill()
+            lock = try bench.start("peripheral", "lock")
+            daemon = try bench.start("central", "key")
+        }
+        let audit = try bench.latch("audit", "list", "lock", ["--json"]).output.split(separator: "\n")
+        let counters = audit.filter { $0.contains("\"what\":\"granted\"") }.compactMap { line in
+            line.firstMatch(of: /"counter":([0-9]+)/).flatMap { Int($0.1) }
+        }
+        #expect(counters.count == 2 && counters[0] < 64 && counters[1] >= 64, "\(audit)")
+        #expect(daemon.end() == 0 && lock.end() == 0)
+    }
+
     @Test("A key whose database is an older one signs its second command again, behind all counters that it has used")
     func putBack() throws {
         let bench = try Bench()

@@ -16,8 +16,16 @@ void latch_cleanse(void *bytes, size_t count);
 int latch_equal(const uint8_t *a, const uint8_t *b, size_t count);
 int latch_random(uint8_t *bytes, size_t count);
 
+typedef struct {
+    const uint8_t *bytes;
+    size_t count;
+} latch_octets;
+
 // SHA-256 of one message.
 int latch_sha256(const uint8_t *message, size_t count, uint8_t digest[32]);
+
+// HKDF with SHA-256 (RFC 5869): `count` octets of key from a secret.
+int latch_hkdf_sha256(latch_octets secret, latch_octets salt, latch_octets info, uint8_t *key, size_t count);
 
 // AES-CMAC with a key set once. Contexts are not safe for concurrent use.
 typedef struct evp_mac_ctx_st latch_cmac;
@@ -38,10 +46,6 @@ size_t latch_aes128_find(latch_aes128 *const *contexts, size_t count, size_t sta
 
 // Authenticated encryption of one message. `sealed` and `opened` have room for `count` octets.
 typedef enum { LATCH_AES128_CCM, LATCH_AES256_GCM } latch_aead;
-typedef struct {
-    const uint8_t *bytes;
-    size_t count;
-} latch_octets;
 int latch_aead_seal(latch_aead kind, const uint8_t *key, latch_octets nonce, latch_octets authenticated,
                     latch_octets message, uint8_t *sealed, uint8_t *tag, size_t tag_count);
 int latch_aead_open(latch_aead kind, const uint8_t *key, latch_octets nonce, latch_octets authenticated,

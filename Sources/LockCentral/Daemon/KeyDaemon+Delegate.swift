@@ -56,8 +56,9 @@ extension KeyDaemon: CBCentralLinkDelegate {
 
     /// nil unless everything is there that a signed command and its receipt need.
     private func signedPath(_ link: LinkInfo?, _ handles: LockHandles?) -> SignedPath? {
-        guard let bond = link?.bond.flatMap({ host.bond($0) }), bond.state == .confirmed, bond.localCSRK != nil,
-            let csrk = bond.remoteCSRK, let receipt = handles?.receipt.valueHandle
+        guard let bond = link?.bond.flatMap({ host.bond($0) }), bond.state == .confirmed,
+            bond.applicationSecret == nil, bond.localCSRK != nil, let csrk = bond.remoteCSRK,
+            let receipt = handles?.receipt.valueHandle
         else { return nil }
         return SignedPath(receiptKey: ReceiptKey(lockCSRK: csrk), receiptHandle: receipt)
     }
@@ -74,6 +75,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
     ) {
         let peer = peripheral.peer
         sessions[peer]?.linkEnded()
+        offers[peer] = nil
         tell(.disconnected(peer, reason: error.map { String(describing: $0) }))
         if passesOnEnd(of: peer, error) { feed(.disconnected(peer)) }
     }
@@ -133,7 +135,9 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     }
 
     private func prepared(_ peer: PeerIdentifier) {
-        if feedEnrolment(.prepared(peer, isTreeKnown: sessions[peer]?.handles != nil)) { feed(.encrypted(peer)) }
+        let programKey = programKey(on: peer)
+        guard feedEnrolment(.prepared(peer, isTreeKnown: sessions[peer]?.handles != nil, programKey)) else { return }
+        if case .confirmed(let key) = programKey { feed(.encrypted(peer, key)) } else { feed(.encrypted(peer)) }
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {

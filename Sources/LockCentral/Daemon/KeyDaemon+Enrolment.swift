@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
 import FoundationEssentials
@@ -19,7 +20,10 @@ extension KeyDaemon {
             address: code.lock.address, random: code.random,
             confirm: code.confirm.reduce(0) { $0 << 8 | UInt128($1) })
         enrolmentReports.append(report)
-        feedEnrolment(.enrol(peripheral.peer, data, waitMilliseconds: waitMilliseconds, register))
+        feedEnrolment(
+            .enrol(
+                peripheral.peer, data, wantsProgramKey: code.wantsProgramKey, waitMilliseconds: waitMilliseconds,
+                register))
     }
 
     /// Nobody waits for the enrolment any more.
@@ -40,7 +44,47 @@ extension KeyDaemon {
         guard let link = manager?.link(of: peripheral), link.isProven,
             let bond = link.bond.flatMap({ host.bond($0) })
         else { return nil }
-        return .init(bond: bond.id, record: record(of: peripheral, bond))
+        return .init(
+            bond: bond.id, record: record(of: peripheral, bond), offer: offers[peripheral.peer],
+            programKey: BondProgramKey(secret: bond.applicationSecret))
+    }
+
+    /// How far the program is with the bond that encrypts a lock's link.
+    func programKey(on peer: PeerIdentifier) -> BondProgramKey {
+        BondProgramKey(secret: provenBond(of: peer)?.applicationSecret)
+    }
+
+    func provenBond(of peer: PeerIdentifier) -> Bond? {
+        guard let peripheral = sessions[peer]?.peripheral, let link = manager?.link(of: peripheral), link.isProven
+        else {
+            return nil
+        }
+        return link.bond.flatMap { host.bond($0) }
+    }
+
+    /// A key pair for this offer alone. Without an r there is nothing to offer, and the lock answers nothing.
+    private func offer(to peer: PeerIdentifier) {
+        guard let bond = provenBond(of: peer), let lock = bond.identity else { return }
+        let random: Secret
+        switch BondProgramKey(secret: bond.applicationSecret) {
+        case .awaited(let kept), .agreed(let kept, _): random = kept
+        case .none, .confirmed, .unreadable: return
+        }
+        guard let offer = ProgramKeyOffer(random: random, lock: lock, keyPair: P256KeyPair.generate()) else { return }
+        offers[peer] = offer
+        sessions[peer]?.peripheral?.readName()
+        write(.agreeOnKey(offer.message), to: peer)
+    }
+
+    private func confirm(_ peer: PeerIdentifier) {
+        offers[peer] = nil
+        guard case .agreed(_, let key) = programKey(on: peer) else { return }
+        sessions[peer]?.peripheral?.readName()
+        write(.confirmKey(key.confirmation), to: peer)
+    }
+
+    private func write(_ procedure: ControlPointProcedure, to peer: PeerIdentifier) {
+        withHandles(peer) { $0.writeValue(Data(procedure.encoded), for: $1.controlPoint, type: .withResponse) }
     }
 
     /// A lock that was here before keeps the name that its key's user may have given it.
@@ -84,9 +128,11 @@ extension KeyDaemon {
             sessions[peer]?.peripheral?.discoverServices([CBUUID(LockUUID.lockService)])
         case .encrypt(let peer): sessions[peer]?.peripheral?.encrypt()
         case .askKeyStatus(let peer):
-            let request = ControlPointRequest(opcode: .keyStatus)
             sessions[peer]?.peripheral?.readName()
-            withHandles(peer) { $0.writeValue(Data(request.encoded), for: $1.controlPoint, type: .withResponse) }
+            write(.keyStatus, to: peer)
+        case .agreeOnKey(let peer): offer(to: peer)
+        case .confirmKey(let peer): confirm(peer)
+        case .keepProgramKey(let id, let key): host.keep(key.secret, with: id)
         case .promoteBond(let id): host.promoteBond(id)
         case .deleteBond(let id): host.deleteBond(id)
         case .keep(let record): feed(.lock(record))

@@ -34,6 +34,8 @@ package final class KeyDaemon {
     var sessions: [PeerIdentifier: LockSession] = [:]
     let enrolmentTimer: TimerToken
     var enrolment = KeyEnrolmentMachine()
+    /// What was offered to locks whose answer is awaited.
+    var offers: [PeerIdentifier: ProgramKeyOffer] = [:]
     /// The operator who waits, and behind them the one whose code takes their place.
     var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
     private var asking: ((KeyCommandProgress) -> Void)?
@@ -95,6 +97,7 @@ package final class KeyDaemon {
             case .writeSigned(let peer, let value, let until): write(value, to: peer, isSigned: true, until: until)
             case .writeEncrypted(let peer, let value, let until):
                 write(value, to: peer, isSigned: false, until: until)
+            case .writeProgram(let peer, let command, let until): write(command, to: peer, until: until)
             case .writeControlPoint(let peer, let value):
                 withHandles(peer) { $0.writeValue(Data(value), for: $1.controlPoint, type: .withResponse) }
             case .advanceSignCounter(let peer, let counter):
@@ -114,6 +117,14 @@ package final class KeyDaemon {
             return feed(.notWritten(peer, isLate: false))
         }
         peripheral.writeValue(Data(value), for: handles.command, isSigned: isSigned, until: until)
+    }
+
+    /// Under the program's key. Its counter is on the disk before the packet leaves.
+    private func write(_ command: LockCommand, to peer: PeerIdentifier, until: Instant) {
+        guard case .confirmed(let key) = programKey(on: peer), let bond = provenBond(of: peer),
+            let counter = host.takeSignCounter(bond.id)
+        else { return feed(.notWritten(peer, isLate: false)) }
+        write(key.authenticate(command, counter: counter).encoded, to: peer, isSigned: false, until: until)
     }
 
     func withHandles(_ peer: PeerIdentifier, _ body: (CBPeripheral, LockHandles) -> Void) {

@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import LockProtocol
 import SecurityManager
 
@@ -28,8 +29,9 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
     /// What becomes of one lock. An operator waits `until`, for one lock at most.
     private enum Session: Equatable {
         /// The pairing's link is asked for. The data goes with the pairing that uses it.
-        case connecting(OutOfBandData, until: Instant)
-        case pairing(until: Instant)
+        case connecting(OutOfBandData, wantsProgramKey: Bool, until: Instant)
+        /// `random`: r, where a program's key is to be agreed on by it.
+        case pairing(random: Secret?, until: Instant)
         /// Paired; the tree is being discovered and subscribed to on the pairing's link.
         case preparing(BondID, until: Instant)
         /// A bond has yet to prove itself on a link that is encrypted with it.
@@ -38,7 +40,7 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
         /// Until when an operator waits for this lock; nil: nobody does.
         var operatorWaitsUntil: Instant? {
             switch self {
-            case .connecting(_, let until), .pairing(let until), .preparing(_, let until): until
+            case .connecting(_, _, let until), .pairing(_, let until), .preparing(_, let until): until
             case .confirming(let confirmation): confirmation.enrolment?.until
             }
         }
@@ -60,10 +62,11 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
     package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
         var acts: [Output] = []
         switch event {
-        case .enrol(let peer, let data, let wait, let register):
+        case .enrol(let peer, let data, let wantsProgramKey, let wait, let register):
             // Who holds a code now is right: one that came before may be for a window that has long been closed.
             if let former = enrolling { end(former, .superseded, register, now, &acts) }
-            sessions[peer] = .connecting(data, until: now.advanced(byMilliseconds: wait))
+            sessions[peer] = .connecting(
+                data, wantsProgramKey: wantsProgramKey, until: now.advanced(byMilliseconds: wait))
             // Not over a link that was made for something else, under the bond that is to be replaced.
             acts += [.release(peer), .progress(.connecting), .connect(peer)]
         case .cancelled(let register): if let peer = enrolling { end(peer, .superseded, register, now, &acts) }
@@ -78,9 +81,11 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
         case .encrypted(let peer, let isConfirmed, let register):
             encrypted(peer, isConfirmed: isConfirmed, register, now, &acts)
         case .encryptionFailed(let peer): encryptionFailed(peer, &acts)
-        case .prepared(let peer, let isTreeKnown): prepared(peer, isTreeKnown: isTreeKnown, now, &acts)
+        case .prepared(let peer, let isTreeKnown, let programKey):
+            prepared(peer, isTreeKnown: isTreeKnown, programKey, now, &acts)
         case .unprepared(let peer, let register): unprepared(peer, register, now, &acts)
-        case .answered(let peer, let octets, let proof, let register): answered(peer, octets, proof, register, &acts)
+        case .answered(let peer, let octets, let proof, let register):
+            answered(peer, octets, proof, register, now, &acts)
         case .disconnected(let peer, let isLost, let register):
             disconnected(peer, isLost: isLost, register, now, &acts)
         case .timerFired(let register):
@@ -204,8 +209,8 @@ extension KeyEnrolmentMachine {
     private mutating func connected(_ peer: PeerIdentifier, _ now: Instant, _ outputs: inout [Output]) {
         switch sessions[peer] {
         case nil: outputs.append(.passOn)
-        case .connecting(let data, let until):
-            sessions[peer] = .pairing(until: until)
+        case .connecting(let data, let wantsProgramKey, let until):
+            sessions[peer] = .pairing(random: wantsProgramKey ? data.random : nil, until: until)
             outputs += [.progress(.pairing), .pair(peer, data, credential: "lock \(data.address)")]
         case .pairing, .preparing: break
         case .confirming(var confirmation):
@@ -219,8 +224,9 @@ extension KeyEnrolmentMachine {
 
     private mutating func paired(_ peer: PeerIdentifier, _ bond: BondID, _ outputs: inout [Output]) {
         switch sessions[peer] {
-        case .pairing(let until):
+        case .pairing(let random, let until):
             sessions[peer] = .preparing(bond, until: until)
+            if let random { outputs.append(.keepProgramKey(bond, .awaited(random: random))) }
             outputs += [.progress(.paired), .discover(peer)]
         case nil, .connecting, .preparing, .confirming: break
         }
@@ -272,7 +278,8 @@ extension KeyEnrolmentMachine {
     }
 
     private mutating func prepared(
-        _ peer: PeerIdentifier, isTreeKnown: Bool, _ now: Instant, _ outputs: inout [Output]
+        _ peer: PeerIdentifier, isTreeKnown: Bool, _ programKey: BondProgramKey, _ now: Instant,
+        _ outputs: inout [Output]
     ) {
         switch sessions[peer] {
         case nil: outputs.append(.passOn)
@@ -281,10 +288,24 @@ extension KeyEnrolmentMachine {
         case .confirming(var confirmation):
             guard isTreeKnown, !confirmation.isAnswerAwaited else { return }
             confirmation.linksLost = 0
-            confirmation.attempt = .asked(until: now.advanced(byMilliseconds: KeyMachine.statusWaitMilliseconds))
-            sessions[peer] = .confirming(confirmation)
-            outputs.append(.askKeyStatus(peer))
+            let question: Output =
+                switch programKey {
+                case .none: .askKeyStatus(peer)
+                case .awaited, .unreadable: .agreeOnKey(peer)
+                // The lock may have taken it already, its answer lost.
+                case .agreed, .confirmed: .confirmKey(peer)
+                }
+            ask(peer, question, &confirmation, now, &outputs)
         }
+    }
+
+    private mutating func ask(
+        _ peer: PeerIdentifier, _ question: Output, _ confirmation: inout LockConfirmation, _ now: Instant,
+        _ outputs: inout [Output]
+    ) {
+        confirmation.attempt = .asked(until: now.advanced(byMilliseconds: KeyMachine.statusWaitMilliseconds))
+        sessions[peer] = .confirming(confirmation)
+        outputs.append(question)
     }
 
     private mutating func unprepared(
@@ -317,32 +338,54 @@ extension KeyEnrolmentMachine {
         outputs.append(.disconnect(peer))
     }
 
-    /// The answer to the Key Status that confirms a bond. Whatever it says, it came over the bond's own encryption, and
-    /// the lock confirms a bond before it answers: what the credential may is another question.
+    /// The answer to what confirms a bond. Whatever Key Status says, it came over the bond's own encryption, and the lock confirms a bond
+    /// before it answers: what the credential may is another question. A bond with a program's key is confirmed by that key alone.
     private mutating func answered(
-        _ peer: PeerIdentifier, _ octets: [UInt8], _ proof: Proof?, _ register: Register, _ outputs: inout [Output]
+        _ peer: PeerIdentifier, _ octets: [UInt8], _ proof: Proof?, _ register: Register, _ now: Instant,
+        _ outputs: inout [Output]
     ) {
         switch sessions[peer] {
         case nil, .connecting, .pairing, .preparing: outputs.append(.passOn)
         case .confirming(let confirmation) where confirmation.enrolment != nil && !confirmation.isAnswerAwaited:
             outputs.append(.passOn)
-        case .confirming(let confirmation):
-            guard let response = try? ControlPointResponse(exactly: octets), response.request == .keyStatus,
-                let proof, register.bonds.contains(where: { $0.id == proof.bond })
+        case .confirming(var confirmation):
+            guard let response = try? ControlPointResponse(exactly: octets), let proof,
+                register.bonds.contains(where: { $0.id == proof.bond })
             else { return }
-            sessions[peer] = nil
-            let name = proof.record.name
-            outputs += [.promoteBond(proof.bond), .keep(proof.record), .bonded(peer), .enrolled(peer, name: name)]
-            if let enrolment = confirmation.enrolment {
-                // The lock may have confirmed an earlier pairing, its answer lost, and not have come to the end of this one.
-                outputs.append(
-                    .progress(
-                        enrolment.bond == proof.bond
-                            ? .enrolled(peer, name: name)
-                            : .failed(.notConfirmed("it has kept an earlier bond, which goes on"))))
+            switch (response.request, proof.programKey) {
+            case (.keyStatus, .none): confirmed(peer, proof, confirmation, &outputs)
+            case (.agreeOnKey, .awaited(let random)), (.agreeOnKey, .agreed(let random, _)):
+                guard response.result == .success, let key = proof.offer?.key(ofAnswer: response.parameters) else {
+                    let reason = "it does not agree on a key for this program: open a new window there"
+                    return end(peer, .notConfirmed(reason), register, now, &outputs)
+                }
+                outputs.append(.keepProgramKey(proof.bond, .agreed(random: random, key)))
+                ask(peer, .confirmKey(peer), &confirmation, now, &outputs)
+            case (.confirmKey, .agreed(_, let key)) where response.result == .success:
+                outputs.append(.keepProgramKey(proof.bond, .confirmed(key)))
+                confirmed(peer, proof, confirmation, &outputs)
+            // The lock has the key of another agreement: its answer was lost.
+            case (.confirmKey, .agreed): ask(peer, .agreeOnKey(peer), &confirmation, now, &outputs)
+            default: return
             }
-            outputs.append(.release(peer))
         }
+    }
+
+    private mutating func confirmed(
+        _ peer: PeerIdentifier, _ proof: Proof, _ confirmation: LockConfirmation, _ outputs: inout [Output]
+    ) {
+        sessions[peer] = nil
+        let name = proof.record.name
+        outputs += [.promoteBond(proof.bond), .keep(proof.record), .bonded(peer), .enrolled(peer, name: name)]
+        if let enrolment = confirmation.enrolment {
+            // The lock may have confirmed an earlier pairing, its answer lost, and not have come to the end of this one.
+            outputs.append(
+                .progress(
+                    enrolment.bond == proof.bond
+                        ? .enrolled(peer, name: name)
+                        : .failed(.notConfirmed("it has kept an earlier bond, which goes on"))))
+        }
+        outputs.append(.release(peer))
     }
 
     private mutating func disconnected(

@@ -70,16 +70,24 @@ extension KeyEnrolmentMachine {
     package struct Proof: Equatable, Sendable {
         package var bond: BondID
         package var record: LockRecord
+        /// What was offered to the lock on this link.
+        package var offer: ProgramKeyOffer?
+        package var programKey: BondProgramKey
 
-        package init(bond: BondID, record: LockRecord) {
+        package init(
+            bond: BondID, record: LockRecord, offer: ProgramKeyOffer? = nil, programKey: BondProgramKey = .none
+        ) {
             self.bond = bond
             self.record = record
+            self.offer = offer
+            self.programKey = programKey
         }
     }
 
     package enum Event: Equatable, Sendable {
-        /// The operator holds a setup code for this lock.
-        case enrol(PeerIdentifier, OutOfBandData, waitMilliseconds: UInt64, Register)
+        /// The operator holds a setup code for this lock. `wantsProgramKey`: of a window for a program with a key of its own.
+        case enrol(
+            PeerIdentifier, OutOfBandData, wantsProgramKey: Bool = false, waitMilliseconds: UInt64, Register)
         /// Nobody waits for the enrolment any more.
         case cancelled(Register)
         /// The operator wants nothing of this lock any more. Nothing, where one waits for its enrolment.
@@ -93,8 +101,8 @@ extension KeyEnrolmentMachine {
         case encrypted(PeerIdentifier, isConfirmed: Bool, Register)
         /// It is not. Whoever answers at the lock's address says so, in clear.
         case encryptionFailed(PeerIdentifier)
-        /// The subscriptions are made. `isTreeKnown`: the control point is where it was.
-        case prepared(PeerIdentifier, isTreeKnown: Bool)
+        /// The subscriptions are made. `isTreeKnown`: the control point is where it was. The last: of the link's bond.
+        case prepared(PeerIdentifier, isTreeKnown: Bool, BondProgramKey = .none)
         /// What is there has no tree of a lock, or takes no subscription.
         case unprepared(PeerIdentifier, Register)
         /// An indication of the control point; nil: the link is not encrypted with a bond.
@@ -120,6 +128,12 @@ extension KeyEnrolmentMachine {
         case discover(PeerIdentifier)
         case encrypt(PeerIdentifier)
         case askKeyStatus(PeerIdentifier)
+        /// An offer, by the r that the link's bond keeps.
+        case agreeOnKey(PeerIdentifier)
+        /// The key that the link's bond keeps.
+        case confirmKey(PeerIdentifier)
+        /// In the place of what is kept of this bond's program.
+        case keepProgramKey(BondID, BondProgramKey)
         /// The bond is confirmed, and the lock's others are gone.
         case promoteBond(BondID)
         case deleteBond(BondID)

@@ -16,6 +16,8 @@ enum KeyLink {
         var since: Instant
         /// The lock's own receipt has come over it.
         var hasReceipt = false
+        /// Under which the lock takes commands on this link, where it takes nothing else.
+        var programKey: ProgramKey?
         /// Asked to end: what comes over it still counts, and nothing more is begun on it.
         var isLeaving = false
         var challenge: HeldChallenge?

@@ -8,18 +8,19 @@ extension KeyMachine {
         guard let slot = locks[peer], let receipt = try? Receipt(exactly: octets),
             receipt.lockCounter > slot.receiptCounter ?? 0 || slot.receiptCounter == nil
         else { return }
-        let path: SignedPath
+        let (key, handle): (ReceiptKey, AttributeHandle)
         switch slot.link {
-        case .clear(_, .some(let known)): path = known
-        case .none, .clear(_, nil), .encrypting, .proven, .encrypted: return
+        case .clear(_, .some(let path)): (key, handle) = (path.receiptKey, path.receiptHandle)
+        case .encrypted(let open):
+            guard let program = open.programKey else { return }
+            (key, handle) = (program.receipts, ProgramKey.receiptHandle)
+        case .none, .clear(_, nil), .encrypting, .proven: return
         }
         let candidates = [slot.request?.sent, slot.link.open?.accepted?.challenge].compactMap { $0 }
         for challenge in candidates {
-            guard let state = path.receiptKey.open(receipt, answering: challenge, handle: path.receiptHandle) else {
-                continue
-            }
+            guard let state = key.open(receipt, answering: challenge, handle: handle) else { continue }
             locks[peer]?.receiptCounter = receipt.lockCounter
-            if slot.link.open?.hasReceipt == false { turn.act(.vouch(peer)) }
+            if slot.link.open?.hasReceipt == false, !slot.link.isProven { turn.act(.vouch(peer)) }
             locks[peer]?.link.open?.hasReceipt = true
             turn.persist(.receiptCounter(peer, receipt.lockCounter))
             return answered(peer, challenge, state, &turn)
@@ -27,7 +28,10 @@ extension KeyMachine {
     }
 
     mutating func lockState(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
-        guard case .encrypted(let open) = locks[peer]?.link, let state = try? LockState(exactly: octets) else { return }
+        // A lock says nothing to a program in this way that others would hear as well.
+        guard case .encrypted(let open) = locks[peer]?.link, open.programKey == nil,
+            let state = try? LockState(exactly: octets)
+        else { return }
         let candidates = [locks[peer]?.request?.sent, open.accepted?.challenge].compactMap { $0 }
         if let challenge = candidates.first(where: { $0.prefix == state.answered }) {
             answered(peer, challenge, state, &turn)
@@ -95,7 +99,7 @@ extension KeyMachine {
         }
         guard let last = status.lastCommand, last.challenge == sent else {
             // Silence is also what a counter gets that this key has used before: it may have been put back to an older state.
-            if locks[peer]?.isSentSigned == true, let last = status.lastCommand {
+            if locks[peer]?.isSentCounted == true, let last = status.lastCommand {
                 turn.act(.advanceSignCounter(peer, beyond: last.signCounter))
             }
             return retry(peer, countsAsDead: false, else: .expired, &turn)

@@ -48,11 +48,12 @@ extension KeyMachine {
         beginToMeasure(peer, &turn)
     }
 
-    mutating func encrypted(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+    mutating func encrypted(_ peer: PeerIdentifier, _ programKey: ProgramKey?, _ turn: inout KeyTurn) {
         guard var open = locks[peer]?.link.open else { return }
         // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
         open.challenge = nil
         open.wait = .nothing
+        open.programKey = programKey
         locks[peer]?.linksInVain = 0
         locks[peer]?.link = .encrypted(open)
         beginToMeasure(peer, &turn)
@@ -86,7 +87,7 @@ extension KeyMachine {
                 return awaitChallenge(peer, &turn)
             }
             if held.flags.contains(.signedAccepted) {
-                send(peer, request, answering: held.id, within: bound, isSigned: true, &turn)
+                send(peer, request, answering: held.id, within: bound, by: .signed, &turn)
             } else {
                 encrypt(peer, &turn)
             }
@@ -94,7 +95,9 @@ extension KeyMachine {
             guard let held = open.challenge, let bound = held.bound(until: request.deadline, now: turn.now) else {
                 return awaitChallenge(peer, &turn)
             }
-            send(peer, request, answering: held.id, within: bound, isSigned: false, &turn)
+            send(
+                peer, request, answering: held.id, within: bound, by: open.programKey == nil ? .encrypted : .program,
+                &turn)
         }
     }
 
@@ -104,24 +107,27 @@ extension KeyMachine {
             until: turn.now.advanced(byMilliseconds: Self.challengeWaitMilliseconds))
     }
 
+    private enum Path { case signed, encrypted, program }
+
     private mutating func send(
         _ peer: PeerIdentifier, _ unsent: KeyRequest, answering challenge: ChallengeID, within bound: CommandBound,
-        isSigned: Bool, _ turn: inout KeyTurn
+        by path: Path, _ turn: inout KeyTurn
     ) {
         var request = unsent
         request.sent = challenge
         keep(peer, request, &turn)
-        locks[peer]?.isSentSigned = isSigned
+        locks[peer]?.isSentCounted = path != .encrypted
         locks[peer]?.settleBy = request.deadline.advanced(byMilliseconds: Self.settleMilliseconds)
         locks[peer]?.link.open?.challenge = nil
         locks[peer]?.link.open?.wait = .answer(
             until: turn.now.advanced(byMilliseconds: Self.answerWaitMilliseconds))
         let command = LockCommand(
             operation: request.operation, argument: request.argument, bound: bound, challenge: challenge)
-        turn.act(
-            isSigned
-                ? .writeSigned(peer, command.encoded, until: request.deadline)
-                : .writeEncrypted(peer, command.encoded, until: request.deadline))
+        switch path {
+        case .signed: turn.act(.writeSigned(peer, command.encoded, until: request.deadline))
+        case .encrypted: turn.act(.writeEncrypted(peer, command.encoded, until: request.deadline))
+        case .program: turn.act(.writeProgram(peer, command, until: request.deadline))
+        }
     }
 
     /// What was marked as sent has not been. A kill before this is on disk costs a question.

@@ -50,8 +50,8 @@ package struct KeyMachine {
         var receiptCounter: UInt32?
         var nearness: ProximityMachine
         var link = KeyLink.none
-        /// By which path the request was sent, in this process.
-        var isSentSigned = false
+        /// The request was sent with a counter, in this process.
+        var isSentCounted = false
         var attempts = 0
         /// Links in a row, since somebody asked, on which nobody has proven to be the lock.
         var linksInVain = 0
@@ -104,7 +104,7 @@ package struct KeyMachine {
         case .connected(let peer, let path): connected(peer, path, &turn)
         case .disconnected(let peer): disconnected(peer, &turn)
         case .proven(let peer): proven(peer, &turn)
-        case .encrypted(let peer): encrypted(peer, &turn)
+        case .encrypted(let peer, let programKey): encrypted(peer, programKey, &turn)
         case .encryptionFailed(let peer): encryptionFailed(peer, &turn)
         case .notWritten(let peer, let isLate): notWritten(peer, isLate: isLate, &turn)
         case .challenge(let peer, let octets): challenge(peer, octets, &turn)

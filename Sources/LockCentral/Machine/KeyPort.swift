@@ -27,8 +27,8 @@ package enum KeyInput: Sendable {
     case disconnected(PeerIdentifier)
     /// The link is encrypted with the bond's LTK.
     case proven(PeerIdentifier)
-    /// And the tree is known.
-    case encrypted(PeerIdentifier)
+    /// And the tree is known. `ProgramKey`: where the lock takes commands under it, and nothing else.
+    case encrypted(PeerIdentifier, ProgramKey? = nil)
     /// It is not, or what is there has no tree of a lock: the link is of no use.
     case encryptionFailed(PeerIdentifier)
     /// Nothing of the command that was to be written has left, and nothing will. `isLate`: its time is over.
@@ -83,6 +83,8 @@ package enum KeyOutput: Hashable, Sendable {
     /// Not later than this: the time is looked at again when the packet leaves, behind the commit.
     case writeSigned(PeerIdentifier, [UInt8], until: Instant)
     case writeEncrypted(PeerIdentifier, [UInt8], until: Instant)
+    /// The same under the program's key, with the next counter.
+    case writeProgram(PeerIdentifier, LockCommand, until: Instant)
     case writeControlPoint(PeerIdentifier, [UInt8])
     /// The lock has taken this counter, or, with nil, nobody knows which: none up to there is used again.
     case advanceSignCounter(PeerIdentifier, beyond: UInt32?)

@@ -19,15 +19,31 @@ extension LockDaemon {
             return peripheral.respond(to: request, withResult: .insufficientAuthorization)
         }
         if let fault = answerFault(of: handle, link) { return peripheral.respond(to: request, withResult: fault) }
-        guard isAdmitted(bond, on: lockLink, octets) else {
-            return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+        switch admission(of: bond, on: lockLink, octets) {
+        case .refused: return peripheral.respond(to: request, withResult: .insufficientAuthorization)
+        case .answered(let response):
+            peripheral.respond(to: request, withResult: .success)
+            return answer(response, link)
+        case .admitted: peripheral.respond(to: request, withResult: .success)
         }
-        peripheral.respond(to: request, withResult: .success)
         let context = ControlPointContext(
             of: octets, responseOctets: link.mtu - Self.valueHeaderOctets, window: openWindow,
             fixed: configuration.settings.fixed,
             after: { credentials(after: $0, limit: $1) }, all: { credentials(in: $0) })
         feed(.controlPoint(lockLink, octets, context))
+    }
+
+    /// The answer about a program's key. From its confirmation on, the link is that program's.
+    private func answer(_ response: ControlPointResponse, _ link: LinkInfo) {
+        guard let controlPoint = tree?.controlPoint, let bond = link.bond.flatMap({ host.bond($0) }) else { return }
+        var response = response
+        if response.encoded.count > link.mtu - Self.valueHeaderOctets {
+            response = ControlPointResponse(request: response.request, result: .operationFailed)
+        }
+        if response.request == .confirmKey, response.result == .success {
+            feed(.encrypted(LockLink(link), makeClaim(bond)))
+        }
+        update(controlPoint, response.encoded, LockLink(link))
     }
 
     /// Why no answer of this control point could leave: its client has not asked for the indications, or has yet to confirm an answer,

@@ -102,12 +102,23 @@ extension LockDaemon {
         feed(.encrypted(LockLink(link), makeClaim(bond)))
     }
 
-    private func makeClaim(_ bond: Bond) -> LinkClaim {
+    func makeClaim(_ bond: Bond) -> LinkClaim {
         recall(UInt64(bitPattern: bond.id.rawValue))
         // A bond without this key hears no receipts, which nobody can open then.
         let csrk =
             bond.localCSRK ?? Secret(UInt128(surroundings.random()) << 64 | UInt128(surroundings.random()))
-        return LinkClaim(bond: UInt64(bitPattern: bond.id.rawValue), receiptKey: ReceiptKey(lockCSRK: csrk))
+        return LinkClaim(
+            bond: UInt64(bitPattern: bond.id.rawValue), receiptKey: ReceiptKey(lockCSRK: csrk),
+            programKey: programKey(of: bond))
+    }
+
+    /// As long as a program's key is not confirmed, or cannot be read, it is nobody's: the bond's own key is not enough then either.
+    private func programKey(of bond: Bond) -> ProgramKey? {
+        switch BondProgramKey(secret: bond.applicationSecret) {
+        case .none: nil
+        case .confirmed(let key): key
+        case .awaited, .agreed, .unreadable: ProgramKey(SystemRandom.secret(ProgramKey.octets))
+        }
     }
 
     package func peripheralManager(

@@ -29,12 +29,14 @@ extension LockDaemon {
     private func makeOffer(_ method: EnrolmentRequest.Method) -> LockEnrolment.Offer {
         switch method {
         case .passkey: return .passkey
-        case .outOfBand:
+        case .outOfBand, .program:
             let keyPair = P256KeyPair.generate()
             let random = SystemRandom.secret(SetupCode.randomOctets)
             let data = OutOfBandOffer(random: random).data(
                 address: host.identity.address.address, publicKey: keyPair.publicKey)
-            let code = SetupCode(lock: host.identity.address, confirm: data.confirm.octets, random: random)
+            let code = SetupCode(
+                lock: host.identity.address, confirm: data.confirm.octets, random: random,
+                wantsProgramKey: method == .program)
             return .outOfBand(keyPair: keyPair, random: random, code: code)
         }
     }
@@ -92,11 +94,26 @@ extension LockDaemon {
         }
     }
 
-    /// Whether this bond may use the control point. Its first Key Status enrols it. While the store's rows are in doubt nobody
-    /// does: a bond that waits may have been put there.
-    func isAdmitted(_ bond: BondID, on link: LockLink, _ octets: [UInt8]) -> Bool {
-        guard rows?.isInDoubt != true else { return false }
-        return feedEnrolment(.controlPoint(link, bond, octets, register(for: bond))).contains(.admit)
+    /// What comes of a request to the control point before the machine hears of it.
+    enum Admission {
+        case refused, admitted
+        case answered(ControlPointResponse)
+    }
+
+    /// Whether this bond may use the control point. Its first Key Status enrols it, or what confirms its program's key. While the store's
+    /// rows are in doubt nobody does: a bond that waits may have been put there.
+    func admission(of bond: BondID, on link: LockLink, _ octets: [UInt8]) -> Admission {
+        guard rows?.isInDoubt != true else { return .refused }
+        let isAgreement = octets.first == ControlPointOpcode.agreeOnKey.rawValue
+        let agreement =
+            isAgreement
+            ? LockEnrolment.Agreement(lock: host.identity.address, keyPair: P256KeyPair.generate()) : nil
+        let outputs = feedEnrolment(.controlPoint(link, bond, octets, register(for: bond), agreement))
+        switch outputs.last {
+        case .admit: return .admitted
+        case .answer(let response): return .answered(response)
+        default: return .refused
+        }
     }
 
     /// One event of the enrolment, and everything that it wants done.
@@ -116,6 +133,7 @@ extension LockDaemon {
             manager?.setPairingWindow(PairingWindow(method: offer.method, credential: credential))
         case .closePairingWindow: manager?.setPairingWindow(nil)
         case .promoteBond(let id): host.promoteBond(id)
+        case .keepProgramKey(let id, let key): host.keep(key.secret, with: id)
         case .deleteBond(let id): host.deleteBond(id)
         case .deadline(let instant):
             host.setTimer(enrolmentTimer, at: instant) { [weak self] _ in
@@ -125,7 +143,7 @@ extension LockDaemon {
         case .progress(let progress): tell(progress)
         case .enrolled(let credential, let bond): tell(.enrolled(credential: credential, bond))
         // Answers to whoever fed the event.
-        case .refuse, .admit: break
+        case .refuse, .admit, .answer: break
         }
     }
 
@@ -144,14 +162,19 @@ extension LockEnrolment.Output {
     fileprivate var changesBonds: Bool {
         switch self {
         case .promoteBond, .deleteBond: true
-        case .refuse, .administration, .setPairingWindow, .closePairingWindow, .deadline, .progress, .enrolled, .admit:
+        case .refuse, .administration, .setPairingWindow, .closePairingWindow, .deadline, .progress, .enrolled, .admit,
+            .answer, .keepProgramKey:
             false
         }
     }
 }
 
 extension LockEnrolment.KnownBond {
-    fileprivate init(_ bond: Bond) { self.init(id: bond.id, credential: bond.credential, state: bond.state) }
+    fileprivate init(_ bond: Bond) {
+        self.init(
+            id: bond.id, credential: bond.credential, state: bond.state,
+            programKey: BondProgramKey(secret: bond.applicationSecret))
+    }
 }
 
 extension LockEnrolment.Offer {

@@ -29,7 +29,11 @@ package enum LockEvent: Sendable {
 
 /// Who may be enrolled, and how: what an operator asks for.
 package struct EnrolmentRequest: Sendable {
-    package enum Method: Sendable { case outOfBand, passkey }
+    package enum Method: Sendable {
+        case outOfBand, passkey
+        /// By a setup code, for one program on a host that others share: it moves the bolt by a key of its own, and by nothing else.
+        case program
+    }
 
     package var credential: String
     package var role: Role

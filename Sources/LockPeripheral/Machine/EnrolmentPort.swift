@@ -119,11 +119,28 @@ extension LockEnrolment {
         /// Whom the window was open for in which it was made.
         package var credential: String?
         package var state: BondState
+        package var programKey: BondProgramKey
 
-        package init(id: BondID, credential: String?, state: BondState) {
+        package init(id: BondID, credential: String?, state: BondState, programKey: BondProgramKey = .none) {
             self.id = id
             self.credential = credential
             self.state = state
+            self.programKey = programKey
+        }
+    }
+
+    /// What the lock needs to agree on a program's key: who it is, and a key pair that was made for this one request.
+    package struct Agreement: Equatable, Sendable {
+        package var lock: IdentityAddress
+        package var keyPair: P256KeyPair
+
+        package init(lock: IdentityAddress, keyPair: P256KeyPair) {
+            self.lock = lock
+            self.keyPair = keyPair
+        }
+
+        package static func == (a: Self, b: Self) -> Bool {
+            a.lock == b.lock && a.keyPair.publicKey == b.keyPair.publicKey
         }
     }
 
@@ -162,8 +179,8 @@ extension LockEnrolment {
         case passkey(UInt32)
         case paired(LockLink, BondID)
         case attemptFailed(reason: String, endsWindow: Bool, Register)
-        /// A write to the control point, on a link that is encrypted with this bond.
-        case controlPoint(LockLink, BondID, [UInt8], Register)
+        /// A write to the control point, on a link that is encrypted with this bond. `Agreement`: where it asks for one.
+        case controlPoint(LockLink, BondID, [UInt8], Register, Agreement? = nil)
         case disconnected(LockLink)
         case timerFired(Register)
     }
@@ -186,7 +203,11 @@ extension LockEnrolment {
         case progress(EnrolmentProgress)
         /// For those who watch the lock.
         case enrolled(credential: String, BondID)
-        /// The last one: the control point answers this request. Without it the request is refused.
+        /// In the place of what is kept of this bond's program.
+        case keepProgramKey(BondID, BondProgramKey)
+        /// The last one: the control point answers this request. Without it, and without ``answer(_:)``, the request is refused.
         case admit
+        /// The last one: this is the answer.
+        case answer(ControlPointResponse)
     }
 }

@@ -29,6 +29,12 @@ struct LinkState {
     /// The bond whose key the peer has proved.
     var provenBond: UInt64? { isEncrypted ? claim?.bond : nil }
 
+    /// What a credential may do over this link.
+    func rights(of credential: Credential) -> Rights {
+        let rights = credential.role.rights
+        return claim?.programKey == nil ? rights : rights.intersection(.programs)
+    }
+
     /// Whether a command that took this path may be looked at on this link.
     func admits(_ path: CommandPath) -> Bool {
         #if LATCH_PLANTS

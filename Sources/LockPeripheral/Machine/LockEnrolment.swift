@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import LockProtocol
 import SecurityManager
 
@@ -28,6 +29,8 @@ package struct LockEnrolment: Equatable, Sendable {
         let end: Instant
         /// Whether it was opened with a code, which is burnt by a try in vain.
         let hasCode: Bool
+        /// r of the code, where whoever enrols by it is to agree on a program's key.
+        let programRandom: Secret?
     }
 
     private var state = State.closed
@@ -89,6 +92,7 @@ package struct LockEnrolment: Equatable, Sendable {
         case (.open(let window), .paired(let link, let bond)), (.paired(let window, _), .paired(let link, let bond)):
             pairedLinks.insert(link)
             state = .paired(window, bond: bond)
+            if let random = window.programRandom { outputs.append(.keepProgramKey(bond, .awaited(random: random))) }
             // One window, one enrolment: nobody else gets in through what is left of it.
             outputs += [.progress(.paired(bond)), .closePairingWindow]
 
@@ -97,11 +101,11 @@ package struct LockEnrolment: Equatable, Sendable {
             outputs.append(.progress(.attemptFailed(reason)))
             if endsWindow { close(window, window.hasCode ? .burnt : .tooManyFailures, register, &outputs) }
 
-        case (.closed, .controlPoint(let link, let id, let octets, let register)),
-            (.open, .controlPoint(let link, let id, let octets, let register)):
-            answer(id, on: link, octets, register, paired: nil, &outputs)
-        case (.paired(let window, let bond), .controlPoint(let link, let id, let octets, let register)):
-            answer(id, on: link, octets, register, paired: (window, bond), &outputs)
+        case (.closed, .controlPoint(let link, let id, let octets, let register, let agreement)),
+            (.open, .controlPoint(let link, let id, let octets, let register, let agreement)):
+            answer(id, on: link, octets, register, agreement, paired: nil, &outputs)
+        case (.paired(let window, let bond), .controlPoint(let link, let id, let octets, let register, let agreement)):
+            answer(id, on: link, octets, register, agreement, paired: (window, bond), &outputs)
 
         case (.closed, .disconnected(let link)), (.open, .disconnected(let link)), (.paired, .disconnected(let link)):
             pairedLinks.remove(link)
@@ -128,14 +132,17 @@ extension LockEnrolment {
         case .success(let credential): offered = credential
         case .failure(let refusal): return outputs.append(.refuse(refusal))
         }
-        let (hasCode, code): (Bool, SetupCode?) =
+        let (hasCode, code, random): (Bool, SetupCode?, Secret?) =
             switch opening.offer {
-            case .passkey: (false, nil)
-            case .outOfBand(_, _, let code): (true, code)
+            case .passkey: (false, nil, nil)
+            case .outOfBand(_, let random, let code): (true, code, random)
             }
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
-        state = .open(Window(credential: name, role: opening.role, end: end, hasCode: hasCode))
+        state = .open(
+            Window(
+                credential: name, role: opening.role, end: end, hasCode: hasCode,
+                programRandom: code?.wantsProgramKey == true ? random : nil))
         outputs += [
             .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
             .deadline(end), .setPairingWindow(opening.offer, credential: name), .progress(.opened(code)),
@@ -195,27 +202,75 @@ extension LockEnrolment {
 // MARK: The bond
 
 extension LockEnrolment {
-    /// Whether this bond may use the control point. One that is new is confirmed here, by Key Status in a reconnection that
-    /// was encrypted with it: only now does the credential change hands, in one transaction.
+    /// Whether this bond may use the control point. One that is new is confirmed here, in a reconnection that was encrypted with it: by Key
+    /// Status, or, where a program is to have a key, by the proof that it has it. Only now does the credential change hands, in one
+    /// transaction.
     private mutating func answer(
-        _ id: BondID, on link: LockLink, _ octets: [UInt8], _ register: Register,
-        paired: (window: Window, bond: BondID)?,
-        _ outputs: inout [Output]
+        _ id: BondID, on link: LockLink, _ octets: [UInt8], _ register: Register, _ agreement: Agreement?,
+        paired: (window: Window, bond: BondID)?, _ outputs: inout [Output]
     ) {
         guard let bond = register.bond(id) else { return }
-        switch bond.state {
-        case .provisional: return
-        case .confirmed: break
-        case .unconfirmed:
-            let named = register.credentials(named: bond.credential)
-            guard !pairedLinks.contains(link),
-                let request = try? ControlPointRequest(exactly: octets), request.opcode == .keyStatus,
-                let credential = Self.credential(of: named)
+        let procedure = try? ControlPointProcedure(exactly: octets)
+        switch (bond.state, bond.programKey) {
+        case (.provisional, _): return
+        case (.confirmed, .confirmed(let key)):
+            // The answer to the first one may have been lost.
+            if case .confirmKey(let shown) = procedure, key.isConfirmed(by: shown) {
+                return outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .success)))
+            }
+            outputs.append(.admit)
+        case (.confirmed, _): outputs.append(.admit)
+        case (.unconfirmed, _) where pairedLinks.contains(link): return
+        case (.unconfirmed, .none):
+            guard (try? ControlPointRequest(exactly: octets))?.opcode == .keyStatus,
+                promote(bond, register, paired, &outputs)
             else { return }
-            handOver(credential, among: named, to: bond, register, sparing: paired?.bond, &outputs)
-            if let paired, paired.bond == id { close(paired.window, .enrolled(id), register, &outputs) }
+            outputs.append(.admit)
+        case (.unconfirmed, .awaited(let random)), (.unconfirmed, .agreed(let random, _)):
+            switch (procedure, bond.programKey) {
+            case (.agreeOnKey(let offer), _): agree(offer, random, bond, agreement, &outputs)
+            case (.confirmKey(let shown), .agreed(_, let key)) where key.isConfirmed(by: shown):
+                guard promote(bond, register, paired, &outputs) else { return }
+                outputs.append(.keepProgramKey(id, .confirmed(key)))
+                outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .success)))
+            // It has the key of an agreement before the last one, and agrees anew.
+            case (.confirmKey, _):
+                outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .notPermitted)))
+            default: return
+            }
+        case (.unconfirmed, .confirmed), (.unconfirmed, .unreadable): return
         }
-        outputs.append(.admit)
+    }
+
+    /// False, and then nothing is said: there is nothing to be promoted for.
+    private mutating func promote(
+        _ bond: KnownBond, _ register: Register, _ paired: (window: Window, bond: BondID)?, _ outputs: inout [Output]
+    ) -> Bool {
+        let named = register.credentials(named: bond.credential)
+        guard let credential = Self.credential(of: named) else { return false }
+        handOver(credential, among: named, to: bond, register, sparing: paired?.bond, &outputs)
+        if let paired, paired.bond == bond.id { close(paired.window, .enrolled(bond.id), register, &outputs) }
+        return true
+    }
+
+    /// Whoever does not know r gets no answer that tells anything.
+    private func agree(
+        _ offer: [UInt8], _ random: Secret, _ bond: KnownBond, _ material: Agreement?, _ outputs: inout [Output]
+    ) {
+        guard let material, let agreement = ProgramKeyAgreement(random: random, lock: material.lock),
+            let offered = agreement.key(ofOffer: offer), offered.x != material.keyPair.publicKey.x,
+            let key = agreement.programKey(
+                own: material.keyPair, peer: offered, offered: offered, answered: material.keyPair.publicKey)
+        else {
+            return outputs.append(.answer(ControlPointResponse(request: .agreeOnKey, result: .notPermitted)))
+        }
+        outputs += [
+            .keepProgramKey(bond.id, .agreed(random: random, key)),
+            .answer(
+                ControlPointResponse(
+                    request: .agreeOnKey, result: .success,
+                    parameters: agreement.answer(material.keyPair.publicKey, to: offered))),
+        ]
     }
 
     /// What a bond enrols for: what its window offered, under the number by which the audit knows the credential. nil when

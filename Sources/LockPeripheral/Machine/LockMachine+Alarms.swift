@@ -32,7 +32,7 @@ extension LockMachine {
 
     private func mayReadAlarms(_ state: LinkState) -> Bool {
         guard let credential = state.provenBond.flatMap({ credential(of: $0) }) else { return false }
-        return credential.isEnabled && credential.role.rights.permit(.readAudit)
+        return credential.isEnabled && state.rights(of: credential).permit(.readAudit)
     }
 
     /// Raised once, until the clock can be trusted again.

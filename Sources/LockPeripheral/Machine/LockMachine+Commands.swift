@@ -5,7 +5,7 @@ import LockProtocol
 extension LockMachine {
     mutating func command(_ link: LockLink, _ path: CommandPath, _ octets: [UInt8], _ turn: inout LockTurn) {
         guard let state = links[link], state.admits(path), let claim = state.claim,
-            let command = try? LockCommand(exactly: octets)
+            let (command, counter) = read(octets, path, of: claim, on: link, &turn)
         else { return }
         let use = links[link]?.challenges.use(command.challenge, command.bound, now: turn.now) ?? .dead
         voidChallenges(of: claim.bond, besides: link)
@@ -20,7 +20,7 @@ extension LockMachine {
             subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) }, at: turn.now)
         if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
-            bond: claim.bond, credential: credential?.id, command: command, signCounter: path.counter)
+            bond: claim.bond, credential: credential?.id, command: command, signCounter: counter)
         if result == .accepted, let credential {
             grant(audited, credential.id, on: link, until: use.bound, &turn)
             forgiveFailures(of: claim.bond, &turn)
@@ -30,6 +30,39 @@ extension LockMachine {
             countFailure(result, audited, &turn)
         }
         if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
+    }
+
+    /// The command, and its counter if it has one; nil for what this bond cannot have sent, or has sent before. Of a program that has a key
+    /// of its own nothing else counts: whoever shares its host may write here too.
+    private mutating func read(
+        _ octets: [UInt8], _ path: CommandPath, of claim: LinkClaim, on link: LockLink, _ turn: inout LockTurn
+    ) -> (LockCommand, counter: UInt32?)? {
+        guard let key = claim.programKey else { return (try? LockCommand(exactly: octets)).map { ($0, path.counter) } }
+        guard path == .encrypted, let sent = try? ProgramCommand(exactly: octets), key.verifies(sent) else {
+            refuseForeign(octets, of: claim.bond, on: link, &turn)
+            return nil
+        }
+        // The challenge has one use, and so has the command. This is for what has been sent twice by a program that has forgotten it.
+        if let last = lastCommands[claim.bond]?.signCounter, sent.counter <= last { return nil }
+        return (sent.command, sent.counter)
+    }
+
+    /// Somebody else has sent it. It uses up no challenge, takes the place of no command in Key Status, and locks nobody out; the audit
+    /// has it, as far as it can be read.
+    private mutating func refuseForeign(
+        _ octets: [UInt8], of bond: UInt64, on link: LockLink, _ turn: inout LockTurn
+    ) {
+        guard let command = try? LockCommand(exactly: Array(octets.prefix(LockCommand.octets))) else { return }
+        let holder = credential(of: bond)?.id
+        switch refusals[bond, default: AuditMeter()].count(now: turn.now) {
+        case .audit:
+            let foreign = AuditedCommand(bond: bond, credential: holder, command: command, signCounter: nil)
+            audit(.refused(foreign, .notPermitted), of: holder, &turn)
+        case .summarise:
+            suppressRefusals(of: bond, holder, &turn)
+            leave(link, &turn)
+        case .omit: leave(link, &turn)
+        }
     }
 
     func verdict(
@@ -138,11 +171,12 @@ extension LockMachine {
         let content = LockState(
             bolt: isTold ? bolt.code : .unknown, door: isTold ? bolt.door : .unknown, result: result,
             answered: challenge.prefix)
-        if state.isEncrypted {
+        if state.isEncrypted, claim.programKey == nil {
             if state.subscriptions.contains(.lockState) { turn.act(.notifyLockState(link, content.encoded)) }
         } else if state.subscriptions.contains(.receipt), let counter = takeCounter(claim.bond, &turn) {
             let receipt = claim.receiptKey.seal(
-                content, lockCounter: counter, answering: challenge, handle: receiptHandle)
+                content, lockCounter: counter, answering: challenge,
+                handle: claim.programKey == nil ? receiptHandle : ProgramKey.receiptHandle)
             turn.act(.notifyReceipt(link, receipt.encoded))
         }
     }

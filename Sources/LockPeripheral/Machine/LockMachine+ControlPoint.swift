@@ -67,7 +67,10 @@ package struct ControlPointContext: Equatable, Sendable {
                 credentials += all(.ofUser(user)).filter { !credentials.contains($0) }
             }
         case .closeEnrolment: credentials = window.map { all(.named($0.name)) } ?? []
-        case .keyStatus, .getSettings, .getEnrolment, .setSettings, .setMode, .getTime, .setTime, nil: break
+        case .keyStatus, .getSettings, .getEnrolment, .setSettings, .setMode, .getTime, .setTime, .agreeOnKey,
+            .confirmKey,
+            nil:
+            break
         }
     }
 }
@@ -102,7 +105,7 @@ extension LockMachine {
             ControlPointResponse(request: request.opcode, result: result, parameters: parameters)
         }
         guard let required = request.opcode.requiredRights else { return result(.opcodeNotSupported) }
-        guard let sender = holder(of: bond, with: required, at: turn.moment) else { return result(.notPermitted) }
+        guard let sender = holder(on: link, with: required, at: turn.moment) else { return result(.notPermitted) }
         guard let procedure = try? ControlPointProcedure(exactly: octets) else { return result(.invalidOperand) }
         func read(_ value: ReadableValue, at place: ReadingPlace) -> ControlPointResponse {
             let most = min(context.responseOctets, Self.controlPointOctetsMaximum)
@@ -111,7 +114,8 @@ extension LockMachine {
         switch procedure {
         case .keyStatus:
             let status = KeyStatus(
-                role: sender.role.rawValue, rights: sender.role.rights, lastCommand: lastCommands[bond])
+                role: sender.role.rawValue, rights: links[link]?.rights(of: sender) ?? [],
+                lastCommand: lastCommands[bond])
             return result(.success, status.encoded)
         case .listCredentials(_, let place):
             let rows = context.credentials.map { CredentialRow($0.record) }
@@ -135,6 +139,8 @@ extension LockMachine {
         case .setMode(let mode): return result(enter(mode, by: sender, &turn) ? .success : .busy)
         case .getTime: return result(.success, time(turn.moment).encoded)
         case .setTime(let seconds): return result(setTime(seconds, by: sender, &turn))
+        // A bond that is confirmed has its key, or needs none.
+        case .agreeOnKey, .confirmKey: return result(.operationFailed)
         case .openEnrolment(let opening):
             recall(context.credentials)
             return open(opening, besides: context.window, on: link, by: sender, &turn).map { result($0) }
@@ -146,10 +152,11 @@ extension LockMachine {
         }
     }
 
-    /// Who may come now and has these rights; nil for everybody else.
-    func holder(of bond: UInt64, with rights: Rights, at moment: LockMoment) -> Credential? {
-        guard let credential = credential(of: bond), credential.isEnabled,
-            schedule(of: credential, timeOfDay(moment)) == .within, credential.role.rights.permit(rights)
+    /// Who may come now and has these rights over this link; nil for everybody else.
+    func holder(on link: LockLink, with rights: Rights, at moment: LockMoment) -> Credential? {
+        guard let state = links[link], let credential = state.provenBond.flatMap({ credential(of: $0) }),
+            credential.isEnabled, schedule(of: credential, timeOfDay(moment)) == .within,
+            state.rights(of: credential).permit(rights)
         else { return nil }
         return credential
     }

@@ -99,7 +99,8 @@ extension LockMachine {
     private func challengeFlags(_ state: LinkState) -> Challenge.Flags {
         if state.isEncrypted { return [] }
         let isSpent = state.claim.flatMap { counters[$0.bond]?.isSpent } ?? false
-        return settings.acceptsSigned && !isSpent ? .signedAccepted : .encryptionRequired
+        let isSigned = settings.acceptsSigned && !isSpent && state.claim?.programKey == nil
+        return isSigned ? .signedAccepted : .encryptionRequired
     }
 
     mutating func leave(_ link: LockLink, _ turn: inout LockTurn) {
@@ -118,11 +119,12 @@ extension LockMachine {
         if let first = sortedLinks(where: { isDue($0.renewalDue) }).first { renewChallenge(first, &turn) }
     }
 
-    /// Whether a link may be told how bolt and door stand: it is proven, and its bond's credential is enabled.
+    /// Whether a link may be told how bolt and door stand: it is proven, its bond's credential is enabled, and what is told is for nobody
+    /// else.
     package func isEntitled(_ link: LockLink) -> Bool { links[link].map(isEntitled) ?? false }
 
     func isEntitled(_ state: LinkState) -> Bool {
-        state.provenBond.map { isEnabled($0) } ?? false
+        state.claim?.programKey == nil && state.provenBond.map { isEnabled($0) } ?? false
     }
 
     func schedule(of credential: Credential, _ wallClockSeconds: Int64?) -> ScheduleVerdict {

@@ -8,7 +8,7 @@ extension LockMachine {
         guard let bond = links[link]?.provenBond else { return }
         let opcode = RecordAccessOpcode(rawValue: octets.first ?? 0)
         // Op-codes are no secret: an unknown one is that for everybody.
-        if let required = opcode.requiredRights, holder(of: bond, with: required, at: turn.moment) == nil {
+        if let required = opcode.requiredRights, holder(on: link, with: required, at: turn.moment) == nil {
             _ = auditRefusal(of: ControlPointOpcode(opcode), bond: bond, on: link, &turn)
             return turn.act(.recordAccess(link, .refused))
         }
@@ -21,7 +21,6 @@ extension LockMachine {
 
     /// Whether what this link was granted still is: looked up for each record anew.
     package func mayReadAudit(_ link: LockLink, at moment: LockMoment) -> Bool {
-        guard let bond = links[link]?.provenBond else { return false }
-        return holder(of: bond, with: .readAudit, at: moment) != nil
+        holder(on: link, with: .readAudit, at: moment) != nil
     }
 }

@@ -25,10 +25,13 @@ package struct LockMoment: Hashable, Sendable {
 package struct LinkClaim: Sendable {
     package var bond: UInt64
     package var receiptKey: ReceiptKey
+    /// Where one program of the device's has a key of its own, commands are its alone. What else comes over the link may be any program's.
+    package var programKey: ProgramKey?
 
-    package init(bond: UInt64, receiptKey: ReceiptKey) {
+    package init(bond: UInt64, receiptKey: ReceiptKey, programKey: ProgramKey? = nil) {
         self.bond = bond
-        self.receiptKey = receiptKey
+        self.receiptKey = programKey?.receipts ?? receiptKey
+        self.programKey = programKey
     }
 }
 

@@ -18,6 +18,8 @@ package enum ControlPointProcedure: WireCodable, Hashable {
     case getTime
     /// Seconds since 1970.
     case setTime(Int64)
+    case agreeOnKey([UInt8])
+    case confirmKey([UInt8])
 
     package var opcode: ControlPointOpcode {
         switch self {
@@ -33,6 +35,8 @@ package enum ControlPointProcedure: WireCodable, Hashable {
         case .setMode: .setMode
         case .getTime: .getTime
         case .setTime: .setTime
+        case .agreeOnKey: .agreeOnKey
+        case .confirmKey: .confirmKey
         }
     }
 
@@ -62,6 +66,8 @@ package enum ControlPointProcedure: WireCodable, Hashable {
             self = .setMode(mode)
         case .getTime: self = .getTime
         case .setTime: self = .setTime(Int64(bitPattern: try reader.readUInt64()))
+        case .agreeOnKey: self = .agreeOnKey(try reader.readBytes(ProgramKeyAgreement.messageOctets))
+        case .confirmKey: self = .confirmKey(try reader.readBytes(ProgramKey.confirmationOctets))
         default: throw .invalidValue(field: "procedure")
         }
     }
@@ -75,6 +81,7 @@ package enum ControlPointProcedure: WireCodable, Hashable {
             settings.encode(into: &writer)
         case .setMode(let mode): writer.write(mode.rawValue)
         case .setTime(let seconds): writer.write(UInt64(bitPattern: seconds))
+        case .agreeOnKey(let octets), .confirmKey(let octets): writer.write(octets)
         case .openEnrolment(let opening): opening.encode(into: &writer)
         case .listCredentials(let id, let place), .getCredential(let id, let place):
             writer.write(id.rawValue)

@@ -24,7 +24,9 @@ enum EnrolmentCommand {
             .value("minutes", "N", "For the kind expiring: 1 to \(PeripheralRequest.Enrolment.maximumMinutes)."),
             .choice(
                 "method", PeripheralRequest.Enrolment.Method.allCases.map(\.rawValue),
-                "oob: by the setup code, the default. passkey: by six digits, for phones."),
+                "oob: by the setup code, the default. passkey: by six digits, for phones. program: by the setup code, for one program "
+                    + "on a machine whose other users' programs share its Bluetooth; the device opens by that program's key alone."
+            ),
             .choice(
                 "role", PeripheralRequest.Enrolment.Role.allCases.map(\.rawValue),
                 "What it may do; resident by default."),
@@ -60,9 +62,10 @@ enum EnrolmentCommand {
             throw Failure(.usage, "option `--qr` draws for people, and `--json` writes for programs: keep one of them")
         }
         let isDrawn = arguments.has("qr") || arguments["svg"] != nil
-        guard !isDrawn || enrolment.method == .oob else {
+        guard !isDrawn || enrolment.method != .passkey else {
             throw Failure(
-                .usage, "a passkey is typed: options `--qr` and `--svg` draw the setup code of `--method oob`")
+                .usage,
+                "a passkey is typed: options `--qr` and `--svg` draw the setup code of `--method oob` and `program`")
         }
         // Who cannot draw says so before there is a window.
         if isDrawn { _ = try QRCode(drawing: "LATCH1:") }

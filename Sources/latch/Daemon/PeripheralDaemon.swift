@@ -207,7 +207,7 @@ final class PeripheralDaemon {
         try requireTrust()
         let request = EnrolmentRequest(
             credential: enrolment.credential, role: Role(enrolment.role),
-            method: enrolment.method == .oob ? .outOfBand : .passkey, seconds: UInt64(enrolment.seconds),
+            method: EnrolmentRequest.Method(enrolment.method), seconds: UInt64(enrolment.seconds),
             user: enrolment.user, kind: enrolment.kind.map { UserKind($0, minutes: enrolment.minutes) })
         do throws(EnrolmentRefusal) {
             try lock.openEnrolment(request) { Self.tell($0, enrolment, exchange) }
@@ -326,5 +326,16 @@ extension PeripheralSettings {
         case "high": PreferredConnection(.high)
         default: nil
         }
+    }
+}
+
+extension EnrolmentRequest.Method {
+    fileprivate init(_ method: PeripheralRequest.Enrolment.Method) {
+        self =
+            switch method {
+            case .oob: .outOfBand
+            case .passkey: .passkey
+            case .program: .program
+            }
     }
 }

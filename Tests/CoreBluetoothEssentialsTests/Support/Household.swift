@@ -141,10 +141,11 @@ final class Household {
     }
 
     func openWindow(
-        _ credential: String, _ role: Role = .owner, of user: String? = nil, kind: UserKind? = nil
+        _ credential: String, _ role: Role = .owner, of user: String? = nil, kind: UserKind? = nil,
+        method: EnrolmentRequest.Method = .outOfBand
     ) throws {
         let request = EnrolmentRequest(
-            credential: credential, role: role, method: .outOfBand, seconds: 120, user: user, kind: kind)
+            credential: credential, role: role, method: method, seconds: 120, user: user, kind: kind)
         try call(door) {
             try lock?.openEnrolment(request) { [unowned self] in if case .opened(let code) = $0 { self.code = code } }
         }
@@ -174,8 +175,11 @@ final class Household {
     // MARK: Who may open
 
     /// A key that the lock knows, under a window for `credential`.
-    func enrollToTheEnd(_ credential: String, _ role: Role = .owner, kind: UserKind? = nil) throws {
-        try openWindow(credential, role, kind: kind)
+    func enrollToTheEnd(
+        _ credential: String, _ role: Role = .owner, kind: UserKind? = nil,
+        method: EnrolmentRequest.Method = .outOfBand
+    ) throws {
+        try openWindow(credential, role, kind: kind, method: method)
         try enroll()
         try #require(world.run(forMilliseconds: 30_000) { isEnrolled })
         world.run(forMilliseconds: 2_000)

@@ -33,6 +33,10 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     private(set) var alarms: [AlarmValue] = []
     /// Why reading the last one failed.
     private(set) var alarmErrors: [Int] = []
+    /// The one that was read last.
+    private(set) var challenge: Challenge?
+    /// What a read of Lock State was answered: nil for a value.
+    private(set) var stateReads: [Int?] = []
 
     init(
         _ bluetooth: CBHost, _ address: DeviceAddress, subscribes: Set<BluetoothUUID> = [LockUUID.lockControlPoint],
@@ -57,6 +61,8 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
     func listen(_ isOn: Bool, to uuid: BluetoothUUID) {
         if let characteristic = found[uuid] { lock?.setNotifyValue(isOn, for: characteristic) }
     }
+
+    func read(_ uuid: BluetoothUUID) { if let characteristic = found[uuid] { lock?.readValue(for: characteristic) } }
 
     func readAlarm() { if let alarm = found[LockUUID.alarm] { lock?.readValue(for: alarm) } }
 
@@ -121,6 +127,7 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         _ peripheral: CBPeripheral, didUpdateValueFor characteristic: CBCharacteristic, error: (any Error)?
     ) {
         if characteristic.uuid == CBUUID(LockUUID.alarm), let error { return alarmErrors.append(error._code) }
+        if characteristic.uuid == CBUUID(LockUUID.lockState) { stateReads.append(error.map { $0._code }) }
         guard error == nil, let value = characteristic.value.map({ Array($0) }) else { return }
         switch characteristic.uuid.bluetoothUUID {
         case LockUUID.lockControlPoint:
@@ -128,6 +135,7 @@ final class RemoteManager: CBCentralManagerCallbacks, CBPeripheralLinkDelegate, 
         case LockUUID.recordAccessControlPoint:
             if let answer = try? RecordAccessResponse(exactly: value) { recordAnswers.append(answer) }
         case LockUUID.auditRecord: parts.append(value)
+        case LockUUID.challenge: challenge = try? Challenge(exactly: value)
         case LockUUID.capabilities: capabilities = try? Capabilities(exactly: value)
         case LockUUID.alarm: if let value = try? AlarmValue(exactly: value) { alarms.append(value) }
         default: break

@@ -174,7 +174,7 @@ async def enrol_by_code(suite, phone, lock, window, opened):
 def read_setup_code(text):
     """docs/PROTOCOL.md, Enrolment: kind, address, r, C and a checksum in Crockford's base 32."""
     digits = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-    bits = "".join(f"{digits.index(digit):05b}" for digit in text.removeprefix("LATCH1:").replace("-", ""))
+    bits = "".join(f"{digits.index(digit):05b}" for digit in text.partition(":")[2].replace("-", ""))
     payload = bytes(int(bits[at : at + 8], 2) for at in range(0, len(bits) - 7, 8))
     return payload[7:23], payload[23:39]
 

@@ -5,7 +5,7 @@ import re
 import time
 
 # Nobody is shown a code that opens a door.
-SETUP_CODE = re.compile(r"LATCH1:\S+")
+SETUP_CODE = re.compile(r"(LATCH[12]:)\S+")
 
 
 class Record:
@@ -26,7 +26,7 @@ class Record:
         print(f"\n{title}\n{'=' * len(title)}\n{text}\n", flush=True)
 
     def shown(self, text):
-        return SETUP_CODE.sub("LATCH1:…", text.replace(self._directory + "/", ""))
+        return SETUP_CODE.sub(r"\1…", text.replace(self._directory + "/", ""))
 
     def command(self, words, lines, status):
         words, lines = self.shown(words), [self.shown(line) for line in lines]

@@ -1,0 +1,223 @@
+"""A Bumble central whose host other programs share: it agrees with the lock on a key that only its own program has, and moves the bolt by
+that key and by nothing else.
+
+    program.py LATCH LAB CACHE rootcanal|virtual
+
+The agreement, the authenticators and the seal of the receipts are computed here with the Python package `cryptography`.
+"""
+
+import asyncio
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+import peer
+from bumble.core import ProtocolError
+from bumble.hci import Address
+from bumble.pairing import PairingConfig, PairingDelegate
+from bumble.smp import OobContext, OobSharedData
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.ciphers.aead import AESCCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from phone import KEY_STATUS, RESPONSE, SUCCESS, check_bond, grants, pair, read_setup_code
+from support.daemons import EXIT_OK, Latch
+from support.steps import StepFailed, check, check_equal
+from support.suites import play
+
+# docs/PROTOCOL.md, Control Point and Program key.
+AGREE_ON_KEY, CONFIRM_KEY = 0x10, 0x11
+NOT_PERMITTED = 0x05
+LIST_CREDENTIALS = bytes([0x02]) + bytes(14)
+MTU = 247
+LINK_LAYER_RANDOM = 1
+
+
+class Program:
+    """What only this program knows, once it has agreed with its lock."""
+
+    def __init__(self, random, lock):
+        self._random = random
+        octets = bytes(int(part, 16) for part in lock.removesuffix("/random").split(":"))
+        self._lock = bytes([LINK_LAYER_RANDOM if lock.endswith("/random") else 0]) + octets[::-1]
+        self._own = ec.generate_private_key(ec.SECP256R1())
+        self._counter = 0
+        self.key = None
+
+    def _authenticator(self, side, keys, random=None):
+        key = peer.cmac(random or self._random, b"latch agreement 1")
+        return peer.cmac(key, bytes([side]) + self._lock + keys)
+
+    def offer(self, random=None):
+        own = wire(self._own.public_key())
+        return own + self._authenticator(1, own, random)
+
+    def agree(self, answer):
+        own, theirs = wire(self._own.public_key()), answer[:64]
+        check_equal(answer[64:], self._authenticator(2, own + theirs), "the lock's authenticator")
+        numbers = ec.EllipticCurvePublicNumbers(
+            int.from_bytes(theirs[:32], "little"), int.from_bytes(theirs[32:], "little"), ec.SECP256R1()
+        )
+        shared = self._own.exchange(ec.ECDH(), numbers.public_key())
+        information = b"latch program key 1" + self._lock + own + theirs
+        self.key = HKDF(algorithm=SHA256(), length=32, salt=self._random, info=information).derive(shared)
+
+    def confirmation(self):
+        return peer.cmac(self.key[:16], b"latch confirm 1")
+
+    def command(self, operation, challenge):
+        message = peer.command(operation, challenge) + self._counter.to_bytes(4, "little")
+        self._counter += 1
+        return message + peer.cmac(self.key[:16], b"latch command 1" + message)[:8]
+
+    def open(self, receipt, challenge):
+        key = peer.cmac(self.key[16:], b"latch receipt 1")
+        nonce = receipt[:4] + challenge[:6] + bytes(2) + b"\x1b"
+        return AESCCM(key, tag_length=8).decrypt(nonce, receipt[4:], None)
+
+
+def wire(key):
+    """X then Y, each least significant octet first."""
+    numbers = key.public_numbers()
+    return numbers.x.to_bytes(32, "little") + numbers.y.to_bytes(32, "little")
+
+
+async def pair_by_code(phone, lock, opened):
+    """The keys, and r."""
+    check(opened["setup_code"].startswith("LATCH2:"), "the code is not one for a program")
+    random, confirm = read_setup_code(opened["setup_code"])
+    ours = OobContext()
+    # The lock has nothing out of band from the phone, and so r of the phone is zero in its checks.
+    ours.r = bytes(16)
+    phone.set_pairing(
+        PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, peer.KEYS, peer.KEYS),
+        oob=PairingConfig.OobConfig(
+            our_context=ours, peer_data=OobSharedData(c=confirm[::-1], r=random[::-1]), legacy_context=None
+        ),
+    )
+    named = lock.status()["address"].removesuffix("/random")
+    return await pair(phone, Address(named, Address.RANDOM_DEVICE_ADDRESS)), random
+
+
+async def encrypted(link):
+    await peer.within(link.connection.encrypt(), "encryption")
+    if not link.handles:
+        await link.discover()
+    await peer.within(link.client.request_mtu(MTU), "a larger ATT_MTU")
+
+
+async def refused(awaitable, what):
+    try:
+        await awaitable
+    except ProtocolError:
+        return
+    raise StepFailed(f"{what} was not refused")
+
+
+async def ask(link, answers, opcode, operands=b""):
+    """Result and parameters."""
+    await link.write(peer.CONTROL_POINT, bytes([opcode]) + operands)
+    answer = await peer.within(answers.get(), "the answer")
+    check_equal(answer[:2], bytes([RESPONSE, opcode]), "what is answered")
+    return answer[2], answer[3:]
+
+
+async def enrol(suite, phone, lock):
+    with suite.step("pair by a code for a program"):
+        window, opened = await asyncio.to_thread(lock.open_window, "laptop", "--method", "program")
+        keys, random = await pair_by_code(phone, lock, opened)
+        program = Program(random, lock.status()["address"])
+
+    with suite.step("Key Status, a wrong offer and a wrong confirmation confirm no such bond"):
+        address = (await phone.find_lock(keys.irk.value)).address
+        async with phone.connected(address) as link:
+            await encrypted(link)
+            handles = link.handles
+            answers = await link.subscribe(peer.CONTROL_POINT, indications=True)
+            await refused(link.write(peer.CONTROL_POINT, KEY_STATUS), "Key Status")
+            wrong = await ask(link, answers, AGREE_ON_KEY, program.offer(bytes(16)))
+            check_equal(wrong, (NOT_PERMITTED, b""), "an offer under another r")
+            check_equal((await ask(link, answers, CONFIRM_KEY, bytes(16)))[0], NOT_PERMITTED, "before there is a key")
+
+    with suite.step("agree on a key, and confirm it: the bond is confirmed") as figure:
+        async with phone.connected(address, handles) as link:
+            await encrypted(link)
+            answers = await link.subscribe(peer.CONTROL_POINT, indications=True)
+            result, parameters = await ask(link, answers, AGREE_ON_KEY, program.offer())
+            check_equal((result, len(parameters)), (SUCCESS, 80), "the answer")
+            program.agree(parameters)
+            check_equal((await ask(link, answers, CONFIRM_KEY, bytes(16)))[0], NOT_PERMITTED, "a wrong confirmation")
+            for _ in range(2):
+                check_equal((await ask(link, answers, CONFIRM_KEY, program.confirmation()))[0], SUCCESS, "confirmation")
+        at_lock = await asyncio.to_thread(window.answer)
+        check_equal(at_lock.status, EXIT_OK, "the window's exit status")
+        check_bond(lock, "laptop")
+        figure.is_("agreed, and confirmed twice")
+    return program, address, handles
+
+
+async def operate(suite, phone, lock, program, address, handles, operation, bolt):
+    with suite.step(f"move the bolt by the program's key: {bolt}, by receipts that open here") as figure:
+        async with phone.connected(address, handles) as link:
+            await encrypted(link)
+            receipts = await link.subscribe(peer.RECEIPT)
+            challenge = await link.challenge()
+            await link.write(peer.LOCK_COMMAND, program.command(operation, challenge))
+            counters = []
+            while True:
+                receipt = await peer.within(receipts.get(), "a receipt")
+                state = program.open(receipt, challenge)
+                counters.append(int.from_bytes(receipt[:4], "little"))
+                if state[2] != peer.RESULT_ACCEPTED:
+                    break
+            check_equal(state[2], peer.RESULT_DONE, "the result")
+            figure.is_(f"{len(counters)} receipts, counters {counters}")
+        check_equal(lock.status()["bolt"], bolt, "the bolt")
+
+
+async def attack(suite, phone, lock, program, address, handles):
+    """With all that another program on the same host has: the link and the bond."""
+    other = Program(bytes(16), lock.status()["address"])
+    other.key = bytes(32)
+    for title, make in (
+        ("a command without an authenticator", lambda challenge: peer.command(peer.OPERATION_UNLOCK, challenge)),
+        ("a command under another key", lambda challenge: other.command(peer.OPERATION_UNLOCK, challenge)),
+        ("a command whose last bit is another", lambda challenge: flipped(program, challenge)),
+    ):
+        with suite.step(f"{title}: nothing moves"):
+            before = grants(lock)
+            async with phone.connected(address, handles) as link:
+                await encrypted(link)
+                await link.write(peer.LOCK_COMMAND, make(await link.challenge()))
+                await link.challenge()
+            check_equal((lock.status()["bolt"], grants(lock)), ("locked", before), "the bolt and the grants")
+
+    with suite.step("read the state of the door, and who has a credential: refused"):
+        async with phone.connected(address, handles) as link:
+            await encrypted(link)
+            answers = await link.subscribe(peer.CONTROL_POINT, indications=True)
+            await refused(link.read(peer.LOCK_STATE), "reading the state")
+            check_equal((await ask(link, answers, LIST_CREDENTIALS[0], LIST_CREDENTIALS[1:]))[0], NOT_PERMITTED, "a list")
+
+
+def flipped(program, challenge):
+    command = program.command(peer.OPERATION_UNLOCK, challenge)
+    return command[:-1] + bytes([command[-1] ^ 1])
+
+
+async def run(suite, program, radio, directory):
+    latch = Latch(program, directory)
+    options = ("--config", latch.write("lock.conf", "[lock]\nrelock_seconds = 0\n"))
+    async with peer.Phone.on(radio) as phone:
+        with latch.lock(radio.transport, *options) as lock:
+            held, address, handles = await enrol(suite, phone, lock)
+            await operate(suite, phone, lock, held, address, handles, peer.OPERATION_UNLOCK, "unlocked")
+            await operate(suite, phone, lock, held, address, handles, peer.OPERATION_LOCK, "locked")
+            await attack(suite, phone, lock, held, address, handles)
+            await operate(suite, phone, lock, held, address, handles, peer.OPERATION_UNLOCK, "unlocked")
+            lock.stop()
+
+
+if __name__ == "__main__":
+    play("Bumble as a program with a key of its own", run)
