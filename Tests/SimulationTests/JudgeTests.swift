@@ -17,6 +17,7 @@ struct JudgeTests {
         var unlatching: Set<Int> = [0]
         var end = seconds(60)
         var keyHasEnded = false
+        var presses: [(at: Instant, heard: Instant)] = []
         /// Whose metal it is; the command is for the first one.
         var door = 0
 
@@ -57,11 +58,12 @@ struct JudgeTests {
         }
 
         var broken: [String] {
-            Judge(
+            var judge = Judge(
                 door: door, requests: ledger.requests, keyHasEnded: keyHasEnded, metal: metal.movements,
                 absences: absences.all,
-                unlatching: unlatching, end: end, settings: House.settings
-            ).broken
+                unlatching: unlatching, end: end, settings: House.settings)
+            judge.presses = presses
+            return judge.broken
         }
     }
 
@@ -211,6 +213,24 @@ struct JudgeTests {
         #expect(course(11_600, away: (3, 9)) == ["the door was locked 100 ms late"])
         // Too short to be judged.
         #expect(course(nil, end: 7) == [])
+    }
+
+    @Test(
+        "A relock that the button inside puts off: while the bolt has to be open, and while nobody lives who could send it out"
+    )
+    func pressedRelock() {
+        func course(_ locked: UInt64, pressed: UInt64, heard: UInt64, away: Bool = false) -> [String] {
+            var course = Course().moves(.unlock, at: 1_300).ends(.done).moves(.lock, at: locked, for: nil)
+            if away { course = course.away(from: 3, to: 9) }
+            course.presses = [(Self.milliseconds(pressed), Self.milliseconds(heard))]
+            return course.broken
+        }
+        #expect(course(13_500, pressed: 7_000, heard: 7_000) == [])
+        #expect(course(13_600, pressed: 7_000, heard: 7_000) == ["the door was locked 100 ms late"])
+        #expect(course(7_900, pressed: 7_850, heard: 7_850) == ["the door was locked 100 ms late"])
+        #expect(course(15_500, pressed: 8_500, heard: 9_000, away: true) == [])
+        #expect(course(15_600, pressed: 8_500, heard: 9_000, away: true) == ["the door was locked 100 ms late"])
+        #expect(course(11_600, pressed: 11_550, heard: 11_550, away: true) == ["the door was locked 100 ms late"])
     }
 
     @Test("An end without a command, and a command without anybody who asked, are strays")

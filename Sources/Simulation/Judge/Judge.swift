@@ -119,22 +119,25 @@ package struct Judge {
         guard let relockSeconds = settings.relockSeconds else { return [] }
         // Lock'n'go has a time of its own.
         let longest = UInt64(max(relockSeconds, settings.lockAndGoSeconds)) * 1_000
-        let waits = (absences + reasonsToWait).sorted { $0.from < $1.from }
         return metal.indices.compactMap { place in
             let line = metal[place].line
             guard line.movement != .lock else { return nil }
             let next = metal.dropFirst(place + 1).first?.line
-            guard var due = due(of: line, longestMilliseconds: longest) else { return nil }
-            for absence in waits where absence.from <= due {
-                due = max(due, (absence.to ?? end).advanced(byMilliseconds: Self.promptMilliseconds))
-            }
+            guard let due = due(of: line, longestMilliseconds: longest) else { return nil }
             if mayBeInPassage(line.at, due) { return nil }
             guard let next else { return due < end ? "the door stayed open" : nil }
             return next.at > due ? "the door was locked \(next.at.milliseconds(since: due)) ms late" : nil
         }
     }
 
-    /// When the bolt has to be on its way back; nil: never. Commands that come while it is open put that off.
+    /// When somebody can be expected to have done what was due.
+    private func expected(_ due: Instant) -> Instant {
+        (absences + reasonsToWait).sorted { $0.from < $1.from }.reduce(due) { due, wait in
+            wait.from <= due ? max(due, (wait.to ?? end).advanced(byMilliseconds: Self.promptMilliseconds)) : due
+        }
+    }
+
+    /// When the bolt has to be on its way back; nil: never. Commands, and the button inside, put that off while it is open.
     private func due(of line: BoltJournal.Line, longestMilliseconds longest: UInt64) -> Instant? {
         func due(_ command: Ledger.Command?, from instant: Instant) -> Instant? {
             let argument = command?.argument ?? 0
@@ -149,9 +152,9 @@ package struct Judge {
             guard let further = due(command, from: at) else { return nil }
             last = max(last, further)
         }
-        for (at, heard) in presses where at >= line.at && at <= last {
+        for (at, heard) in presses where at >= line.at && at <= expected(last) {
             last = max(last, heard.advanced(byMilliseconds: longest + Self.promptMilliseconds))
         }
-        return last
+        return expected(last)
     }
 }
