@@ -97,6 +97,20 @@ struct HouseholdTests {
         #expect(house.ledger.requests.first?.ends == [.accepted])
     }
 
+    @Test("Whoever was removed, and was offered to come back as a user of his own, is enrolled again as what he was")
+    func offeredAsAnother() throws {
+        let further = Tenants.household - 1
+        let seed = try #require(
+            (0..<UInt64(64)).first { seed in
+                let tenant = Tenants.of(seed, keys: Tenants.household)[further]
+                return tenant.user != tenant.name
+            })
+        let house = try House(seed: seed, keys: Tenants.household, isHousehold: true, scratch: try ScratchSpace())
+        let visit = Visit(key: 0, wishes: [.ask(.remove(further)), .ask(.open(further, .guest))])
+        #expect(house.play(try Self.schedule(by: 0, [], visit)) == [])
+        #expect(house.ledger.answers.count { $0.result == .granted } == 2)
+    }
+
     @Test("A household stands through random schedules, and a seed gives the same course twice")
     func seeded() throws {
         let generator = SeededGenerator(announcedBy: "HouseholdTests.seeded")

@@ -98,6 +98,7 @@ final class Household {
         }
         for tenant in register.tenants.indices where !removed.contains(tenant) { restoreStanding(of: tenant) }
         for tenant in removed.sorted() {
+            withdrawOffer(to: tenant)
             if let reason = renew(tenant, enrol) { return "key \(tenant) cannot be enrolled again: \(reason)" }
             // Nobody may have heard that it was to be removed.
             restoreStanding(of: tenant)
@@ -129,6 +130,14 @@ final class Household {
         let standing = { [register] in register.standings[tenant].certain }
         if standing().map({ !$0.rules.isEmpty }) ?? true { terminal.say(.noRules(tenant)) }
         if standing() != Register.Standing() { terminal.say(.enable(tenant)) }
+        agenda.run(milliseconds: 20)
+    }
+
+    /// Over the air nobody says whose device the new one is: the offer to a name that nobody had is to a user of that name, and stands.
+    private func withdrawOffer(to tenant: Int) {
+        let whom = register.tenants[tenant]
+        guard register.offered.contains(tenant), whom.user != whom.name else { return }
+        terminal.say(.remove(tenant))
         agenda.run(milliseconds: 20)
     }
 
