@@ -63,6 +63,7 @@ struct JudgeTests {
                 absences: absences.all,
                 unlatching: unlatching, end: end, settings: House.settings)
             judge.presses = presses
+            judge.commands = ledger.commands
             return judge.broken
         }
     }
@@ -231,6 +232,21 @@ struct JudgeTests {
         #expect(course(15_500, pressed: 8_500, heard: 9_000, away: true) == [])
         #expect(course(15_600, pressed: 8_500, heard: 9_000, away: true) == ["the door was locked 100 ms late"])
         #expect(course(11_600, pressed: 11_550, heard: 11_550, away: true) == ["the door was locked 100 ms late"])
+    }
+
+    @Test("A relock that another command puts off, which comes while the bolt waits to be sent out")
+    func commandedRelock() {
+        func course(_ locked: UInt64, arrivesAt arrival: UInt64) -> [String] {
+            let course = Course().moves(.unlock, at: 1_300).ends(.done).moves(.lock, at: locked, for: nil)
+            let further = ChallengeID(bits: 8)
+            course.ledger.sent(
+                1, LockCommand(operation: .unlock, challenge: further), isSigned: true, at: Self.milliseconds(arrival))
+            course.ledger.arrived(further, at: 0, Self.milliseconds(arrival))
+            return course.away(from: 3, to: 9).broken
+        }
+        #expect(course(17_500, arrivesAt: 11_000) == [])
+        #expect(course(17_600, arrivesAt: 11_000) == ["the door was locked 100 ms late"])
+        #expect(course(11_600, arrivesAt: 11_550) == ["the door was locked 100 ms late"])
     }
 
     @Test("An end without a command, and a command without anybody who asked, are strays")

@@ -148,7 +148,7 @@ package struct Judge {
         guard var last = due(line.command.flatMap { commands[$0] }, from: line.at) else { return nil }
         let opening = commands.values.filter { $0.operation != 1 }
         let later = opening.flatMap { command in command.arrivals.filter { $0.door == door }.map { (command, $0.at) } }
-        for (command, at) in later.sorted(by: { $0.1 < $1.1 }) where at >= line.at && at <= last {
+        for (command, at) in later.sorted(by: { $0.1 < $1.1 }) where at >= line.at && at <= expected(last) {
             guard let further = due(command, from: at) else { return nil }
             last = max(last, further)
         }
