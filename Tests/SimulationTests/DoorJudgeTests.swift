@@ -288,6 +288,13 @@ struct DoorJudgeTests {
         many.record.jams = jam.record.jams
         (many.record.releases, many.record.orders) = (jam.record.releases, jam.record.orders)
         #expect(many.broken == [] && many.record.earlierAlarms.count == 5)
+        // Its sensor may have said that it came.
+        var hidden = jam
+        Self.during(&hidden.record.lies, 11_000, 12_000)
+        #expect(hidden.broken == [])
+        var later = jam
+        Self.during(&later.record.lies, 25_000, 26_000)
+        #expect(later.broken == ["the bolt was jammed, and nobody was told"])
         jam.tells(.jam(.jammed), at: 11_000)
         #expect(jam.broken == [])
 
@@ -302,6 +309,14 @@ struct DoorJudgeTests {
         tamper.tells(.tamper(.door), at: 10_040)
         #expect(tamper.broken == [])
         #expect(Self.course { Self.during(&$0.record.tampers, 10_000, 10_020) }.broken == [])
+        // Closed for so short that no sensor's word is believed: it is one opening.
+        func twice(_ from: UInt64) -> Course {
+            var course = tamper
+            Self.during(&course.record.tampers, from, from + 2_000)
+            return course
+        }
+        #expect(twice(10_507).broken == [])
+        #expect(twice(10_560).broken == ["the housing was opened, and nobody was told"])
     }
 
     @Test("What is over is forgotten, and what goes on is not")

@@ -139,7 +139,8 @@ struct DoorAlarmJudge {
             let from = release.stretch.from
             let due = door.prompt(from.advanced(byMilliseconds: door.fit.wholeMilliseconds))
             let isFree = door.record.free.all.contains { $0.meets(from, due) }
-            guard due <= door.end, !isFree, wasThere(from, due),
+            let mayLookFree = door.record.lies.all.contains { $0.meets(from, due) }
+            guard due <= door.end, !isFree, !mayLookFree, wasThere(from, due),
                 door.record.jams.all.contains(where: { $0.covers(from, due) }),
                 !isTold(from, due, { if case .jam = $0 { true } else { false } })
             else { return nil }
@@ -152,10 +153,18 @@ struct DoorAlarmJudge {
             let due = door.prompt(tamper.from)
             let lasted = (tamper.to ?? door.end).milliseconds(since: tamper.from)
             guard due <= door.end, wasThere(tamper.from, due), lasted >= Self.tamperMilliseconds,
-                !isTold(tamper.from, due, { $0 == .tamper(.door) })
+                !isTold(firstOpening(of: tamper), due, { $0 == .tamper(.door) })
             else { return nil }
             return "the housing was opened, and nobody was told"
         }
     }
     private static let tamperMilliseconds: UInt64 = 60
+
+    /// A housing that is closed for so short that its sensor's word is not believed has stayed open.
+    private func firstOpening(of tamper: Stretch) -> Instant {
+        guard let before = door.record.tampers.all.last(where: { $0.from < tamper.from }), let end = before.to,
+            tamper.from.milliseconds(since: end) < Self.tamperMilliseconds
+        else { return tamper.from }
+        return firstOpening(of: before)
+    }
 }

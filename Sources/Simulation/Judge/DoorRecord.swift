@@ -32,6 +32,8 @@ struct DoorRecord {
     var tampers = Stretches()
     var hands = Stretches()
     var jams = Stretches()
+    /// The bolt's sensor says the same whatever its bolt does.
+    var lies = Stretches()
     /// No process of the lock is connected to the keeper.
     var unattended = Stretches()
     var orders: [Order] = []
@@ -60,6 +62,7 @@ struct DoorRecord {
         tampers.forget()
         hands.forget()
         jams.forget()
+        lies.forget()
         unattended.forget()
         earlierAlarms += alarms
         earlierAlarms.removeAll { now.milliseconds(since: $0.at) > Self.meterMilliseconds }

@@ -163,8 +163,7 @@ extension DoorRecord {
         case .line: absences.turn(.line, isOn, at: instant)
         case .unplugged: absences.turn(.chip, isOn, at: instant)
         case .failing: absences.turn(.calls, isOn, at: instant)
-        // What a sensor says is not what its bolt does.
-        case .stuckSensor: break
+        case .stuckSensor: lies.turn(isOn, at: instant)
         }
     }
 }
