@@ -1,11 +1,17 @@
 import BluetoothCore
 
-/// What may be so, by what operators were told. Of a change that was asked for and never answered both outcomes are believed.
+/// What may be so, by what operators were told. Of a change that was asked for and never answered both outcomes are believed, and of
+/// changes that were under way at once every order.
 struct Belief<Value: Hashable> {
     typealias Change = (Value) -> Value
 
-    /// With nothing that is still under way.
-    private var settled: Set<Value>
+    /// What may be so, with those changes made that are under way still.
+    private struct State: Hashable {
+        var value: Value
+        var made: Set<Int> = []
+    }
+
+    private var states: Set<State>
     private var underWay: [(ticket: Int, change: Change)] = []
     /// From each instant on, the last one still.
     private var history: [(since: Instant, values: Set<Value>)]
@@ -13,7 +19,7 @@ struct Belief<Value: Hashable> {
     private(set) var toldAt = Instant(nanoseconds: 0)
 
     init(_ value: Value) {
-        settled = [value]
+        states = [State(value: value)]
         history = [(Instant(nanoseconds: 0), [value])]
     }
 
@@ -40,19 +46,18 @@ struct Belief<Value: Hashable> {
     /// Its answer came. Nothing happens where nobody asked.
     mutating func tell(_ ticket: Int, isMade: Bool, at instant: Instant) {
         guard let place = underWay.firstIndex(where: { $0.ticket == ticket }) else { return }
-        let change = underWay[place].change
-        // Others that were under way may have come before it.
-        if isMade {
-            settled = Set(reachable.map(change))
-            toldAt = instant
-        }
+        states = Set(
+            reachable.filter { $0.made.contains(ticket) == isMade }.map { state in
+                State(value: state.value, made: state.made.subtracting([ticket]))
+            })
+        if isMade { toldAt = instant }
         underWay.remove(at: place)
         note(instant)
     }
 
     /// What has not been answered by now has happened, or never will.
     mutating func settle(at instant: Instant) {
-        settled = reachable
+        states = Set(reachable.map { State(value: $0.value) })
         underWay = []
         note(instant)
     }
@@ -60,16 +65,22 @@ struct Belief<Value: Hashable> {
     /// What was before the present is forgotten.
     mutating func forget() { history = [history[history.count - 1]] }
 
-    /// What changes that are under way may have made of it, in whichever order.
-    private var reachable: Set<Value> {
-        var all = settled
-        var fresh = all
+    /// What changes that are under way may have made of it, each once, in whichever order.
+    private var reachable: Set<State> {
+        var all = states
+        var fresh = states
         while !fresh.isEmpty {
-            fresh = Set(underWay.flatMap { change in fresh.map(change.change) }).subtracting(all)
+            fresh = Set(
+                fresh.flatMap { state in
+                    underWay.filter { !state.made.contains($0.ticket) }.map { ticket, change in
+                        State(value: change(state.value), made: state.made.union([ticket]))
+                    }
+                }
+            ).subtracting(all)
             all.formUnion(fresh)
         }
         return all
     }
 
-    private mutating func note(_ instant: Instant) { history.append((instant, reachable)) }
+    private mutating func note(_ instant: Instant) { history.append((instant, Set(reachable.map(\.value)))) }
 }
