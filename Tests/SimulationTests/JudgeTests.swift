@@ -18,6 +18,7 @@ struct JudgeTests {
         var end = seconds(60)
         var keyHasEnded = false
         var presses: [(at: Instant, heard: Instant)] = []
+        var freeUntil: Instant?
         /// Whose metal it is; the command is for the first one.
         var door = 0
 
@@ -64,6 +65,7 @@ struct JudgeTests {
                 unlatching: unlatching, end: end, settings: House.settings)
             judge.presses = presses
             judge.commands = ledger.commands
+            judge.wasFree = { [freeUntil] at in freeUntil.map { at <= $0 } ?? false }
             return judge.broken
         }
     }
@@ -232,6 +234,16 @@ struct JudgeTests {
         #expect(course(15_500, pressed: 8_500, heard: 9_000, away: true) == [])
         #expect(course(15_600, pressed: 8_500, heard: 9_000, away: true) == ["the door was locked 100 ms late"])
         #expect(course(11_600, pressed: 11_550, heard: 11_550, away: true) == ["the door was locked 100 ms late"])
+    }
+
+    @Test("Done without a movement, as the bolt was open when the command came, and a copy of it when it no longer was")
+    func open() {
+        var course = Course().ends(.done)
+        #expect(course.broken == ["unlock of key 0 is done, and nothing moved"])
+        course.freeUntil = Self.seconds(2)
+        #expect(course.broken == [])
+        course.ledger.arrived(Self.challenge, at: 0, Self.seconds(4))
+        #expect(course.broken == [])
     }
 
     @Test("A relock that another command puts off, which comes while the bolt waits to be sent out")

@@ -70,12 +70,12 @@ package struct Judge {
         return broken
     }
 
-    /// The bolt was open already when the command came.
+    /// The bolt was open already when a command of it came. Somebody may bring another one later.
     private func wasOpen(_ request: Ledger.Request) -> Bool {
-        guard let arrived = request.arrived else { return false }
-        if wasFree(arrived) { return true }
-        guard let last = metal.last(where: { $0.line.at <= arrived }) else { return false }
-        return last.line.movement != .lock
+        let arrivals = request.sent.keys.compactMap { commands[$0] }.flatMap(\.arrivals).filter { $0.door == door }
+        return arrivals.contains { _, arrived in
+            wasFree(arrived) || metal.last { $0.line.at <= arrived }.map { $0.line.movement != .lock } ?? false
+        }
     }
 
     /// As long as the slowest disk and the next process keep an opening on its way.
