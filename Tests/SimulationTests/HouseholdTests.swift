@@ -111,6 +111,24 @@ struct HouseholdTests {
         #expect(house.ledger.answers.count { $0.result == .granted } == 2)
     }
 
+    @Test("Hours that are given to somebody who is offered a key end with what the operator sets right")
+    func offeredWithHours() throws {
+        let seed = try #require(
+            (0..<UInt64(64)).first { seed in
+                let tenant = Tenants.of(seed, keys: Tenants.household)[1]
+                return tenant.user == tenant.name
+            })
+        let house = try House(seed: seed, keys: Tenants.household, isHousehold: true, scratch: try ScratchSpace())
+        var dice = Dice(seed: seed)
+        let drafts = (0..<500).map { _ in RuleDraft(&dice) }
+        let later = try #require(drafts.first { $0.kind == .validity && $0.beginsSeconds == 3_600 })
+        var schedule = try Self.schedule(by: 0, [.remove(1)], Visit(key: 0, wishes: [.ask(.open(1, .guest))]))
+        schedule.chores.append(Chore(.rules(1, later), afterMilliseconds: 1_500))
+        #expect(house.play(schedule) == [])
+        #expect(house.ledger.answers.map(\.result) == [.granted])
+        #expect(house.play(try Self.schedule(by: 1)) == [])
+    }
+
     @Test("A household stands through random schedules, and a seed gives the same course twice")
     func seeded() throws {
         let generator = SeededGenerator(announcedBy: "HouseholdTests.seeded")

@@ -14,7 +14,7 @@ final class Register {
     enum Change {
         case disabled(Int), enabled(Int), removed(Int)
         case ruled(Int, RuleBook)
-        /// A key has enrolled for a credential. One that was there keeps its rules.
+        /// A key has enrolled for a credential. One that was there, or was offered, keeps its rules.
         case renewed(Int)
         case mode(LockMode)
         case settings(Ask.Settings)
@@ -67,11 +67,15 @@ final class Register {
         case .disabled(let tenant):
             standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.isEnabled = false } }
         case .enabled(let tenant): standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.isEnabled = true } }
-        case .removed(let tenant): standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.isThere = false } }
+        case .removed(let tenant): standings[tenant].ask(ticket, at: instant) { _ in Standing(isThere: false) }
         case .ruled(let tenant, let rules):
-            standings[tenant].ask(ticket, at: instant) { Self.with($0) { $0.rules = rules } }
-        case .renewed(let tenant):
-            standings[tenant].ask(ticket, at: instant) { Standing(rules: $0.isThere ? $0.rules : .none) }
+            // An offer that no device has taken yet has rules too, and is refused them where there is none.
+            standings[tenant].ask(ticket, at: instant) { standing in
+                var changed = standing
+                changed.rules = rules
+                return changed
+            }
+        case .renewed(let tenant): standings[tenant].ask(ticket, at: instant) { Standing(rules: $0.rules) }
         case .mode(let wanted):
             modes[ticket] = wanted
             mode.ask(ticket, at: instant) { _ in wanted }
