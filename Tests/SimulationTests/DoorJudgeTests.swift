@@ -261,6 +261,17 @@ struct DoorJudgeTests {
         #expect(
             left(from: 12_000, to: 13_000, told: 14_500).broken == ["a door was left open, it was told, and it was not"]
         )
+        // One that shuts and opens again while nobody looks was told before.
+        let twice = Self.course(.hold) {
+            $0.opens(from: 9_000, to: 21_000)
+            for (from, to) in [(10_000, 15_000), (16_000, 40_000)] as [(UInt64, UInt64)] {
+                Self.during(&$0.record.open, from, to)
+            }
+            $0.tells(.ajar, at: 14_050)
+        }
+        #expect(twice.broken == ["the door was left open, and nobody was told"])
+        #expect(twice.dead(from: 14_500, to: 15_500).broken.count == 1)
+        #expect(twice.dead(from: 14_500, to: 18_000).broken == [])
         var never = left(to: 20_000, told: 14_050)
         never.fit.rules.ajarSeconds = nil
         #expect(never.broken == ["a door was ajar, it was told, and no door ever is"])

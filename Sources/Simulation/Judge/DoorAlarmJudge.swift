@@ -117,7 +117,7 @@ struct DoorAlarmJudge {
             // A forced one is told as that.
             guard due <= door.end, !door.record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
                 !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
-                !isTold(leaf.from, due, { $0 == .ajar || $0 == .forced(.door) })
+                !isTold(firstOpening(of: leaf, door.record.open), due, { $0 == .ajar || $0 == .forced(.door) })
             else { return nil }
             return "the door was left open, and nobody was told"
         }
@@ -153,18 +153,26 @@ struct DoorAlarmJudge {
             let due = door.prompt(tamper.from)
             let lasted = (tamper.to ?? door.end).milliseconds(since: tamper.from)
             guard due <= door.end, wasThere(tamper.from, due), lasted >= Self.tamperMilliseconds,
-                !isTold(firstOpening(of: tamper), due, { $0 == .tamper(.door) })
+                !isTold(firstOpening(of: tamper, door.record.tampers), due, { $0 == .tamper(.door) })
             else { return nil }
             return "the housing was opened, and nobody was told"
         }
     }
     private static let tamperMilliseconds: UInt64 = 60
 
-    /// A housing that is closed for so short that its sensor's word is not believed has stayed open.
-    private func firstOpening(of tamper: Stretch) -> Instant {
-        guard let before = door.record.tampers.all.last(where: { $0.from < tamper.from }), let end = before.to,
-            tamper.from.milliseconds(since: end) < Self.tamperMilliseconds
-        else { return tamper.from }
-        return firstOpening(of: before)
+    // MARK: What looks like one opening
+
+    /// What is closed for so short that its sensor's word is not believed has stayed open, and so has what opens again before anybody
+    /// looks.
+    private func firstOpening(of opening: Stretch, _ openings: Stretches) -> Instant {
+        guard let before = openings.all.last(where: { $0.from < opening.from }), let end = before.to,
+            opening.from.milliseconds(since: end) < Self.tamperMilliseconds || isUnseen(end, opening.from)
+        else { return opening.from }
+        return firstOpening(of: before, openings)
+    }
+
+    private func isUnseen(_ end: Instant, _ begin: Instant) -> Bool {
+        let heard = end.advanced(byMilliseconds: Self.contactMilliseconds)
+        return door.allAbsences.contains { $0.covers(heard, begin) }
     }
 }
