@@ -215,6 +215,14 @@ struct DoorJudgeTests {
         announced.fit.rules.exit = .announces
         Self.during(&announced.record.presses, 3_000, 3_100)
         #expect(announced.broken == [])
+        // It shuts for so short that the contact's word is not believed, and is forced once more.
+        func again(behind milliseconds: UInt64) -> [String] {
+            var course = told
+            Self.during(&course.record.open, 12_000 + milliseconds, 15_000)
+            course.record.crimes.append(Self.at(12_000 + milliseconds))
+            return course.broken
+        }
+        #expect(again(behind: 10) == [] && again(behind: 500) == ["the door was forced, and nobody was told"])
         // A command withdraws the bolt before the contact's word is heard, or behind it.
         func opened(at instant: UInt64) -> Course {
             var course = crime

@@ -36,7 +36,7 @@ struct DoorAlarmJudge {
         return door.record.crimes.compactMap { crime in
             let due = door.prompt(crime)
             guard due <= door.end, wasThere(crime, due), !wasExpected(crime), !isReleased(soonBehind: crime),
-                !isTold(crime, due, { $0 == .forced(.door) })
+                !isTold(firstOpening(at: crime), due, { $0 == .forced(.door) })
             else { return nil }
             return "the door was forced, and nobody was told"
         }
@@ -169,6 +169,12 @@ struct DoorAlarmJudge {
             opening.from.milliseconds(since: end) < Self.tamperMilliseconds || isUnseen(end, opening.from)
         else { return opening.from }
         return firstOpening(of: before, openings)
+    }
+
+    /// Of the door that stands open from this instant on.
+    private func firstOpening(at instant: Instant) -> Instant {
+        let leaf = door.record.open.all.first { $0.from == instant }
+        return leaf.map { firstOpening(of: $0, door.record.open) } ?? instant
     }
 
     private func isUnseen(_ end: Instant, _ begin: Instant) -> Bool {
