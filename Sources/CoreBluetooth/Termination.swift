@@ -17,16 +17,15 @@ final class Termination {
     private var isAsked = false
 
     /// nil when the signal is the app's.
-    init?(_ runtime: HostRuntime) throws {
-        guard let signal = DefaultedSignal(SIGTERM) else { return nil }
+    init?(_ runtime: HostRuntime, by number: Int32 = SIGTERM) throws {
+        guard let signal = DefaultedSignal(number) else { return nil }
         self.signal = signal
         self.runtime = runtime
         _ = try runtime.loop.register(signal.descriptor, .readable) { [unowned self] _ in
             if signal.take() { begin() }
         }
-        runtime.driver.onIdle = { [unowned self] in
-            if isAsked, !runtime.host.hasLinks { runtime.driver.stop() }
-        }
+        // The driver is the runtime's: what it calls may not keep it.
+        runtime.driver.onIdle = { [unowned self] in leaveWhenAlone() }
     }
 
     private func begin() {
@@ -38,6 +37,10 @@ final class Termination {
         host.setTimer(host.makeTimer(), at: host.now.advanced(byMilliseconds: Self.patienceMilliseconds)) {
             [driver = runtime.driver] _ in driver.stop()
         }
+    }
+
+    private func leaveWhenAlone() {
+        if isAsked, !runtime.host.hasLinks { runtime.driver.stop() }
     }
 
     /// The loop has ended.

@@ -65,6 +65,23 @@ struct DefaultHostTests {
         return (ends.0, ends.1)
     }
 
+    @Test("A host that has ended is gone with its controller, also the one that has the process's signal")
+    func gone() throws {
+        weak var gone: HostRuntime?
+        do {
+            let runtime = try HostRuntime(
+                HostConfiguration(deviceName: "gone"), boot: BootID(bits: 1), store: MemoryHostStore(),
+                coordinator: MemoryTransactionCoordinator(), controller: .none,
+                launched: ControllerSource.none.launch(), loop: EventLoop(signals: []),
+                misuse: { Issue.record("\($0)") })
+            gone = runtime
+            // No host of another test takes this one.
+            let termination = try #require(try Termination(runtime, by: SIGUSR2))
+            termination.end()
+        }
+        #expect(gone == nil)
+    }
+
     @Test("a controller that may not be opened yet: the state says so, the obstacle why, and both end when it opens")
     func unauthorizedAtFirst() async throws {
         let line = try Self.makeLine()
