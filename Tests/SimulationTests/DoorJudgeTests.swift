@@ -269,6 +269,10 @@ struct DoorJudgeTests {
         #expect(
             left(from: 12_000, to: 13_000, told: 14_500).broken == ["a door was left open, it was told, and it was not"]
         )
+        // Killed as it hears of a door again that it takes for forced, it has told its audit alone.
+        let away = left(to: 20_000).away(.chip, from: 10_500, to: 11_000)
+        #expect(away.broken.count == 1 && away.dead(from: 10_100, to: 10_200).broken.count == 1)
+        #expect(away.dead(from: 11_100, to: 11_800).broken == [])
         // One that shuts and opens again while nobody looks was told before.
         let twice = Self.course(.hold) {
             $0.opens(from: 9_000, to: 21_000)

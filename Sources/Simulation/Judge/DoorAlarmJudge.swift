@@ -116,7 +116,7 @@ struct DoorAlarmJudge {
             let due = door.prompt(begin.advanced(byMilliseconds: ajar))
             // A forced one is told as that.
             guard due <= door.end, !door.record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
-                !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
+                !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due), !isCutOff(leaf),
                 !isTold(firstOpening(of: leaf, door.record.open), due, { $0 == .ajar || $0 == .forced(.door) })
             else { return nil }
             return "the door was left open, and nobody was told"
@@ -127,6 +127,13 @@ struct DoorAlarmJudge {
             return isOpen || !wasThere(before, at) ? nil : "a door was left open, it was told, and it was not"
         }
         return untold + mistold
+    }
+
+    /// The lock heard of its door again, found it forced, and was killed between its commit and its telling: the audit has it.
+    private func isCutOff(_ leaf: Stretch) -> Bool {
+        door.record.absences.all.compactMap(\.to).contains { back in
+            door.absences.contains { back <= $0.from && $0.from <= door.prompt(back) && leaf.covers(back, $0.from) }
+        }
     }
 
     // MARK: Bolt and housing
