@@ -2,21 +2,24 @@ import CommandInterface
 
 /// Every command of `latch`, in the order of its help.
 enum Commands {
-    static let all: [CommandSpec] =
+    static let all = groups.flatMap { $0 }
+
+    // A list of lists: one expression that joins them all takes a compiler of another version too long.
+    private static let groups: [[CommandSpec]] = [
+        [PeripheralCommands.run], EnrolmentCommand.all,
         [
-            PeripheralCommands.run
-        ] + EnrolmentCommand.all + [
             PeripheralCommands.disable, PeripheralCommands.enable, PeripheralCommands.remove,
             // The longer path first: the first whose words fit is taken.
             PeripheralCommands.deleteBond, PeripheralCommands.bonds, PeripheralCommands.users,
-            PeripheralCommands.status,
-            PeripheralCommands.mode, PeripheralCommands.reset, PeripheralCommands.stop, PeripheralCommands.confirmState,
-        ] + OperationCommands.all + ScheduleCommands.all + [
-            CentralCommands.run, CentralCommands.enroll,
-        ] + CentralCommands.operations + [
-            CentralCommands.rename, CentralCommands.forget, CentralCommands.status, CentralCommands.stop,
-        ] + ReloadCommands.all + AuditCommands.all + StateCommands.all
-        + ReferenceCommands.all(of: "latch") { Latch.program() }
+            PeripheralCommands.status, PeripheralCommands.mode, PeripheralCommands.reset, PeripheralCommands.stop,
+            PeripheralCommands.confirmState,
+        ],
+        OperationCommands.all, ScheduleCommands.all,
+        [CentralCommands.run, CentralCommands.enroll], CentralCommands.operations,
+        [CentralCommands.rename, CentralCommands.forget, CentralCommands.status, CentralCommands.stop],
+        ReloadCommands.all, AuditCommands.all, StateCommands.all,
+        ReferenceCommands.all(of: "latch") { Latch.program() },
+    ]
 
     /// The commands that these words may mean. A daemon that comes back from a kill is in a hurry: it makes its own
     /// description and not everybody's.
