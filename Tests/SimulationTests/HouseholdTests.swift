@@ -100,24 +100,21 @@ struct HouseholdTests {
     @Test("Whoever was removed, and was offered to come back as a user of his own, is enrolled again as what he was")
     func offeredAsAnother() throws {
         let further = Tenants.household - 1
-        let seed = try #require(
-            (0..<UInt64(64)).first { seed in
-                let tenant = Tenants.of(seed, keys: Tenants.household)[further]
-                return tenant.user != tenant.name
-            })
+        let seed = try Self.seed { $0[further].user != $0[further].name }
         let house = try House(seed: seed, keys: Tenants.household, isHousehold: true, scratch: try ScratchSpace())
         let visit = Visit(key: 0, wishes: [.ask(.remove(further)), .ask(.open(further, .guest))])
         #expect(house.play(try Self.schedule(by: 0, [], visit)) == [])
         #expect(house.ledger.answers.count { $0.result == .granted } == 2)
     }
 
+    /// Of a house with such tenants.
+    private static func seed(_ suits: ([Tenant]) -> Bool) throws -> UInt64 {
+        try #require((0..<64).first { suits(Tenants.of($0, keys: Tenants.household)) })
+    }
+
     @Test("Hours that are given to somebody who is offered a key end with what the operator sets right")
     func offeredWithHours() throws {
-        let seed = try #require(
-            (0..<UInt64(64)).first { seed in
-                let tenant = Tenants.of(seed, keys: Tenants.household)[1]
-                return tenant.user == tenant.name
-            })
+        let seed = try Self.seed { $0[1].user == $0[1].name }
         let house = try House(seed: seed, keys: Tenants.household, isHousehold: true, scratch: try ScratchSpace())
         var dice = Dice(seed: seed)
         let drafts = (0..<500).map { _ in RuleDraft(&dice) }

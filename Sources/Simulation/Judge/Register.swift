@@ -70,10 +70,8 @@ final class Register {
         case .removed(let tenant): standings[tenant].ask(ticket, at: instant) { _ in Standing(isThere: false) }
         case .ruled(let tenant, let rules):
             // An offer that no device has taken yet has rules too, and is refused them where there is none.
-            standings[tenant].ask(ticket, at: instant) { standing in
-                var changed = standing
-                changed.rules = rules
-                return changed
+            standings[tenant].ask(ticket, at: instant) {
+                Standing(isThere: $0.isThere, isEnabled: $0.isEnabled, rules: rules)
             }
         case .renewed(let tenant): standings[tenant].ask(ticket, at: instant) { Standing(rules: $0.rules) }
         case .mode(let wanted):
