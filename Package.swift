@@ -60,6 +60,7 @@ let package = Package(
         .library(name: "CoreBluetooth", targets: ["CoreBluetooth"]),
         .executable(name: "latch", targets: ["latch"]),
         .executable(name: "latch-strike", targets: ["LatchStrike"]),
+        .executable(name: "latch-oob", targets: ["LatchOOB"]),
         .executable(name: "latch-lab", targets: ["LatchLab"]),
     ],
     targets: [
@@ -69,6 +70,7 @@ let package = Package(
         .target(name: "CRadioCrypto", linkerSettings: [.linkedLibrary("crypto")]),
         .systemLibrary(name: "CBlueZ", providers: [.apt(["libbluetooth-dev"])]),
         .target(name: "CQRencode"),
+        .target(name: "CSystemBus"),
         .systemLibrary(name: "CLinux"),
         .systemLibrary(name: "CGPIO"),
 
@@ -80,10 +82,14 @@ let package = Package(
         room("ATT", ["BluetoothCore"]),
         room("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto"]),
         room("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
+        // The same adapter's central role beside everybody else's, as bluetoothd gives it. Pure too.
+        room("DBus"),
+        room("SetupCodeGiving", ["BluetoothCore"]),
+        room("BlueZ", ["ATT", "BluetoothCore", "DBus", "GATT"]),
         room(
             "BluetoothHost",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager",
+                "ATT", "BlueZ", "BluetoothCore", "BluetoothCrypto", "DBus", "GATT", "HCI", "L2CAP", "SecurityManager",
             ]),
 
         // Apple's API over the host.
@@ -131,10 +137,12 @@ let package = Package(
         room(
             "HostComposition",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "HCITransport",
-                "StatePersistence",
+                "BlueZ", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
+                "DBusTransport", "HCITransport", "SecurityManager", "SetupCodeGiving", "StatePersistence",
             ]),
-        room("HCITransport", ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "HCI"]),
+        room(
+            "HCITransport", ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "DBus", "HCI", "SecurityManager"]),
+        room("DBusTransport", ["BluetoothCore", "CSystemBus", "DBus", "HCITransport"]),
 
         // How operators speak to a running daemon.
         room("DaemonControl", ["BluetoothCore", "CLinux"]),
@@ -173,6 +181,10 @@ let package = Package(
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
             name: "LatchStrike", dependencies: ["CommandInterface", "StrikeKeeping"],
+            swiftSettings: swift, linkerSettings: launch),
+        .executableTarget(
+            name: "LatchOOB",
+            dependencies: ["CBlueZ", "CLinux", "CSystemBus", "CommandInterface", "SetupCodeGiving"],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
             name: "LatchLab",
@@ -257,6 +269,9 @@ let package = Package(
             swiftSettings: app),
 
         // What several rooms' tests share.
+        .target(
+            name: "BlueZSupport", dependencies: ["BluetoothCore", "DBus"], path: "Tests/BlueZSupport",
+            swiftSettings: swift),
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(
             name: "StoreTrials", dependencies: ["CLinux", "FaultDisk", "TestSupport"], path: "Tests/StoreTrials",
@@ -281,11 +296,14 @@ let package = Package(
         tests("ATT", ["BluetoothCore"]),
         tests("GATT", ["ATT", "BluetoothCore", "BluetoothCrypto", "TestSupport"]),
         tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
+        tests("DBus"),
+        tests("SetupCodeGiving", ["BluetoothCore"]),
+        tests("BlueZ", ["ATT", "BlueZSupport", "BluetoothCore", "DBus", "GATT"]),
         tests(
             "BluetoothHost",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager", "TestSupport",
-                "Simulation", "VirtualRadio", "WorldSupport",
+                "ATT", "BlueZ", "BlueZSupport", "BluetoothCore", "BluetoothCrypto", "DBus", "GATT", "HCI", "L2CAP",
+                "SecurityManager", "TestSupport", "Simulation", "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetoothEssentials",
@@ -338,6 +356,7 @@ let package = Package(
         tests(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
+        tests("DBusTransport", ["DBus", "HCITransport", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
         tests(

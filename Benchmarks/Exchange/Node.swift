@@ -24,8 +24,7 @@ final class Node {
         configuration.advertisingInterval = 32
         runtime = try HostRuntime(
             configuration, boot: BootID(bits: SystemClock.bootIdentifier() ?? 0), state: state, store: store,
-            controller: controller,
-            launched: .success(try controller.open()),
+            air: .controller(controller, launched: .success(try controller.open())),
             loop: try EventLoop(), misuse: { print($0) })
         runtime.loop.onSignal = { [driver = runtime.driver] _ in driver.stop() }
     }

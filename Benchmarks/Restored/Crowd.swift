@@ -19,8 +19,9 @@ enum Crowd {
             configuration.advertisingInterval = 32
             let runtime = try HostRuntime(
                 configuration, boot: BootID(bits: SystemClock.bootIdentifier() ?? 0), store: MemoryHostStore(),
-                coordinator: MemoryTransactionCoordinator(), controller: controller,
-                launched: .success(try controller.open()), loop: try EventLoop(signals: []), misuse: { print($0) })
+                coordinator: MemoryTransactionCoordinator(),
+                air: .controller(controller, launched: .success(try controller.open())),
+                loop: try EventLoop(signals: []), misuse: { print($0) })
             let server = try HostServer(runtime.host, name: "peripheral \(number)", beside: services)
             server.onDisconnection = { [driver = runtime.driver] in driver.stop() }
             try withExtendedLifetime(server) { try runtime.driver.run() }

@@ -1,5 +1,7 @@
 import BluetoothCore
+import DBus
 import HCI
+import SecurityManager
 
 /// What an iteration asked for and does once it is on disk, in order. The packets lie behind each other in one storage
 /// that is used again, so that an act costs no allocation of its own.
@@ -8,8 +10,16 @@ package struct ActQueue {
         case packet(octets: Int)
         /// One that must not leave later than it says.
         case dated(octets: Int, ACLPacket, until: Instant)
+        case bus(DBusAct, until: Instant?)
+        case code(OutOfBandData, adapter: UInt16)
         case controllerFailed(ControllerFailure, ControllerRemedy)
         case call(() -> Void)
+    }
+
+    /// What was not let go, since it would have left too late.
+    enum Late {
+        case packet(ACLPacket)
+        case call(DBusCallID)
     }
 
     private enum Report {
@@ -42,6 +52,10 @@ package struct ActQueue {
         return true
     }
 
+    mutating func append(_ act: DBusAct, until: Instant?) { entries.append(.bus(act, until: until)) }
+
+    mutating func append(code data: OutOfBandData, adapter: UInt16) { entries.append(.code(data, adapter: adapter)) }
+
     mutating func append(_ failure: ControllerFailure, _ remedy: ControllerRemedy) {
         entries.append(.controllerFailed(failure, remedy))
     }
@@ -52,10 +66,10 @@ package struct ActQueue {
 
     mutating func append(call: @escaping () -> Void) { entries.append(.call(call)) }
 
-    /// In order, reports last. Ends early when `perform` throws. `clock` is read anew for each packet that must not leave later than it says; one
-    /// that would goes to `late`.
+    /// In order, reports last. Ends early when `perform` throws. `clock` is read anew for whatever must not leave later than it says; what
+    /// would goes to `late`.
     func forEach<E: Error>(
-        clock: () -> Instant, late: (ACLPacket) -> Void, onNotice: ((HostNotice) -> Void)?,
+        clock: () -> Instant, late: (Late) -> Void, onNotice: ((HostNotice) -> Void)?,
         _ perform: (borrowing Host.Act) throws(E) -> Void
     ) throws(E) {
         var start = 0
@@ -73,9 +87,16 @@ package struct ActQueue {
                 if isInTime {
                     try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
                 } else {
-                    late(packet)
+                    late(.packet(packet))
                 }
                 start += count
+            case .bus(let act, let until):
+                if case .call(let id, _) = act, let until, clock() >= until {
+                    late(.call(id))
+                } else {
+                    try perform(.bus(act))
+                }
+            case .code(let data, let adapter): try perform(.code(data, adapter: adapter))
             case .controllerFailed(let failure, let remedy): try perform(.controllerFailed(failure, remedy))
             case .call(let call): try perform(.call(call))
             }

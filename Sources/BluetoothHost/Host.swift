@@ -1,6 +1,7 @@
 import ATT
 import BluetoothCore
 import BluetoothCrypto
+import DBus
 import HCI
 import SecurityManager
 
@@ -19,6 +20,10 @@ package final class Host {
     package enum Act: ~Escapable {
         /// One HCI packet with its H4 indicator, for the controller.
         case packet(RawSpan)
+        /// For the bus, where bluetoothd keeps the adapter.
+        case bus(DBusAct)
+        /// For the kernel, before bluetoothd pairs by it: ``Host/codeProvided(_:)`` says what came of it.
+        case code(OutOfBandData, adapter: UInt16)
         /// To be told to the operator; ``ControllerRemedy/reopen`` is for whoever has the transport to do.
         case controllerFailed(ControllerFailure, ControllerRemedy)
         /// What was asked for by ``Host/afterCommit(_:)``, or something for ``Host/onNotice``.
@@ -86,7 +91,7 @@ extension Host {
     /// is the next round (``hasWork``).
     package func endIteration() {
         tellApps()
-        if core.acts.isEmpty, !hasFacts { ask { $0.settleGAP() } }
+        if core.acts.isEmpty, !hasFacts { ask { $0.settleAir() } }
     }
 
     /// One round, and the one place where its three parts follow one another: the iteration ends, what it asks for is put on disk,
@@ -125,7 +130,7 @@ extension Host {
             due.removeAll()
             swap(&due, &spareActs)
         }
-        try due.forEach(clock: clock, late: { packet in ask { $0.tooLate(packet) } }, onNotice: onNotice, perform)
+        try due.forEach(clock: clock, late: { late in ask { $0.tooLate(late) } }, onNotice: onNotice, perform)
         guard !restoredCallbacks.isOver,
             let callbacks = restoredCallbacks.takeAll(isAtWork: core.isRestoredWorkDone, now: now)
         else { return }

@@ -1,4 +1,5 @@
 import ATT
+import BlueZ
 import BluetoothCore
 import GATT
 import L2CAP
@@ -43,6 +44,7 @@ extension HostCore {
         func consider(_ instant: Instant?) { earliest = Instant.earliest(earliest, instant) }
         consider(recovery.deadline)
         consider(gap.deadline)
+        consider(blueZ?.machine.deadline)
         consider(limitedDeadline)
         consider(delays.deadline)
         consider(unclaimed.deadline)
@@ -56,6 +58,7 @@ extension HostCore {
         controllerTimerFired()
         withRecovery(.timerFired)
         tellGAP(.timerFired)
+        tellBlueZ(.timerFired)
         if let due = limitedDeadline, due <= now { wishesChanged() }
         if delays.end(now) { wishesChanged() }
         endGraces()

@@ -37,6 +37,8 @@ struct HostCore: ~Copyable {
     var controller = Controller()
     var recovery = ControllerRecovery()
     var gap: GAP
+    /// In the place of a controller and of ``gap``, where bluetoothd keeps the adapter.
+    var blueZ: BlueZSide?
     var advertisements = OwnedAdvertisements()
 
     var links: LinkTable
@@ -108,6 +110,7 @@ struct HostCore: ~Copyable {
         peers = PeerDirectory(snapshot.peers, rest: rows)
         ledger = RestorationLedger(snapshot.restorations)
         gap = GAP(configuration, identity: identity)
+        blueZ = configuration.besideBlueZ.map(BlueZSide.init)
         links = LinkTable(linksMaximum: configuration.linksMaximum)
     }
 
@@ -159,7 +162,7 @@ extension HostCore {
 
 extension HostCore {
     /// Whether anything waits to be let go, to be told, or to be compared with what is wanted of the air.
-    var hasWork: Bool { !acts.isEmpty || !tellings.isEmpty || gap.isUnsettled }
+    var hasWork: Bool { !acts.isEmpty || !tellings.isEmpty || isAirUnsettled }
 
     mutating func persist(_ mutation: HostMutation) {
         #if LATCH_PLANTS

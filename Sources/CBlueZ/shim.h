@@ -26,6 +26,16 @@ static inline int latch_hci_bind_user_channel(int fd, uint16_t device) {
     return bind(fd, (struct sockaddr *)&address, sizeof address);
 }
 
+// Speaks to the kernel's Bluetooth management, of every adapter.
+static inline int latch_hci_bind_control_channel(int fd) {
+    struct sockaddr_hci address;
+    memset(&address, 0, sizeof address);
+    address.hci_family = AF_BLUETOOTH;
+    address.hci_dev = HCI_DEV_NONE;
+    address.hci_channel = HCI_CHANNEL_CONTROL;
+    return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
 // 1 when the adapter is up, 0 when it is not, -1 with errno.
 static inline int latch_hci_is_up(int fd, uint16_t device) {
     struct hci_dev_info information = {.dev_id = device};

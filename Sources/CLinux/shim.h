@@ -242,6 +242,13 @@ static inline int latch_forbid_dumps(void) {
 // SOCK_* is an enum in Swift's Glibc and its flags are not all there.
 static inline int latch_socket_flags(void) { return SOCK_NONBLOCK | SOCK_CLOEXEC; }
 static inline int latch_message_flags(void) { return MSG_NOSIGNAL; }
+static inline int latch_sequenced_packets(void) { return SOCK_SEQPACKET; }
+
+// Zeros that no compiler leaves out.
+static inline void latch_wipe(void *octets, size_t count) {
+    memset(octets, 0, count);
+    __asm__ volatile("" : : "r"(octets) : "memory");
+}
 
 // accept4 and struct ucred are declared for _GNU_SOURCE only.
 static inline int latch_accept(int listener) {

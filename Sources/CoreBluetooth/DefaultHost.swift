@@ -71,8 +71,8 @@ enum DefaultHost {
         let store = SQLiteHostStore(state, name: identity)
         let controller = settings.transport.map { ControllerSource($0) } ?? .firstAdapter
         let runtime = try HostRuntime(
-            settings.configuration, boot: settings.boot, state: state, store: store, controller: controller,
-            launched: controller.launch(),
+            settings.configuration, boot: settings.boot, state: state, store: store,
+            air: .controller(controller, launched: controller.launch()),
             loop: EventLoop(signals: []), misuse: { Diagnosis.say($0) })
         return Composition(runtime: runtime, claim: claim)
     }
@@ -112,8 +112,9 @@ enum DefaultHost {
         guard
             let runtime = try? HostRuntime(
                 HostConfiguration(deviceName: ""), boot: BootID(bits: 0), store: MemoryHostStore(),
-                coordinator: MemoryTransactionCoordinator(), controller: .none,
-                launched: ControllerSource.none.launch(), loop: EventLoop(signals: []), misuse: { Diagnosis.say($0) })
+                coordinator: MemoryTransactionCoordinator(),
+                air: .controller(.none, launched: ControllerSource.none.launch()), loop: EventLoop(signals: []),
+                misuse: { Diagnosis.say($0) })
         else { return }
         let state = HostState(error)
         runtime.driver.onTransportNotice = { [host = runtime.host] _ in host.transportUnavailable(state) }

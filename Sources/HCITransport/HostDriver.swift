@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import HCI
+import SecurityManager
 
 /// Joins a host to a controller, a clock and a store on one event loop.
 ///
@@ -23,7 +24,14 @@ package final class HostDriver {
     /// How managers on other threads reach the host.
     package let executor: any HostExecutor
 
-    private let controller: ControllerConnection
+    /// Where the air is.
+    package enum Air {
+        case controller(ControllerConnection)
+        /// On an adapter that bluetoothd keeps.
+        case bus(any BusConnection)
+    }
+
+    private let air: Air
     private let coordinator: any TransactionCoordinator
     private var failure: (any Error)?
     private var isStopping = false
@@ -66,15 +74,18 @@ package final class HostDriver {
     /// The way to the controller broke, or is there again.
     package var onTransportNotice: (TransportNotice) -> Void = { _ in }
 
+    /// The kernel is to have a setup code: ``BluetoothHost/Host/codeProvided(_:)`` says what came of it, in an iteration of the loop.
+    package var onCode: (OutOfBandData, _ adapter: UInt16) -> Void = { _, _ in }
+
     /// The controller is there and fails.
     package var onControllerFailure: (ControllerFailure, ControllerRemedy) -> Void = { _, _ in }
 
     package init(
-        host: Host, loop: EventLoop, controller: ControllerConnection, coordinator: any TransactionCoordinator
+        host: Host, loop: EventLoop, air: Air, coordinator: any TransactionCoordinator
     ) {
         self.host = host
         self.loop = loop
-        self.controller = controller
+        self.air = air
         self.coordinator = coordinator
         executor = LoopExecutor(host: host, mailbox: loop.mailbox)
     }
@@ -86,7 +97,7 @@ package final class HostDriver {
     /// depended on the commit has left, and the controller is let go, whoever still holds this.
     package func run(begun: () -> Void = {}) throws {
         do { try serve(begun) } catch {
-            controller.end()
+            endAir()
             throw error
         }
     }
@@ -94,22 +105,11 @@ package final class HostDriver {
     private func serve(_ begun: () -> Void) throws {
         loop.onDeadline = { [unowned self] in
             beginIteration()
-            controller.timerFired()
+            airTimerFired()
             host.timerFired()
         }
         beginIteration()
-        controller.start(
-            ControllerConnection.Listener(
-                begin: { [unowned self] in beginIteration() },
-                opened: { [host] in host.transportOpened() },
-                closed: { [host] in host.transportClosed() },
-                packet: { [unowned self] type, octets in
-                    hasHeardPacket = true
-                    host.received(type, octets)
-                },
-                outOfStep: { [host] in host.transportOutOfStep(indicator: $0) },
-                notice: { [unowned self] in onTransportNotice($0) },
-                ended: { [unowned self] in failure = failure ?? $0 }))
+        startAir()
         try settle()
         begun()
         if host.hasWork { try settle() }
@@ -174,25 +174,93 @@ package final class HostDriver {
         while true {
             try host.settleRound(coordinator, clock: SystemClock.now) { act in
                 switch act {
-                case .packet(let packet): controller.send(packet)
+                case .packet(let packet): if case .controller(let controller) = air { controller.send(packet) }
+                case .code(let data, let adapter): onCode(data, adapter)
+                case .bus(let act): if case .bus(let bus) = air { bus.perform(act) }
                 case .controllerFailed(let failure, let remedy):
                     onControllerFailure(failure, remedy)
-                    if remedy == .reopen { controller.reopen(reason: failure.description) }
+                    if remedy == .reopen, case .controller(let controller) = air {
+                        controller.reopen(reason: failure.description)
+                    }
                 case .call(let call):
                     // What is called may take its time, and a packet that was in time must not wait for it.
-                    controller.flush()
+                    flushAir()
                     call()
                 }
             }
             if host.hasWork {
                 // What has been let go waits for no other round.
-                controller.flush()
+                flushAir()
                 continue
             }
             // A stream that breaks gives the host more to do.
-            if controller.flush() || !host.hasWork { break }
+            if flushAir() || !host.hasWork { break }
         }
-        loop.deadline = Instant.earliest(host.deadline, controller.deadline)
+        loop.deadline = Instant.earliest(host.deadline, airDeadline)
+    }
+}
+
+// MARK: The air
+
+extension HostDriver {
+    private func startAir() {
+        switch air {
+        case .controller(let controller):
+            controller.start(
+                ControllerConnection.Listener(
+                    begin: { [unowned self] in beginIteration() },
+                    opened: { [host] in host.transportOpened() },
+                    closed: { [host] in host.transportClosed() },
+                    packet: { [unowned self] type, octets in
+                        hasHeardPacket = true
+                        host.received(type, octets)
+                    },
+                    outOfStep: { [host] in host.transportOutOfStep(indicator: $0) },
+                    notice: { [unowned self] in onTransportNotice($0) },
+                    ended: { [unowned self] in failure = failure ?? $0 }))
+        case .bus(let bus):
+            bus.start(
+                BusListener(
+                    begin: { [unowned self] in beginIteration() },
+                    event: { [unowned self] in
+                        hasHeardPacket = true
+                        host.heard($0)
+                    },
+                    notice: { [unowned self] in onTransportNotice($0) },
+                    ended: { [unowned self] in failure = failure ?? $0 }))
+        }
+    }
+
+    private func endAir() {
+        switch air {
+        case .controller(let controller): controller.end()
+        case .bus(let bus): bus.end()
+        }
+    }
+
+    private func airTimerFired() {
+        switch air {
+        case .controller(let controller): controller.timerFired()
+        case .bus(let bus): bus.timerFired()
+        }
+    }
+
+    private var airDeadline: Instant? {
+        switch air {
+        case .controller(let controller): controller.deadline
+        case .bus(let bus): bus.deadline
+        }
+    }
+
+    /// False when the stream broke over it.
+    @discardableResult
+    private func flushAir() -> Bool {
+        switch air {
+        case .controller(let controller): return controller.flush()
+        case .bus(let bus):
+            bus.flush()
+            return true
+        }
     }
 }
 

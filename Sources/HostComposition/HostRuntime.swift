@@ -1,7 +1,9 @@
+import BlueZ
 import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
+import DBusTransport
 import Glibc
 import HCITransport
 import StatePersistence
@@ -13,45 +15,47 @@ package final class HostRuntime {
     package let bluetooth: CBHost
     package let loop: EventLoop
     package let driver: HostDriver
+    private let giver: SetupCodeGiver
     /// Slices of the app's own that can wait until the radio is quiet: each says whether there are more.
     package var idleWork: () -> HostDriver.IdleSlice = { .over }
     /// What comes due again and again: behind the database's own.
     package var housekeeping: HostDriver.Housekeeping = ({ false }, {})
 
-    /// Nothing has been sent when it returns. `launched` is what opening `controller` for the first time gave; `misuse`
-    /// hears of calls that are ignored because an app broke a rule of the API.
+    /// Nothing has been sent when it returns. `misuse` hears of calls that are ignored because an app broke a rule of the API.
     package init(
         _ configuration: HostConfiguration, boot: BootID, store: any HostStore, coordinator: any TransactionCoordinator,
-        controller: ControllerSource, launched: Result<HCIStream, TransportError>, loop: EventLoop,
-        misuse: @escaping @Sendable (String) -> Void
+        air: AirSource, loop: EventLoop, misuse: @escaping @Sendable (String) -> Void
     ) throws {
         self.loop = loop
+        var configuration = configuration
+        configuration.besideBlueZ = air.adapter
         host = Host(
             configuration: configuration, boot: boot, snapshot: try store.launch(), rows: store.rows, store: store,
             random: OperatingSystemRandom(),
             makeKeyPair: P256KeyPair.generate)
         host.beginIteration(now: SystemClock.now())
-        let connection = ControllerConnection(
-            launched, name: controller.name, canReopen: controller.canReopen, loop: loop,
-            backOff: controller.backOff, reopenedBy: controller.open)
-        driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
+        driver = HostDriver(host: host, loop: loop, air: air.connect(on: loop), coordinator: coordinator)
+        giver = SetupCodeGiver(loop: loop)
+        driver.onCode = { [host, giver] data, adapter in
+            giver.give(data, adapter: adapter) { refusal in
+                host.beginIteration(now: SystemClock.now())
+                host.codeProvided(refusal.map { .codeNotTaken($0) })
+            }
+        }
         bluetooth = CBHost(driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: misuse)
     }
 
     /// The same on a database, which is looked after while nothing else is to do.
     package convenience init(
-        _ configuration: HostConfiguration, boot: BootID, state: StateStore, store: SQLiteHostStore,
-        controller: ControllerSource,
-        launched: Result<HCIStream, TransportError>, loop: EventLoop, misuse: @escaping @Sendable (String) -> Void
+        _ configuration: HostConfiguration, boot: BootID, state: StateStore, store: SQLiteHostStore, air: AirSource,
+        loop: EventLoop, misuse: @escaping @Sendable (String) -> Void
     ) throws {
         let database = state.database
         if database.onDamagedRow == nil {
             database.onDamagedRow = { misuse("\(database.path): \($0.table) \($0.row) is damaged (\($0.reason))") }
         }
         try self.init(
-            configuration, boot: boot, store: store, coordinator: database, controller: controller, launched: launched,
-            loop: loop,
-            misuse: misuse)
+            configuration, boot: boot, store: store, coordinator: database, air: air, loop: loop, misuse: misuse)
         driver.housekeeping = (
             { [unowned self] in database.wantsCheckpoint || housekeeping.isDue() },
             { [unowned self] in

@@ -13,7 +13,12 @@ import Testing
         "ATT": ["BluetoothCore"],
         "GATT": ["ATT", "BluetoothCore", "BluetoothCrypto"],
         "SecurityManager": ["BluetoothCore", "BluetoothCrypto"],
-        "BluetoothHost": ["ATT", "BluetoothCore", "BluetoothCrypto", "GATT", "HCI", "L2CAP", "SecurityManager"],
+        "DBus": [],
+        "SetupCodeGiving": ["BluetoothCore"],
+        "BlueZ": ["ATT", "BluetoothCore", "DBus", "GATT"],
+        "BluetoothHost": [
+            "ATT", "BlueZ", "BluetoothCore", "BluetoothCrypto", "DBus", "GATT", "HCI", "L2CAP", "SecurityManager",
+        ],
         "CoreBluetoothEssentials": [
             "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "Dispatch", "FoundationEssentials", "GATT",
             "HCI",
@@ -42,10 +47,15 @@ import Testing
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "LockCentral", "LockPeripheral", "LockProtocol",
             "StatePersistence",
         ],
-        "HCITransport": ["BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "Glibc", "HCI", "Synchronization"],
+        "DBusTransport": ["BluetoothCore", "CSystemBus", "DBus", "Glibc", "HCITransport"],
+        "HCITransport": [
+            "BluetoothCore", "BluetoothHost", "CBlueZ", "CLinux", "DBus", "Glibc", "HCI", "SecurityManager",
+            "Synchronization",
+        ],
         "HostComposition": [
-            "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "Glibc", "HCITransport",
-            "StatePersistence", "Synchronization",
+            "BlueZ", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CoreBluetoothEssentials",
+            "DBusTransport", "Glibc", "HCITransport", "SecurityManager", "SetupCodeGiving", "StatePersistence",
+            "Synchronization",
         ],
         "DaemonControl": ["BluetoothCore", "CLinux", "FoundationEssentials", "Glibc"],
         "VirtualRadio": ["CLinux", "CRadioCrypto", "Glibc"],
@@ -55,6 +65,8 @@ import Testing
             "BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "GPIO", "Glibc", "StrikeControl",
         ],
         "LatchStrike": ["CommandInterface", "StrikeKeeping"],
+        // What may write to the kernel's Bluetooth management: neither a stack nor a store.
+        "LatchOOB": ["CBlueZ", "CLinux", "CSystemBus", "CommandInterface", "Glibc", "SetupCodeGiving"],
         // What a door runs: neither the radio nor the drills.
         "latch": [
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
@@ -146,6 +158,7 @@ enum SourceTree {
     /// C, and no room of ours.
     static let systemModules: Set<String> = [
         "CBlueZ", "CCutDisk", "CFaultDisk", "CGPIO", "CLinux", "COpenSSL", "CQRencode", "CRadioCrypto", "CSQLite",
+        "CSystemBus",
     ]
 
     private typealias Declaration = Regex<(Substring, name: Substring, rest: Substring)>.Match

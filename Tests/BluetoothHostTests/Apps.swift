@@ -89,6 +89,7 @@ final class CentralApp: CentralRoleDelegate {
     /// How often each operation was answered.
     private(set) var answers: [OperationToken: Int] = [:]
     private(set) var results: [OperationToken: Result<OperationValue, HostError>] = [:]
+    private(set) var lapsed: [OperationToken] = []
     private(set) var updates: [(handle: AttributeHandle, value: [UInt8])] = []
     private(set) var secured: [Bool] = []
     private(set) var securityErrors: [HostError] = []
@@ -106,6 +107,7 @@ final class CentralApp: CentralRoleDelegate {
     }
 
     func hostStateChanged(_ state: HostState) { states.append(state) }
+    func writeLapsed(_ token: OperationToken, peer: PeerIdentifier) { lapsed.append(token) }
     func discovered(_ report: AdvertisementReport) { reports.append(report) }
     func connected(_ link: LinkInfo) {
         self.link = link

@@ -109,6 +109,7 @@ struct BondedReturnTests {
             switch act {
             case .packet: said.append("packet")
             case .call(let call): call()
+            case .bus, .code: said.append("bus")
             case .controllerFailed: said.append("failed")
             }
         }

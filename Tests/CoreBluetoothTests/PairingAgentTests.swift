@@ -124,7 +124,8 @@ struct PairingAgentTests {
             let controller = ControllerSource(transport)
             let runtime = try HostRuntime(
                 settings.configuration, boot: settings.boot, store: MemoryHostStore(),
-                coordinator: MemoryTransactionCoordinator(), controller: controller, launched: controller.launch(),
+                coordinator: MemoryTransactionCoordinator(),
+                air: .controller(controller, launched: controller.launch()),
                 loop: EventLoop(signals: []), misuse: { _ in })
             return DefaultHost.Composition(runtime: runtime, claim: nil)
         }

@@ -167,7 +167,7 @@ private final class Rig {
         host = Host(
             configuration: configuration, boot: BootID(bits: 1), snapshot: store.load(), store: store,
             random: Counting(), makeKeyPair: P256KeyPair.generate)
-        driver = HostDriver(host: host, loop: loop, controller: connection, coordinator: coordinator)
+        driver = HostDriver(host: host, loop: loop, air: .controller(connection), coordinator: coordinator)
     }
 }
 

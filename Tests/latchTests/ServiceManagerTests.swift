@@ -3,6 +3,7 @@ import CSQLite
 import Foundation
 import Glibc
 import HCITransport
+import HostComposition
 import Testing
 
 @testable import latch
@@ -98,7 +99,7 @@ struct ServiceManagerTests {
         let directory = try TemporaryDirectory()
         let listener = try Listener(directory.path + "/notify")
         let manager = try manager(at: directory.path + "/notify")
-        let address = try TransportAddress(parsing: "unix:/run/air")
+        let address = try AirAddress(parsing: "unix:/run/air")
         let gone = TransportError(.notFound, "unix:/run/air: no such file")
         manager.tell(.unavailable(gone, retryMilliseconds: 100), of: address)
         manager.tell(.unavailable(gone, retryMilliseconds: 200), of: address)

@@ -1,6 +1,7 @@
 import ATT
 import BluetoothCore
 import BluetoothCrypto
+import DBus
 import GATT
 import HCI
 import SecurityManager
@@ -21,6 +22,12 @@ extension Host {
     /// The transport cannot tell any more where a packet starts, and drops octets until a Reset is answered. `indicator`:
     /// what stood in the place of a packet indicator.
     package func transportOutOfStep(indicator: UInt8?) { ask { $0.transportOutOfStep(indicator: indicator) } }
+
+    /// What the bus tells, where bluetoothd keeps the adapter.
+    package func heard(_ event: DBusEvent) {
+        ask { $0.heard(event) }
+        if core.tellings.count >= Self.tellingsMaximum { tellApps() }
+    }
 
     /// What the controller can do that apps ask after, once it is there.
     package var controllerFeatures: ControllerFeatures { core.controller.facts.apps }

@@ -1,4 +1,5 @@
 import ATT
+import BlueZ
 import BluetoothCore
 import BluetoothCrypto
 import GATT
@@ -28,6 +29,12 @@ extension Host {
     package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
         ask { $0.pair(manager, peer, request, credential: credential) }
     }
+
+    /// Whether ``pair(_:_:_:credential:)`` finds its peer and makes its link itself, and ends it when it has paired: bluetoothd does.
+    package var pairsWithoutLink: Bool { core.blueZ != nil }
+
+    /// The kernel has the code of ``Act/code(_:)``; or why not.
+    package func codeProvided(_ failure: BlueZPairingFailure?) { ask { $0.codeProvided(failure) } }
 
     /// The digits that the other side shows; nil gives up.
     package func enterPasskey(_ passkey: UInt32?, for peer: PeerIdentifier) {

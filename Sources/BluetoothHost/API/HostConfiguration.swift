@@ -1,8 +1,11 @@
+import BlueZ
 import SecurityManager
 
 /// What an operator chooses of a host.
 package struct HostConfiguration: Sendable {
     package var deviceName: String
+    /// On which of bluetoothd's adapters this side has its central role; nil: on a controller of its own.
+    package var besideBlueZ: AdapterChoice?
     /// Of the GAP service; 0 says nothing. Assigned Numbers, 2.6 (Appearance Values)
     package var appearance: UInt16 = 0
     /// The largest ATT_MTU, 23–517.

@@ -1,3 +1,4 @@
+import BlueZ
 import BluetoothCore
 import GATT
 import HCI
@@ -122,6 +123,8 @@ package enum HostError: Error, Equatable, Sendable {
     /// The peer's answer breaks the protocol, or says an ATT error.
     case gatt(GATTClientError)
     case pairing(PairingError)
+    /// bluetoothd has not paired.
+    case blueZ(BlueZPairingFailure)
     case notBonded
     /// The peer has another key than ours, or none.
     case encryptionFailed(HCIErrorCode)

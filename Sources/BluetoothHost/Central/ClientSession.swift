@@ -55,6 +55,8 @@ struct ClientSession {
 
     mutating func begin(_ operation: SecuredOperation) { underWay.append(operation) }
 
+    func isUnderWay(_ token: OperationToken) -> Bool { underWay.contains { $0.token == token } }
+
     /// nil for what has ended already.
     mutating func take(_ token: OperationToken) -> SecuredOperation? {
         underWay.firstIndex { $0.token == token }.map { underWay.remove(at: $0) }

@@ -1,3 +1,4 @@
+import BlueZ
 import BluetoothCore
 import GATT
 import HCI
@@ -180,7 +181,14 @@ extension HostCore {
 
     /// A packet was to leave, and its time is over. The controller never hears of it, and whoever wrote it does: nothing of
     /// the write has been sent, and nothing will be.
-    mutating func tooLate(_ packet: ACLPacket) {
+    mutating func tooLate(_ late: ActQueue.Late) {
+        switch late {
+        case .packet(let packet): tooLate(packet)
+        case .call(let call): tellBlueZ(.lapsed(call))
+        }
+    }
+
+    private mutating func tooLate(_ packet: ACLPacket) {
         controller.acl?.recall(packet)
         if case .datedWrite(let manager, let token, let peer) = controller.takeSendPurpose(of: packet.token) {
             announce(.writeLapsed(token, peer), to: manager)
@@ -293,7 +301,7 @@ extension HostCore {
         tellGAP(.controllerReady(facts))
         withRecovery(.cameUp)
         // What is restored runs before an app hears that it may ask for anything.
-        settleGAP()
+        settleAir()
         setState(.poweredOn)
     }
 }

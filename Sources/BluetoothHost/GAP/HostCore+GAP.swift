@@ -8,6 +8,10 @@ import SecurityManager
 extension HostCore {
     /// One event for GAP, and what follows from it for others.
     mutating func tellGAP(_ event: GAP.Event) {
+        guard blueZ == nil else {
+            if case .wishesChanged = event { blueZ?.isUnsettled = true }
+            return
+        }
         var outputs: [GAP.Output] = []
         gap.handle(event, now: now, into: &outputs)
         performGAP(outputs)
@@ -16,8 +20,15 @@ extension HostCore {
     /// Something that ``GAP/Wishes`` is made of has changed. GAP hears of all such changes together, once an iteration.
     mutating func wishesChanged() { tellGAP(.wishesChanged) }
 
-    /// Brings the controller closer to what is wanted now. On disk what is wanted changes before it does on the air.
-    mutating func settleGAP() {
+    /// Whether what is wanted may be something else than what the controller, or bluetoothd, was told.
+    var isAirUnsettled: Bool { blueZ?.isUnsettled ?? gap.isUnsettled }
+
+    /// Brings the controller, or bluetoothd, closer to what is wanted now. On disk what is wanted changes before it does on the air.
+    mutating func settleAir() {
+        if blueZ != nil { settleBlueZ() } else { settleGAP() }
+    }
+
+    private mutating func settleGAP() {
         guard gap.isUnsettled else { return }
         endLimitedModes()
         var outputs: [GAP.Output] = []

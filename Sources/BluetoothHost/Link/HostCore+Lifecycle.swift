@@ -1,3 +1,4 @@
+import BlueZ
 import BluetoothCore
 import HCI
 import SecurityManager
@@ -30,10 +31,19 @@ extension HostCore {
             case .fault: noteFault()
             case .close: if let link { closed(link, reason: reason) }
             case .disconnect:
+                if let device = link?.device {
+                    tellBlueZ(.disconnect(link: device))
+                    break
+                }
                 let purpose: CommandPurpose =
                     if let link, !lifecycle.isRejected { .link(link.id, .disconnect) } else { .rejectLink(handle) }
                 submit(HCIDisconnect(handle: handle, reason: reason), for: purpose)
             case .controllerFailed:
+                // bluetoothd keeps the link all the same: for this side it is over.
+                if let link, link.device != nil {
+                    closed(link, reason: reason)
+                    break
+                }
                 controllerFailed(input == .disconnected ? .unknownLink(handle) : .unresponsive(HCIDisconnect.opcode))
             case .open, .deliver: break
             }

@@ -21,6 +21,7 @@ extension HostCore {
     }
 
     private mutating func ask(_ request: LinkLayer.Request, of link: Link) {
+        guard link.device == nil else { return askBlueZ(request, of: link) }
         switch request {
         case .update(let parameters):
             submit(

@@ -14,6 +14,8 @@ final class Link {
     let handle: ConnectionHandle
     let role: LinkRole
     let connectedAt: Instant
+    /// Its object, where bluetoothd has the link; the handle is nobody's then.
+    var device: String?
     /// What this side was called when the link was made.
     var ownAddress: DeviceAddress
     /// What the peer connected under.

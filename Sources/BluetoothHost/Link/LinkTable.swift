@@ -39,6 +39,12 @@ struct LinkTable {
 
     mutating func add(_ link: Link) { all.append(link) }
 
+    /// One for a link that no controller gives a handle.
+    var freeHandle: ConnectionHandle? {
+        let taken = Set(all.map(\.handle))
+        return (UInt16(0)...0x0EFF).lazy.map { ConnectionHandle($0) }.first { !taken.contains($0) }
+    }
+
     mutating func remove(_ link: Link) { all.removeAll { $0 === link } }
 
     /// What a handle stands for, whether or not it found a slot.

@@ -36,7 +36,7 @@ extension HostCore {
     var isRestoredWorkDone: Bool {
         switch state {
         case .unknown, .resetting: false
-        case .poweredOn: gap.isAnswered
+        case .poweredOn: blueZ != nil || gap.isAnswered
         case .unsupported, .unauthorized, .poweredOff: true
         }
     }

@@ -90,6 +90,7 @@ extension HostCore {
     }
 
     mutating func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
+        if blueZ != nil { return pairByBlueZ(manager, peer, request, credential: credential) }
         guard let link = linkToPair(with: peer, telling: manager) else { return }
         let method: PairingMethod
         switch request {
@@ -244,8 +245,10 @@ extension HostCore {
     }
 
     mutating func deleteBond(_ id: BondID) {
+        let identity = bondBook.bond(id)?.identity
         for link in links.all where link.bond == id { disconnect(link, reason: .authenticationFailure) }
         for mutation in bondBook.delete(id) { persist(mutation) }
+        bondDeleted(with: identity)
         wishesChanged()
     }
 }

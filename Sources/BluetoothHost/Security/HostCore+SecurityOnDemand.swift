@@ -59,7 +59,8 @@ extension HostCore {
 
     /// Whether a refusal is a reason to make the link secure.
     func wantsSecurity(_ refused: RefusedRequest, on link: Link) -> Bool {
-        configuration.pairing.admission != .nobody && link.isClient && refused.lack != nil && !refused.isRetry
+        configuration.pairing.admission != .nobody && link.isClient && link.device == nil && refused.lack != nil
+            && !refused.isRetry
     }
 
     /// Something was refused for want of security. As with Apple, the link is secured and it is asked for once more: with the

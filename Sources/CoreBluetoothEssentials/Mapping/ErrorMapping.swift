@@ -14,7 +14,7 @@ package func appleError(_ error: HostError) -> any Error {
     case .notConnected: CBError(.notConnected)
     case .noResources: CBError(.outOfSpace)
     case .notPoweredOn, .unknownManager, .publishing, .invalidPSM: CBError(.invalidParameters)
-    case .pairing, .notBonded: CBATTError(.insufficientAuthentication)
+    case .pairing, .blueZ, .notBonded: CBATTError(.insufficientAuthentication)
     case .encryptionFailed(.pinOrKeyMissing): CBError(.peerRemovedPairingInformation)
     case .encryptionFailed: CBError(.encryptionTimedOut)
     case .cannotSign, .unsupportedByController: CBError(.operationNotSupported)

@@ -108,6 +108,7 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
         let peer = peripheral.peer
         switch result {
         case .success(let bond): feedEnrolment(.paired(peer, bond))
+        case .failure(.blueZ(let failure)): feedEnrolment(.pairingFailed(peer, reason: "\(failure)", register))
         case .failure(let error):
             feedEnrolment(.pairingFailed(peer, reason: String(describing: error), register))
         }

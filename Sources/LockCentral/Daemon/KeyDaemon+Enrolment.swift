@@ -15,6 +15,8 @@ extension KeyDaemon {
         guard let manager, manager.state == .poweredOn,
             let peripheral = manager.peripheral(at: code.lock.address)
         else { return report(.failed(.notPoweredOn)) }
+        // Whoever else is on that host would be the key too.
+        guard code.wantsProgramKey || !host.pairsWithoutLink else { return report(.failed(.needsProgramCode)) }
         keep(peripheral)
         let data = OutOfBandData(
             address: code.lock.address, random: code.random,
@@ -22,8 +24,8 @@ extension KeyDaemon {
         enrolmentReports.append(report)
         feedEnrolment(
             .enrol(
-                peripheral.peer, data, wantsProgramKey: code.wantsProgramKey, waitMilliseconds: waitMilliseconds,
-                register))
+                peripheral.peer, data, wantsProgramKey: code.wantsProgramKey, pairsWithoutLink: host.pairsWithoutLink,
+                waitMilliseconds: waitMilliseconds, register))
     }
 
     /// Nobody waits for the enrolment any more.

@@ -30,8 +30,8 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
     private enum Session: Equatable {
         /// The pairing's link is asked for. The data goes with the pairing that uses it.
         case connecting(OutOfBandData, wantsProgramKey: Bool, until: Instant)
-        /// `random`: r, where a program's key is to be agreed on by it.
-        case pairing(random: Secret?, until: Instant)
+        /// `random`: r, where a program's key is to be agreed on by it. `hasLink`: this machine's, which the pairing leaves.
+        case pairing(random: Secret?, hasLink: Bool, until: Instant)
         /// Paired; the tree is being discovered and subscribed to on the pairing's link.
         case preparing(BondID, until: Instant)
         /// A bond has yet to prove itself on a link that is encrypted with it.
@@ -40,7 +40,7 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
         /// Until when an operator waits for this lock; nil: nobody does.
         var operatorWaitsUntil: Instant? {
             switch self {
-            case .connecting(_, _, let until), .pairing(_, let until), .preparing(_, let until): until
+            case .connecting(_, _, let until), .pairing(_, _, let until), .preparing(_, let until): until
             case .confirming(let confirmation): confirmation.enrolment?.until
             }
         }
@@ -62,13 +62,18 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
     package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
         var acts: [Output] = []
         switch event {
-        case .enrol(let peer, let data, let wantsProgramKey, let wait, let register):
+        case .enrol(let peer, let data, let wantsProgramKey, let pairsWithoutLink, let wait, let register):
             // Who holds a code now is right: one that came before may be for a window that has long been closed.
             if let former = enrolling { end(former, .superseded, register, now, &acts) }
-            sessions[peer] = .connecting(
-                data, wantsProgramKey: wantsProgramKey, until: now.advanced(byMilliseconds: wait))
+            let until = now.advanced(byMilliseconds: wait)
             // Not over a link that was made for something else, under the bond that is to be replaced.
-            acts += [.release(peer), .progress(.connecting), .connect(peer)]
+            acts += [.release(peer), .progress(.connecting)]
+            if pairsWithoutLink {
+                pair(peer, data, wantsProgramKey: wantsProgramKey, hasLink: false, until: until, &acts)
+            } else {
+                sessions[peer] = .connecting(data, wantsProgramKey: wantsProgramKey, until: until)
+                acts.append(.connect(peer))
+            }
         case .cancelled(let register): if let peer = enrolling { end(peer, .superseded, register, now, &acts) }
         case .forgotten(let peer):
             // Who waits is told an end.
@@ -210,8 +215,7 @@ extension KeyEnrolmentMachine {
         switch sessions[peer] {
         case nil: outputs.append(.passOn)
         case .connecting(let data, let wantsProgramKey, let until):
-            sessions[peer] = .pairing(random: wantsProgramKey ? data.random : nil, until: until)
-            outputs += [.progress(.pairing), .pair(peer, data, credential: "lock \(data.address)")]
+            pair(peer, data, wantsProgramKey: wantsProgramKey, hasLink: true, until: until, &outputs)
         case .pairing, .preparing: break
         case .confirming(var confirmation):
             guard !confirmation.isAnswerAwaited else { return }
@@ -222,12 +226,27 @@ extension KeyEnrolmentMachine {
         }
     }
 
+    private mutating func pair(
+        _ peer: PeerIdentifier, _ data: OutOfBandData, wantsProgramKey: Bool, hasLink: Bool, until: Instant,
+        _ outputs: inout [Output]
+    ) {
+        sessions[peer] = .pairing(random: wantsProgramKey ? data.random : nil, hasLink: hasLink, until: until)
+        outputs += [.progress(.pairing), .pair(peer, data, credential: "lock \(data.address)")]
+    }
+
     private mutating func paired(_ peer: PeerIdentifier, _ bond: BondID, _ outputs: inout [Output]) {
         switch sessions[peer] {
-        case .pairing(let random, let until):
-            sessions[peer] = .preparing(bond, until: until)
+        case .pairing(let random, let hasLink, let until):
             if let random { outputs.append(.keepProgramKey(bond, .awaited(random: random))) }
-            outputs += [.progress(.paired), .discover(peer)]
+            outputs.append(.progress(.paired))
+            if hasLink {
+                sessions[peer] = .preparing(bond, until: until)
+                outputs.append(.discover(peer))
+            } else {
+                let enrolment = LockConfirmation.Enrolment(bond: bond, until: until)
+                sessions[peer] = .confirming(LockConfirmation(enrolment: enrolment, attempt: .connecting))
+                outputs.append(.connect(peer))
+            }
         case nil, .connecting, .preparing, .confirming: break
         }
     }

@@ -17,6 +17,8 @@ package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConver
     /// Another setup code has come since.
     case superseded
     case notPoweredOn
+    /// Other programs share this key's host: the code has to be one for a program with a key of its own.
+    case needsProgramCode
     /// Nothing was heard of the lock, or not to the end. A bond that was made by then is confirmed when it comes back.
     case expired(isPaired: Bool)
     case pairing(String)
@@ -29,6 +31,9 @@ package enum KeyEnrolmentFailure: Error, Equatable, Sendable, CustomStringConver
         switch self {
         case .superseded: "another enrolment has taken this one's place"
         case .notPoweredOn: "the radio is not on yet: nothing can be enrolled"
+        case .needsProgramCode:
+            "beside bluetoothd a key is one program among others: open the lock's window with --method program, for a "
+                + "code that begins with LATCH2"
         case .expired(false): "the lock was not heard in time: go nearer, and open a new window at the lock"
         case .expired(true): "paired, but the lock has not come back to confirm it: the key goes on trying"
         case .pairing(let reason):
@@ -86,8 +91,10 @@ extension KeyEnrolmentMachine {
 
     package enum Event: Equatable, Sendable {
         /// The operator holds a setup code for this lock. `wantsProgramKey`: of a window for a program with a key of its own.
+        /// `pairsWithoutLink`: the host finds the lock and makes the pairing's link by itself, and has ended that when it has paired.
         case enrol(
-            PeerIdentifier, OutOfBandData, wantsProgramKey: Bool = false, waitMilliseconds: UInt64, Register)
+            PeerIdentifier, OutOfBandData, wantsProgramKey: Bool = false, pairsWithoutLink: Bool = false,
+            waitMilliseconds: UInt64, Register)
         /// Nobody waits for the enrolment any more.
         case cancelled(Register)
         /// The operator wants nothing of this lock any more. Nothing, where one waits for its enrolment.

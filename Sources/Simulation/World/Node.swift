@@ -221,6 +221,8 @@ package final class Node: OnAir {
             guard wire.send(packet) else { return }
             if keepsPackets { sent.append(packet) }
             onSent(packet)
+        // No node of the world stands beside a bluetoothd.
+        case .bus, .code: break
         case .controllerFailed(let failure, let remedy):
             failures.append(failure)
             remedies.append(remedy)

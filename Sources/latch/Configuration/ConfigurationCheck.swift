@@ -3,6 +3,7 @@ import CommandInterface
 import DaemonControl
 import Glibc
 import HCITransport
+import HostComposition
 import StatePersistence
 
 /// `run --check`: all that is wrong with a configuration, as far as that shows without a launch. It makes and changes nothing.
@@ -68,7 +69,7 @@ private struct PlaceCheck {
     private mutating func checkTransport(_ text: String?) {
         guard let text else { return faults.append(DaemonPlan.noTransport.message) }
         note {
-            guard case .serial(let device, _, _) = try TransportAddress(parsing: text) else { return }
+            guard case .controller(.serial(let device, _, _)) = try AirAddress(parsing: text) else { return }
             var status = stat()
             guard stat(device, &status) == 0, status.st_mode & S_IFMT != S_IFCHR else { return }
             throw Failure(

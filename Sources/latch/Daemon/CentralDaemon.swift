@@ -116,7 +116,7 @@ final class CentralDaemon {
                 case .superseded: .busy
                 case .notPoweredOn: .noRadio
                 case .expired: .timeout
-                case .pairing, .linkLost, .notALock, .notConfirmed: .refused
+                case .pairing, .linkLost, .notALock, .notConfirmed, .needsProgramCode: .refused
                 }
             exchange.fail(ControlFailure(code, failure.description))
         }

@@ -2,13 +2,14 @@ import CLinux
 import CommandInterface
 import Glibc
 import HCITransport
+import HostComposition
 import LockPersistence
 import StatePersistence
 
 /// Settings with nothing left open: every path is known and the directory is there.
 struct DaemonPlan {
     let role: StateDirectory.Role
-    let transport: TransportAddress
+    let transport: AirAddress
     let directory: StateDirectory
     let database: String
     /// Used when no credential was handed over.
@@ -28,10 +29,11 @@ struct DaemonPlan {
     init(_ settings: DaemonSettings, role: StateDirectory.Role) throws(Failure) {
         guard let address = settings.transport else { throw Self.noTransport }
         do throws(TransportError) {
-            transport = try TransportAddress(parsing: address)
+            transport = try AirAddress(parsing: address)
         } catch {
             throw Failure(.usage, "option `--transport`: \(error)")
         }
+        if case .blueZ = transport, role == .peripheral { throw Self.noLockThere }
         guard let state = settings.stateDirectory else { throw Self.noState }
         directory = try StateDirectory(readable: state)
         self.role = role
@@ -55,6 +57,9 @@ struct DaemonPlan {
         .usage,
         "no controller is named: give `--transport ADDRESS`, or `transport = \"…\"` in the configuration file "
             + "(for instance hci:0)")
+    static let noLockThere = Failure(
+        .usage,
+        "a lock has a controller of its own, and none of bluetoothd's: give `--transport hci:N` with another adapter")
     static let noState = Failure(
         .usage, "no state directory is named: give `--state DIR`, or `state = \"…\"` in the configuration file")
 

@@ -74,9 +74,8 @@ final class DaemonRuntime {
             journal.record("capture_stopped", ["reason": .string(error.description)], level: .error)
         }
         let address = plan.transport
-        let controller = ControllerSource(address, capture: capture)
-        let launched = controller.launch()
-        if case .failure(let error) = launched {
+        let air = try Self.air(at: address, capture)
+        if let error = air.obstacle {
             try withoutRadio(state, self.boot, journal)
             guard address.canReopen, error.isMendedByWaiting else { throw error }
         }
@@ -86,13 +85,11 @@ final class DaemonRuntime {
         configuration.listsAbsentSubscribers = false
         let log = plan.log
         runtime = try HostRuntime(
-            configuration, boot: self.boot, state: state, store: store, controller: controller, launched: launched,
+            configuration, boot: self.boot, state: state, store: store, air: air,
             loop: loop,
             misuse: { message in log.error(message) })
-        switch launched {
-        case .success: holdings.manager?.tellStatus("serves over \(address)")
-        case .failure(let error): holdings.manager?.tellStatus("waits for its controller: \(error)")
-        }
+        holdings.manager?.tellStatus(
+            air.obstacle.map { "waits for its controller: \($0)" } ?? "serves over \(address)")
         driver.onTransportNotice = { [journal, manager = holdings.manager] in
             journal.record($0, of: address)
             manager?.tell($0, of: address)
@@ -123,6 +120,19 @@ final class DaemonRuntime {
     var bluetooth: CBHost { runtime.bluetooth }
     var loop: EventLoop { runtime.loop }
     private var driver: HostDriver { runtime.driver }
+
+    private static func air(at address: AirAddress, _ capture: BTSnoopWriter?) throws(Failure) -> AirSource {
+        switch address {
+        case .controller(let address):
+            let controller = ControllerSource(address, capture: capture)
+            return .controller(controller, launched: controller.launch())
+        case .blueZ(let adapter):
+            guard capture == nil else {
+                throw Failure(.usage, "bluetoothd's packets are not this program's to record: use btmon")
+            }
+            return .blueZ(adapter)
+        }
+    }
 
     private static func openCapture(_ path: String) throws(Failure) -> BTSnoopWriter {
         do {

@@ -4,6 +4,7 @@ import CommandInterface
 import DaemonControl
 import Glibc
 import HCITransport
+import HostComposition
 
 /// Where a daemon's state transitions go: the log, the journal file, and whoever streams `events`. Each is told after its
 /// commit, so that what a drill read before a kill is true after it.
@@ -48,7 +49,7 @@ final class EventJournal {
     }
 
     /// The way to the controller, as the log and those who listen hear of it.
-    func record(_ notice: TransportNotice, of address: TransportAddress) {
+    func record(_ notice: TransportNotice, of address: AirAddress) {
         var fields: JSONObject = ["transport": .string("\(address)")]
         switch notice {
         case .lost(let reason, let milliseconds):
@@ -67,7 +68,7 @@ final class EventJournal {
     }
 
     /// What is wrong with a controller that is there, and what is done about it.
-    func record(_ failure: ControllerFailure, _ remedy: ControllerRemedy, of address: TransportAddress) {
+    func record(_ failure: ControllerFailure, _ remedy: ControllerRemedy, of address: AirAddress) {
         var fields: JSONObject = ["transport": .string("\(address)"), "reason": .string(failure.description)]
         switch remedy {
         case .reset(let milliseconds):

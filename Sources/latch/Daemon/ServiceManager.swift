@@ -2,6 +2,7 @@ import BluetoothCore
 import CLinux
 import Glibc
 import HCITransport
+import HostComposition
 
 /// The service manager that started this process, as sd_notify(3) has it: systemd under `Type=notify`. It hears when the daemon is
 /// ready, what it is doing, and again and again that its loop turns.
@@ -96,7 +97,7 @@ final class ServiceManager {
     }
 
     /// The way to the controller, as somebody who looks wants to know it.
-    func tell(_ notice: TransportNotice, of address: TransportAddress) {
+    func tell(_ notice: TransportNotice, of address: AirAddress) {
         switch notice {
         case .lost(let reason, _): tellStatus("waits for its controller: \(address): \(reason)")
         case .unavailable(let error, _): tellStatus("waits for its controller: \(error)")

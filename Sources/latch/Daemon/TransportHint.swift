@@ -1,5 +1,6 @@
 import BluetoothHost
 import HCITransport
+import HostComposition
 
 extension TransportAddress {
     /// What an operator is to think of first when a controller there fails so; nil where that is nothing of the way to it.
@@ -13,5 +14,12 @@ extension TransportAddress {
                 + "docs/OPERATING.md, \"A controller on a UART\""
         case .hardwareError, .commandQueueFull, .unknownLink: return nil
         }
+    }
+}
+
+extension AirAddress {
+    /// The same of a controller of this side's own.
+    func hint(for failure: ControllerFailure) -> String? {
+        if case .controller(let address) = self { address.hint(for: failure) } else { nil }
     }
 }

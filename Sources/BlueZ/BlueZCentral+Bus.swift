@@ -1,0 +1,190 @@
+import BluetoothCore
+import DBus
+
+// MARK: What the bus says
+
+extension BlueZCentral {
+    mutating func heard(_ event: DBusEvent, _ now: Instant, _ outputs: inout [Output]) {
+        switch event {
+        case .opened:
+            presence = .asking
+            call(
+                BlueZName.busPath, BlueZName.bus, "GetNameOwner", [.string(BlueZName.service)], to: BlueZName.bus,
+                for: .owner, &outputs)
+        case .closed:
+            lost(.closed, &outputs)
+        case .signal(let signal):
+            if signal.sender == BlueZName.bus {
+                heardOfBus(signal, &outputs)
+            } else {
+                heardOfBlueZ(signal, now, &outputs)
+            }
+        case .called(let id, let message): called(id, message, &outputs)
+        case .answered(let call, let result):
+            if let purpose = takePurpose(of: call) { answered(purpose, result, now, &outputs) }
+        }
+    }
+
+    /// D-Bus Specification, org.freedesktop.DBus.NameOwnerChanged
+    private mutating func heardOfBus(_ signal: DBusMessage, _ outputs: inout [Output]) {
+        guard signal.member == "NameOwnerChanged", signal.body.count == 3, signal.body[0].text == BlueZName.service,
+            presence != .closed, let new = signal.body[2].text
+        else { return }
+        if new != owner {
+            lost(new.isEmpty ? .absent : .asking, &outputs)
+            if !new.isEmpty { found(new, &outputs) }
+        }
+    }
+
+    private mutating func found(_ owner: String, _ outputs: inout [Output]) {
+        presence = .reading(owner: owner)
+        call("/", BlueZName.objectManager, "GetManagedObjects", for: .objects, &outputs)
+    }
+
+    /// What was bluetoothd's is gone with it.
+    private mutating func lost(_ presence: Presence, _ outputs: inout [Output]) {
+        self.presence = presence
+        forgetCalls()
+        objects = BlueZObjects()
+        registration.forget()
+        discovery = BlueZDiscovery()
+        endLinks(&outputs)
+    }
+
+    /// Others may send signals of any name to this side: only bluetoothd's count.
+    private mutating func heardOfBlueZ(_ signal: DBusMessage, _ now: Instant, _ outputs: inout [Output]) {
+        // What came before the answer is in the answer.
+        guard case .known(let owner) = presence, signal.sender == owner else { return }
+        let change: BlueZObjects.Change?
+        switch (signal.interface, signal.member) {
+        case (BlueZName.objectManager, "InterfacesAdded"):
+            guard signal.body.count == 2, let path = signal.body[0].text, let added = signal.body[1].interfaces else {
+                return
+            }
+            change = objects.add(path, added)
+        case (BlueZName.objectManager, "InterfacesRemoved"):
+            guard signal.body.count == 2, let path = signal.body[0].text, let removed = signal.body[1].texts else {
+                return
+            }
+            change = objects.remove(path, removed)
+        case (BlueZName.properties, "PropertiesChanged"):
+            guard signal.body.count == 3, let interface = signal.body[0].text, let changed = signal.body[1].properties,
+                let invalidated = signal.body[2].texts
+            else { return }
+            change = objects.change(signal.path, interface, changed, invalidated: invalidated)
+        default: return
+        }
+        if let change { changed(change, now, &outputs) }
+    }
+
+    private mutating func changed(_ change: BlueZObjects.Change, _ now: Instant, _ outputs: inout [Output]) {
+        switch change {
+        case .adapters: break
+        case .device(let path, let before): deviceChanged(path, before, &outputs)
+        case .tree(let device): if links[device]?.isTold == true { outputs.append(.treeChanged(link: device)) }
+        case .value(let device, let handle, let value):
+            if links[device]?.isTold == true, links[device]?.notified.contains(handle) == true {
+                outputs.append(.updated(link: device, handle, value))
+            }
+        }
+    }
+
+    private mutating func deviceChanged(_ path: String, _ before: BlueZDevice?, _ outputs: inout [Output]) {
+        guard let device = objects.devices[path], device.adapter == adapter?.path else { return }
+        if wishes.isScanning, let address = device.address, let rssi = device.rssi,
+            before?.rssi != rssi || before == nil
+        {
+            outputs.append(
+                .seen(
+                    BlueZSighting(
+                        address: address, name: device.name, services: device.services, rssi: rssi,
+                        txPower: device.txPower)))
+        }
+    }
+
+    // MARK: Answers
+
+    private mutating func answered(
+        _ purpose: Purpose, _ result: Result<[DBusValue], DBusError>, _ now: Instant, _ outputs: inout [Output]
+    ) {
+        switch purpose {
+        case .owner:
+            // It may have come meanwhile.
+            guard presence == .asking else { return }
+            if case .success(let body) = result, let owner = body.first?.text {
+                found(owner, &outputs)
+            } else {
+                presence = .absent
+            }
+        case .objects:
+            guard case .reading(let owner) = presence else { return }
+            guard case .success(let body) = result, let all = body.first?.objects else { return presence = .absent }
+            objects = BlueZObjects(all)
+            presence = .known(owner: owner)
+            hasBeenThere = true
+        case .register: registration.answered(isMade: result.error == nil, now)
+        case .unregister: registration.unregistered()
+        case .startDiscovery: discovery.started(isMade: result.error == nil)
+        case .stopDiscovery: discovery.stopped()
+        case .operation(let token): operationAnswered(token, result, now, &outputs)
+        case .notify(let device, let handle):
+            if result.error != nil { links[device]?.notNotified(handle) }
+        case .pairing: pairingAnswered(result, &outputs)
+        case .ignored: break
+        }
+    }
+
+    // MARK: What bluetoothd asks
+
+    /// Where this side's profile is.
+    static let applicationPath = "/latch/central"
+    static let profilePath = "/latch/central/profile"
+
+    private mutating func called(_ id: DBusRequestID, _ message: DBusMessage, _ outputs: inout [Output]) {
+        guard message.sender == owner else {
+            return outputs.append(.act(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.AccessDenied"))))
+        }
+        switch (message.path, message.interface, message.member) {
+        case (Self.applicationPath, BlueZName.objectManager, "GetManagedObjects"):
+            let profile: DBusValue = .array(
+                of: "{sa{sv}}",
+                [.entry(.string(BlueZName.gattProfile), .properties(["UUIDs": .strings(registration.texts)]))])
+            outputs.append(
+                .act(
+                    .answer(
+                        id, [.array(of: "{oa{sa{sv}}}", [.entry(.objectPath(Self.profilePath), profile)])])))
+        // bluetoothd lets the profile go: it ends, or is told to.
+        case (Self.profilePath, BlueZName.gattProfile, "Release"):
+            registration.released()
+            outputs.append(.act(.answer(id, [])))
+        // A pairing by a code asks nothing: whatever bluetoothd wants to know, this is another pairing, and not wanted.
+        case (Self.agentPath, BlueZName.agent, "Release"), (Self.agentPath, BlueZName.agent, "Cancel"):
+            outputs.append(.act(.answer(id, [])))
+        case (Self.agentPath, BlueZName.agent, _):
+            outputs.append(.act(.refuse(id, DBusError(name: "org.bluez.Error.Rejected"))))
+        default: outputs.append(.act(.refuse(id, DBusError(name: BlueZName.unknownMethod))))
+        }
+    }
+
+    // MARK: The state
+
+    func state() -> BlueZState {
+        switch presence {
+        case .closed, .absent: hasBeenThere ? .away : presence == .absent ? .absent : .unknown
+        case .asking, .reading: hasBeenThere ? .away : toldState
+        case .known: adapter.map { $0.isPowered ? .on : .off } ?? .noAdapter
+        }
+    }
+
+    mutating func settleState(_ outputs: inout [Output]) {
+        let state = state()
+        guard state != toldState else { return }
+        // Apps hear of the adapter's end before they hear of their links', so that what they ask for then waits for it.
+        toldState = state
+        outputs.append(.state(state))
+    }
+}
+
+extension Result {
+    var error: Failure? { if case .failure(let error) = self { error } else { nil } }
+}

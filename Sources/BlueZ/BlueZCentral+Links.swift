@@ -1,0 +1,141 @@
+import BluetoothCore
+import DBus
+import GATT
+
+// MARK: Links that are wanted
+
+extension BlueZCentral {
+    /// The devices of wanted peers that bluetoothd has a bond with, on this adapter.
+    private var wantedDevices: [BlueZDevice] {
+        guard isOn, let adapter = adapter?.path else { return [] }
+        return objects.devices.values
+            .filter { device in
+                device.adapter == adapter && device.isPaired && device.address.map(wishes.connections.contains) == true
+                    && device.address != pairing?.address
+            }
+            .sorted { $0.path < $1.path }
+    }
+
+    /// What the peer of a link calls itself.
+    package func name(ofLink path: String) -> String? { objects.devices[path]?.name }
+
+    mutating func settleRegistration(_ now: Instant, _ outputs: inout [Output]) {
+        guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }
+        let wanted = wantedDevices
+        let step = registration.step(
+            services(of: wanted), devices: Set(wanted.map(\.path)),
+            connected: Set(wanted.filter { $0.isConnected && !ending.contains($0.path) }.map(\.path)), now)
+        switch step {
+        case .wait: break
+        case .register:
+            call(
+                adapter, BlueZName.gattManager, "RegisterApplication",
+                [.objectPath(Self.applicationPath), .properties([:])], for: .register, &outputs)
+        case .unregister:
+            call(
+                adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(Self.applicationPath)],
+                for: .unregister, &outputs)
+        }
+    }
+
+    /// One service of each: of those that it has, the one that the fewest other devices have, as bluetoothd connects with each bonded device
+    /// that has it. GAP and GATT, which all have, are nobody's.
+    private func services(of devices: [BlueZDevice]) -> Set<BluetoothUUID> {
+        let paired = objects.devices.values.filter(\.isPaired)
+        func owners(_ service: BluetoothUUID) -> Int { paired.count { $0.services.contains(service) } }
+        return Set(
+            devices.compactMap { device in
+                device.services.filter { $0 != .gapService && $0 != .gattService }
+                    .min { (owners($0), $0.bits) < (owners($1), $1.bits) }
+            })
+    }
+
+    mutating func settleDiscovery(_ outputs: inout [Output]) {
+        guard isOn, let adapter = adapter?.path else { return discovery = BlueZDiscovery() }
+        switch discovery.step(isWanted: wishes.isScanning || pairing?.needsDiscovery == true) {
+        case .wait: break
+        case .start:
+            call(
+                adapter, BlueZName.adapter, "SetDiscoveryFilter",
+                [.properties(["Transport": .string("le"), "DuplicateData": .boolean(true)])], for: .ignored, &outputs)
+            call(adapter, BlueZName.adapter, "StartDiscovery", for: .startDiscovery, &outputs)
+        case .stop: call(adapter, BlueZName.adapter, "StopDiscovery", for: .stopDiscovery, &outputs)
+        }
+    }
+
+    /// Tells which links have come up and which have gone, asks for what is to be notified, and ends those that would hang for ever.
+    mutating func settleLinks(_ now: Instant, _ outputs: inout [Output]) {
+        let wanted = wantedDevices
+        let paths = Set(wanted.map(\.path))
+        for path in links.keys.sorted()
+        where !paths.contains(path) || ending.contains(path) || objects.devices[path]?.isConnected != true {
+            end(path, &outputs)
+        }
+        ending = ending.filter { objects.devices[$0]?.isConnected == true }
+        for device in wanted where device.isConnected && !ending.contains(device.path) {
+            let isInherited = links[device.path] == nil && isFresh
+            var link = links[device.path] ?? BlueZLink()
+            defer { links[device.path] = link }
+            guard device.isResolved else {
+                link.isUnresolved(since: now, isInherited: isInherited)
+                if let due = link.deadline, due <= now { repair(device, &link, now, &outputs) }
+                continue
+            }
+            link.isResolvedOrGone()
+            guard let address = device.address else { continue }
+            for value in link.notify(wishes.notifications[address] ?? []) {
+                startNotifying(device.path, value, &link, &outputs)
+            }
+            if !link.isTold {
+                link.isTold = true
+                outputs.append(
+                    .connected(
+                        BlueZLinkInfo(
+                            path: device.path, address: address, name: device.name, isPaired: device.isPaired)))
+            }
+        }
+        isFresh = !isOn
+    }
+
+    private mutating func startNotifying(
+        _ device: String, _ value: AttributeHandle, _ link: inout BlueZLink, _ outputs: inout [Output]
+    ) {
+        guard let path = objects.trees[device]?.characteristic(ofValue: value) else { return link.notNotified(value) }
+        call(path, BlueZName.gattCharacteristic, "StartNotify", for: .notify(device: device, value), &outputs)
+    }
+
+    /// An untrusted device would not be connected with again behind a call to disconnect.
+    private mutating func repair(
+        _ device: BlueZDevice, _ link: inout BlueZLink, _ now: Instant, _ outputs: inout [Output]
+    ) {
+        link = BlueZLink()
+        // From now on as one that is being made, so that it is not ended again at once.
+        link.isUnresolved(since: now, isInherited: false)
+        if !device.isTrusted {
+            call(
+                device.path, BlueZName.properties, "Set",
+                [.string(BlueZName.device), .string("Trusted"), .variant(.boolean(true))], for: .ignored, &outputs)
+        }
+        call(device.path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
+    }
+
+    /// This side gives a link up; behind that bluetoothd does not connect by itself before it is asked again.
+    mutating func disconnect(_ path: String, _ outputs: inout [Output]) {
+        guard objects.devices[path]?.isConnected == true else { return }
+        registration.disarm(path)
+        ending.insert(path)
+        call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
+    }
+
+    private mutating func end(_ path: String, _ outputs: inout [Output]) {
+        guard let link = links.removeValue(forKey: path) else { return }
+        failOperations(of: path, &outputs)
+        if link.isTold { outputs.append(.disconnected(link: path)) }
+    }
+
+    mutating func endLinks(_ outputs: inout [Output]) {
+        settleState(&outputs)
+        for path in links.keys.sorted() { end(path, &outputs) }
+        (ending, isFresh) = ([], true)
+    }
+}

@@ -1,0 +1,132 @@
+import BluetoothCore
+import DBus
+import GATT
+
+/// The central role on an adapter that bluetoothd keeps: what is wanted of peers, said in calls on the bus, and what bluetoothd tells of
+/// them.
+///
+/// - In: what the bus says, what is wanted, operations of clients, time.
+/// - Out: calls and answers on the bus, links that come and go, values, results.
+/// - Owner: the host. It remembers nothing that outlives bluetoothd: what is wanted comes with ``Event/wished(_:)``.
+///
+/// A pending connection is a profile of this side's that is registered with a service that the peer has: bluetoothd connects then by itself
+/// whenever the bonded peer is heard. No call to connect is ever under way, since one that is stands in everybody's way when its caller
+/// dies.
+///
+/// BlueZ, doc/gatt-api.txt (GattManager1, GattProfile1)
+package struct BlueZCentral: Sendable {
+    /// What becomes of an answer.
+    enum Purpose: Equatable {
+        case owner
+        case objects
+        case register
+        case unregister
+        case startDiscovery
+        case stopDiscovery
+        case operation(UInt64)
+        case notify(device: String, AttributeHandle)
+        case pairing
+        case ignored
+    }
+
+    /// Who has bluetoothd's name on the bus.
+    enum Presence: Equatable {
+        case closed
+        case asking
+        case absent
+        /// Its objects were asked for.
+        case reading(owner: String)
+        case known(owner: String)
+    }
+
+    let choice: AdapterChoice
+    var presence = Presence.closed
+    var hasBeenThere = false
+    var objects = BlueZObjects()
+    var wishes = BlueZWishes()
+    var registration = BlueZRegistration()
+    var discovery = BlueZDiscovery()
+    var links: [String: BlueZLink] = [:]
+    /// Devices whose link this side has given up, and bluetoothd still has: what is wished for from now on is another one.
+    var ending: Set<String> = []
+    var operations = BlueZOperations()
+    var pairing: BlueZPairing?
+    var toldState = BlueZState.unknown
+    /// Until bluetoothd's devices have been looked at for the first time, since it, or the adapter, has come: their links are older.
+    var isFresh = true
+    private var purposes: [DBusCallID: Purpose] = [:]
+    private var nextCall: UInt64 = 1
+
+    /// What is to be heard of the bus, as its rules for matches say it.
+    package static let matches = [
+        "type='signal',sender='org.bluez'",
+        "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'",
+    ]
+
+    package init(adapter choice: AdapterChoice = .any) { self.choice = choice }
+
+    package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
+        switch event {
+        case .bus(let event): heard(event, now, &outputs)
+        case .wished(let wishes): self.wishes = wishes
+        case .operation(let token, let link, let operation, let until):
+            begin(token, link, operation, until: until, &outputs)
+        case .lapsed(let call):
+            if case .operation(let token)? = purposes.removeValue(forKey: call) { lapsed(token, &outputs) }
+        case .disconnect(let link): disconnect(link, &outputs)
+        case .pair(let address): pair(address, now, &outputs)
+        case .codeProvided(let failure): codeProvided(failure, &outputs)
+        case .forget(let address): forget(address, &outputs)
+        case .timerFired: break
+        }
+        settle(now, &outputs)
+    }
+
+    /// When ``Event/timerFired`` is due.
+    package var deadline: Instant? {
+        links.values.reduce(
+            Instant.earliest(Instant.earliest(registration.deadline, operations.deadline), pairing?.until)
+        ) { Instant.earliest($0, $1.deadline) }
+    }
+
+    /// Brings bluetoothd closer to what is wanted now.
+    private mutating func settle(_ now: Instant, _ outputs: inout [Output]) {
+        settleState(&outputs)
+        settlePairing(now, &outputs)
+        settleRegistration(now, &outputs)
+        settleDiscovery(&outputs)
+        settleLinks(now, &outputs)
+        retryOperations(now, &outputs)
+    }
+
+    // MARK: Calls
+
+    mutating func call(
+        _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [], to destination: String? = nil,
+        for purpose: Purpose, until: Instant? = nil, _ outputs: inout [Output]
+    ) {
+        let id = DBusCallID(rawValue: nextCall)
+        nextCall += 1
+        purposes[id] = purpose
+        let call = DBusCall(
+            to: destination ?? owner ?? BlueZName.service, path: path, interface: interface, member: member, body: body)
+        outputs.append(.act(.call(id, call), until: until))
+    }
+
+    mutating func takePurpose(of call: DBusCallID) -> Purpose? { purposes.removeValue(forKey: call) }
+
+    /// Nobody answers any more.
+    mutating func forgetCalls() { purposes = [:] }
+
+    /// bluetoothd's own name, which nobody else can have: calls go to this one, and signals are its. nil until its objects are known.
+    var owner: String? {
+        switch presence {
+        case .known(let owner), .reading(let owner): owner
+        case .closed, .asking, .absent: nil
+        }
+    }
+
+    var adapter: BlueZAdapter? { choice.chosen(of: objects.adapters.values) }
+
+    var isOn: Bool { if case .known = presence { adapter?.isPowered ?? false } else { false } }
+}

@@ -1,0 +1,24 @@
+/// Names on the bus: bluetoothd's, and the bus's own.
+///
+/// BlueZ, doc/*-api.txt; D-Bus Specification, Standard Interfaces
+enum BlueZName {
+    static let service = "org.bluez"
+    static let root = "/org/bluez"
+    static let adapter = "org.bluez.Adapter1"
+    static let device = "org.bluez.Device1"
+    static let gattService = "org.bluez.GattService1"
+    static let gattCharacteristic = "org.bluez.GattCharacteristic1"
+    static let gattDescriptor = "org.bluez.GattDescriptor1"
+    static let gattManager = "org.bluez.GattManager1"
+    static let gattProfile = "org.bluez.GattProfile1"
+    static let agentManager = "org.bluez.AgentManager1"
+    static let agent = "org.bluez.Agent1"
+
+    static let bus = "org.freedesktop.DBus"
+    static let busPath = "/org/freedesktop/DBus"
+    static let objectManager = "org.freedesktop.DBus.ObjectManager"
+    static let properties = "org.freedesktop.DBus.Properties"
+
+    static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
+    static let noSuchName = "org.freedesktop.DBus.Error.NameHasNoOwner"
+}

@@ -1,0 +1,91 @@
+import BluetoothCore
+import DBus
+import GATT
+
+/// What is wanted of the air. Compared with what bluetoothd was told: new wishes, a bluetoothd that has begun anew and an adapter that is on
+/// again are then the same case.
+package struct BlueZWishes: Equatable, Sendable {
+    /// Whom to be connected with whenever they are near.
+    package var connections: Set<DeviceAddress>
+    /// Values that are to be notified of, by the peer that has them.
+    package var notifications: [DeviceAddress: Set<AttributeHandle>]
+    package var isScanning: Bool
+
+    package init(
+        connections: Set<DeviceAddress> = [], notifications: [DeviceAddress: Set<AttributeHandle>] = [:],
+        isScanning: Bool = false
+    ) {
+        self.connections = connections
+        self.notifications = notifications
+        self.isScanning = isScanning
+    }
+}
+
+/// What there is to stand on.
+package enum BlueZState: Hashable, Sendable {
+    /// Nobody has answered yet.
+    case unknown
+    /// There was a bluetoothd, and there is none now; or the bus itself has gone.
+    case away
+    /// No bluetoothd has been there.
+    case absent
+    /// bluetoothd has no adapter of those that are meant.
+    case noAdapter
+    case off
+    case on
+}
+
+/// A device whose link is up: encrypted with its bond, where it has one, and with its tree known.
+package struct BlueZLinkInfo: Hashable, Sendable {
+    /// The device's object, which names the link for as long as it is up.
+    package var path: String
+    package var address: DeviceAddress
+    package var name: String?
+    package var isPaired: Bool
+}
+
+package struct BlueZSighting: Hashable, Sendable {
+    package var address: DeviceAddress
+    package var name: String?
+    package var services: [BluetoothUUID]
+    package var rssi: Int8
+    package var txPower: Int8?
+}
+
+extension BlueZCentral {
+    package enum Event: Equatable, Sendable {
+        case bus(DBusEvent)
+        case wished(BlueZWishes)
+        /// Exactly one ``Output/completed(_:_:)`` follows. `until`: a write without response must not leave later.
+        case operation(UInt64, link: String, GATTClientOperation, until: Instant? = nil)
+        /// Nothing of a call with a time has left, and nothing will.
+        case lapsed(DBusCallID)
+        case disconnect(link: String)
+        /// By a setup code. Exactly one ``Output/paired(_:_:)`` follows; the pairing's link has ended by then.
+        case pair(DeviceAddress)
+        /// The kernel has the code of the pairing that is under way, or nobody may give it one.
+        case codeProvided(BlueZPairingFailure?)
+        /// bluetoothd's bond with this device is of no use any more.
+        case forget(DeviceAddress)
+        case timerFired
+    }
+
+    /// To be carried out in this order; acts behind the commit of the iteration.
+    package enum Output: Equatable, Sendable {
+        /// `until`: not later. Whoever carries it out says ``Event/lapsed(_:)`` then.
+        case act(DBusAct, until: Instant? = nil)
+        case state(BlueZState)
+        case connected(BlueZLinkInfo)
+        case disconnected(link: String)
+        case treeChanged(link: String)
+        case updated(link: String, AttributeHandle, [UInt8])
+        case completed(UInt64, Result<GATTClientResult, GATTClientError>)
+        /// Of a write that was said to be on its way.
+        case lapsed(UInt64)
+        case seen(BlueZSighting)
+        /// The peer is there: the kernel is to have its code, for its adapter of this number. ``Event/codeProvided(_:)`` follows.
+        case provideCode(DeviceAddress, adapter: UInt16)
+        /// nil: with a bond that both sides keep.
+        case paired(DeviceAddress, BlueZPairingFailure?)
+    }
+}

@@ -1,0 +1,77 @@
+import BluetoothCore
+
+/// This side's profile at bluetoothd: for which services it stands, and which devices bluetoothd connects with because of it.
+///
+/// A device is armed when the profile is registered and bluetoothd knows the device with its bond and its services. Being disconnected from
+/// this side ends that, and only another registration arms it again.
+struct BlueZRegistration: Equatable, Sendable {
+    private enum State: Equatable {
+        case none
+        case asked
+        case registered
+        case leaving
+    }
+
+    private var state = State.none
+    /// What is registered, or asked to be.
+    private(set) var services: Set<BluetoothUUID> = []
+    private var armed: Set<String> = []
+    private var failures = 0
+    private(set) var deadline: Instant?
+
+    /// As GattProfile1's property UUIDs has them.
+    var texts: [String] { services.map(\.longText).sorted() }
+
+    /// What to do next so that all of these are armed, with these services. `connected`: those that need no arming now.
+    enum Step: Equatable { case wait, register, unregister }
+
+    mutating func step(
+        _ wanted: Set<BluetoothUUID>, devices: Set<String>, connected: Set<String>, _ now: Instant
+    ) -> Step {
+        switch state {
+        case .asked, .leaving: return .wait
+        case .registered:
+            guard wanted != services || !devices.subtracting(connected).isSubset(of: armed) else { return .wait }
+            state = .leaving
+            return .unregister
+        case .none:
+            guard !wanted.isEmpty, deadline.map({ $0 <= now }) ?? true else { return .wait }
+            (services, armed, state, deadline) = (wanted, devices, .asked, nil)
+            return .register
+        }
+    }
+
+    /// A registration that was refused is tried again, later and later.
+    mutating func answered(isMade: Bool, _ now: Instant) {
+        guard state == .asked else { return }
+        if isMade {
+            (state, failures) = (.registered, 0)
+        } else {
+            state = .none
+            failures += 1
+            deadline = now.advanced(byMilliseconds: min(Self.waitMilliseconds << UInt64(min(failures, 5)), 30_000))
+        }
+    }
+    private static let waitMilliseconds: UInt64 = 500
+
+    mutating func unregistered() { if state == .leaving { state = .none } }
+
+    mutating func released() { if state == .registered { state = .none } }
+
+    /// bluetoothd connects no more with it by itself.
+    mutating func disarm(_ device: String) { armed.remove(device) }
+
+    /// The adapter is on again: whether bluetoothd still does what it was asked for is not known.
+    mutating func disarmAll() { armed = [] }
+
+    mutating func forget() { self = BlueZRegistration() }
+}
+
+extension BluetoothUUID {
+    /// As BlueZ writes every UUID: in full, in small letters.
+    var longText: String {
+        let digits = String(bits, radix: 16)
+        let all = Array(String(repeating: "0", count: 32 - digits.utf8.count) + digits)
+        return [0..<8, 8..<12, 12..<16, 16..<20, 20..<32].map { String(all[$0]) }.joined(separator: "-")
+    }
+}

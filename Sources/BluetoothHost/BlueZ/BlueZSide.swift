@@ -1,0 +1,37 @@
+import BlueZ
+import BluetoothCore
+import SecurityManager
+
+/// The air where bluetoothd keeps the adapter: what it was told is wanted, and which links are its.
+struct BlueZSide {
+    struct Pairing {
+        let manager: ManagerID
+        let peer: PeerIdentifier
+        let data: OutOfBandData
+        let credential: String
+    }
+
+    var machine: BlueZCentral
+    /// What is wanted may be something else than it was told.
+    var isUnsettled = true
+    /// By the devices' objects.
+    var links: [String: LinkID] = [:]
+    /// The pairing that is under way.
+    var pairing: Pairing?
+    /// Writes that must not leave later, as far as that time has not passed.
+    private var dated: [OperationToken: (manager: ManagerID, peer: PeerIdentifier, until: Instant)] = [:]
+
+    init(_ choice: AdapterChoice) { machine = BlueZCentral(adapter: choice) }
+
+    /// What was to leave before now has left, or was said not to.
+    mutating func date(
+        _ token: OperationToken, _ manager: ManagerID, _ peer: PeerIdentifier, until: Instant, _ now: Instant
+    ) {
+        dated = dated.filter { $0.value.until >= now }
+        dated[token] = (manager, peer, until)
+    }
+
+    mutating func lapsed(_ token: OperationToken) -> (manager: ManagerID, peer: PeerIdentifier)? {
+        dated.removeValue(forKey: token).map { ($0.manager, $0.peer) }
+    }
+}

@@ -1,0 +1,153 @@
+import BlueZ
+import BluetoothCore
+import DBus
+import GATT
+import HCI
+import SecurityManager
+
+// MARK: On an adapter that bluetoothd keeps
+
+extension HostCore {
+    mutating func heard(_ event: DBusEvent) { tellBlueZ(.bus(event)) }
+
+    /// One event for the machine, and what follows from it for others.
+    mutating func tellBlueZ(_ event: BlueZCentral.Event) {
+        var outputs: [BlueZCentral.Output] = []
+        blueZ?.machine.handle(event, now: now, into: &outputs)
+        for output in outputs { perform(output) }
+    }
+
+    private mutating func perform(_ output: BlueZCentral.Output) {
+        switch output {
+        case .act(let act, let until): acts.append(act, until: until)
+        case .state(let state): blueZChanged(state)
+        case .connected(let info): linkOpened(info)
+        case .disconnected(let path):
+            guard let link = blueZLink(path) else { return }
+            blueZ?.links[path] = nil
+            happened(.disconnected, at: link.handle, reason: .connectionTimeout)
+            wishesChanged()
+        case .treeChanged(let path): if let link = blueZLink(path) { treeIsVoid(link) }
+        case .updated(let path, let handle, let value):
+            if let link = blueZLink(path) { valueUpdated(link, handle, value, isIndication: false) }
+        case .completed(let token, let result):
+            if let link = links.all.first(where: { $0.client.isUnderWay(OperationToken(rawValue: token)) }) {
+                clientCompleted(link, token, result)
+            }
+        case .lapsed(let token):
+            let token = OperationToken(rawValue: token)
+            if let (manager, peer) = blueZ?.lapsed(token) { announce(.writeLapsed(token, peer), to: manager) }
+        case .seen: break
+        case .provideCode(_, let adapter):
+            if let data = blueZ?.pairing?.data { acts.append(code: data, adapter: adapter) }
+        case .paired(let address, let failure): pairedByBlueZ(address, failure)
+        }
+    }
+
+    private func blueZLink(_ path: String) -> Link? { blueZ?.links[path].flatMap { links[$0] } }
+
+    /// As a controller that goes: apps hear first that the adapter is away.
+    private mutating func blueZChanged(_ new: BlueZState) {
+        let wasOn = state == .poweredOn
+        setState(HostState(new))
+        if wasOn {
+            for link in links.all { closed(link, reason: .hardwareFailure) }
+            blueZ?.links = [:]
+            endWithPower()
+        }
+        wishesChanged()
+    }
+
+    // MARK: What is wanted
+
+    mutating func settleBlueZ() {
+        guard blueZ?.isUnsettled == true else { return }
+        blueZ?.isUnsettled = false
+        tellBlueZ(.wished(blueZWishes))
+    }
+
+    private var blueZWishes: BlueZWishes {
+        var wishes = BlueZWishes()
+        guard !isLeaving else { return wishes }
+        for owner in ledger.running(.central) {
+            let asked = ledger.asked(owner)
+            if asked.scan != nil { wishes.isScanning = true }
+            for pending in asked.pendingConnections where !delays.isDelayed(owner, pending.peer) {
+                if let address = peers[pending.peer]?.address { wishes.connections.insert(address) }
+            }
+            for subscription in asked.subscriptions {
+                guard let address = peers[subscription.peer]?.address else { continue }
+                wishes.notifications[address, default: []].insert(subscription.valueHandle)
+            }
+        }
+        return wishes
+    }
+
+    // MARK: Links
+
+    /// bluetoothd calls a link ready when it is as secure as the bond makes it. Whose bond that is, and whether a stranger could be there,
+    /// is bluetoothd's to know: who has another key than the bond's gets no link that is ready.
+    private mutating func linkOpened(_ info: BlueZLinkInfo) {
+        let identity = IdentityAddress(info.address)
+        let bond = info.isPaired ? identity.flatMap(bondBook.bondForEncryption) : nil
+        let peer = peers.identifier(at: info.address, fresh: random.uint128())
+        guard let handle = links.freeHandle else { return noteFault() }
+        let id = links.makeID()
+        var lifecycle = LinkLifecycle()
+        _ = lifecycle.handle(.connected, now: now)
+        let link = Link(
+            id: id, handle: handle, role: .central, connectedAt: now, ownAddress: info.address,
+            address: info.address, peer: peer, identity: bond == nil ? nil : identity, bond: bond?.id,
+            mtu: configuration.mtu, pairing: makePairingMachine(.central, own: info.address, peer: info.address),
+            lifecycle: lifecycle,
+            layer: LinkLayer(
+                .central, LinkFacts(), connectedAt: now, supervisionTimeout: configuration.supervisionTimeout,
+                usesLinkLayer: false))
+        link.device = info.path
+        links.add(link)
+        blueZ?.links[info.path] = id
+        tell(.connected(id, isCentral: true, onAir: info.address, link.bond))
+        let waiting = waiting(for: link)
+        guard !waiting.isEmpty else { return disconnect(link, reason: .remoteUserTerminatedConnection) }
+        link.client.users = Set(waiting)
+        tellConnected(link)
+        if let bond {
+            proved(link, bond)
+        } else {
+            announceToObservers(.linkChanged(link.info, isUp: true))
+        }
+    }
+
+    /// What there is to ask of a link layer that is bluetoothd's: nothing.
+    mutating func askBlueZ(_ request: LinkLayer.Request, of link: Link) {
+        if case .read(let reading) = request {
+            linkLayer(link, .readingEnded(reading, .failure(.unsupportedByController)))
+        }
+    }
+
+    /// An operation of a client's at a peer of bluetoothd's.
+    mutating func ask(_ asked: SecuredOperation, of device: String, on link: Link) {
+        // It keeps GAP's service for itself, and says the name.
+        if case .readName = asked.origin {
+            let name = blueZ?.machine.name(ofLink: device).map { RemoteValue(handle: .first, value: Array($0.utf8)) }
+            return clientCompleted(link, asked.token.rawValue, .success(.values([name].compactMap { $0 })))
+        }
+        let until = sendUntil
+        if let until, case .procedure(let manager, let token) = asked.origin {
+            blueZ?.date(token, manager, link.peer, until: until, now)
+        }
+        tellBlueZ(.operation(asked.token.rawValue, link: device, asked.operation, until: until))
+    }
+}
+
+extension HostState {
+    fileprivate init(_ state: BlueZState) {
+        switch state {
+        case .unknown: self = .unknown
+        case .away: self = .resetting
+        case .absent, .noAdapter: self = .unsupported
+        case .off: self = .poweredOff
+        case .on: self = .poweredOn
+        }
+    }
+}

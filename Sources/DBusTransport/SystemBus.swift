@@ -1,0 +1,263 @@
+import BluetoothCore
+import CSystemBus
+import DBus
+import Glibc
+import HCITransport
+
+/// A connection to a bus on one event loop, made again when it breaks. Confined to the loop's thread.
+package final class SystemBus: BusConnection {
+    /// Where the bus is.
+    package enum Place: Hashable, Sendable, CustomStringConvertible {
+        case system
+        /// As D-Bus writes it: `unix:path=/run/bus`.
+        case address(String)
+
+        package var description: String {
+            switch self {
+            case .system: "the system bus"
+            case .address(let address): "the bus at \(address)"
+            }
+        }
+    }
+
+    /// Calls of others that wait for an answer of this side.
+    static let requestsMaximum = 64
+    /// So many messages are read before the iteration's acts are let go.
+    private static let messagesPerIteration = 128
+
+    private let place: Place
+    private let loop: EventLoop
+    /// What is to be heard: rules of D-Bus's for matches.
+    private let matches: [String]
+    private var listener: BusListener?
+    private var bus: OpaquePointer?
+    private var registration: EventLoop.Registration?
+    private var calls: [UInt64: DBusCallID] = [:]
+    /// Calls that no message can carry. Whoever made them hears so in the next iteration.
+    private var unsent: [DBusCallID] = []
+    private var requests: [DBusRequestID: OpaquePointer] = [:]
+    private var nextRequest: UInt64 = 1
+    private var recovery: TransportRecovery
+
+    package init(_ place: Place, matches: [String], loop: EventLoop) {
+        self.place = place
+        recovery = TransportRecovery(name: place.description, canReopen: true)
+        self.matches = matches
+        self.loop = loop
+    }
+
+    deinit { close() }
+
+    package func start(_ listener: BusListener) {
+        self.listener = listener
+        open()
+    }
+
+    package func end() {
+        listener = nil
+        close()
+    }
+
+    package var deadline: Instant? {
+        guard let bus else { return recovery.deadline }
+        if !unsent.isEmpty { return SystemClock.now() }
+        var microseconds = UInt64.max
+        guard latch_bus_timeout(bus, &microseconds) >= 0, microseconds != .max else { return nil }
+        // sd-bus counts by a clock that stands while the machine sleeps.
+        let now = Self.monotonicMicroseconds()
+        let rest = microseconds > now ? (microseconds - now + 999) / 1_000 : 0
+        return SystemClock.now().advanced(byMilliseconds: rest)
+    }
+
+    package func timerFired() {
+        guard bus != nil else { return handle(.timerFired) }
+        let refused = unsent
+        unsent = []
+        for call in refused { listener?.event(.answered(call, .failure(Self.unsendable))) }
+        process()
+    }
+
+    private static func monotonicMicroseconds() -> UInt64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return UInt64(time.tv_sec) * 1_000_000 + UInt64(time.tv_nsec) / 1_000
+    }
+
+    // MARK: The connection
+
+    private func handle(_ input: TransportRecovery.Input) {
+        var outputs: [TransportRecovery.Output] = []
+        recovery.handle(input, now: SystemClock.now(), into: &outputs)
+        for output in outputs {
+            switch output {
+            case .open: open()
+            case .close: close()
+            case .hostOpened: listener?.event(.opened)
+            case .hostClosed: listener?.event(.closed)
+            case .say(let notice): listener?.notice(notice)
+            case .end(let error): listener?.ended(error)
+            }
+        }
+    }
+
+    private func open() {
+        var opened: OpaquePointer?
+        let result =
+            switch place {
+            case .system: latch_bus_open(nil, &opened)
+            case .address(let address): latch_bus_open(address, &opened)
+            }
+        guard result >= 0, let opened else { return handle(.failed(error(-result))) }
+        bus = opened
+        do throws(TransportError) {
+            registration = try loop.register(latch_bus_descriptor(opened), .readable) { [unowned self] _ in
+                listener?.begin()
+                process()
+            }
+        } catch {
+            close()
+            return handle(.failed(error))
+        }
+        for match in matches {
+            _ = send(
+                DBusCall(
+                    to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
+                    member: "AddMatch", body: [.string(match)]))
+        }
+        handle(.opened)
+        flush()
+    }
+
+    private func error(_ number: Int32) -> TransportError {
+        let kind: TransportError.Kind =
+            switch number {
+            case ENOSYS: .unsupported
+            case ENOENT: .notFound
+            case ECONNREFUSED: .refused
+            case EACCES, EPERM: .notPermitted
+            default: .system(number)
+            }
+        return TransportError(
+            kind,
+            number == ENOSYS
+                ? "\(place): libsystemd.so.0 is missing: install the package libsystemd0"
+                : "\(place): \(String(cString: strerror(number)))")
+    }
+
+    private func close() {
+        if let registration { loop.unregister(registration) }
+        registration = nil
+        for message in requests.values { latch_bus_release(message) }
+        (calls, unsent, requests) = ([:], [], [:])
+        if let bus { latch_bus_close(bus) }
+        bus = nil
+    }
+
+    private func process() {
+        for _ in 0..<Self.messagesPerIteration {
+            // Whoever heard of the last one may have ended it.
+            guard let bus else { return }
+            var message: OpaquePointer?
+            let result = latch_bus_process(bus, &message)
+            defer { if let message { latch_bus_release(message) } }
+            if result < 0 { return handle(.broke(reason: error(-result).description)) }
+            if let message { received(message) }
+            if result == 0 { break }
+        }
+        flush()
+    }
+
+    package func flush() {
+        guard let bus, let registration else { return }
+        let events = latch_bus_events(bus)
+        var interest: Readiness = []
+        if events & Int32(POLLIN) != 0 { interest.insert(.readable) }
+        if events & Int32(POLLOUT) != 0 { interest.insert(.writable) }
+        loop.setInterest(interest, of: registration)
+    }
+
+    // MARK: What comes
+
+    private func received(_ message: OpaquePointer) {
+        switch latch_bus_kind(message) {
+        case Int32(LATCH_BUS_ANSWER.rawValue):
+            guard let call = calls.removeValue(forKey: latch_bus_answered_cookie(message)) else { return }
+            let body = DBusReader(message).body()
+            listener?.event(.answered(call, body.map { .success($0) } ?? .failure(Self.unreadable)))
+        case Int32(LATCH_BUS_ERROR.rawValue):
+            guard let call = calls.removeValue(forKey: latch_bus_answered_cookie(message)) else { return }
+            let error = DBusError(
+                name: Self.text(latch_bus_error_name(message)), text: Self.text(latch_bus_error_text(message)))
+            listener?.event(.answered(call, .failure(error)))
+        case Int32(LATCH_BUS_SIGNAL.rawValue):
+            if let signal = decode(message) { listener?.event(.signal(signal)) }
+        case Int32(LATCH_BUS_CALL.rawValue): called(message)
+        default: break
+        }
+    }
+
+    private static let unreadable = DBusError(name: "org.freedesktop.DBus.Error.InvalidSignature")
+
+    private func called(_ message: OpaquePointer) {
+        guard let call = decode(message), requests.count < Self.requestsMaximum else {
+            return answer(message) { latch_bus_make_error(message, &$0, "org.freedesktop.DBus.Error.Failed", "") }
+        }
+        let id = DBusRequestID(rawValue: nextRequest)
+        nextRequest += 1
+        if latch_bus_wants_answer(message) { requests[id] = latch_bus_retain(message) }
+        listener?.event(.called(id, call))
+    }
+
+    private func decode(_ message: OpaquePointer) -> DBusMessage? {
+        DBusReader(message).body().map { body in
+            DBusMessage(
+                sender: Self.text(latch_bus_sender(message)), path: Self.text(latch_bus_path(message)),
+                interface: Self.text(latch_bus_interface(message)), member: Self.text(latch_bus_member(message)),
+                body: body)
+        }
+    }
+
+    private static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+
+    // MARK: What goes
+
+    package func perform(_ act: DBusAct) {
+        switch act {
+        case .call(let id, let call):
+            guard bus != nil else { return }
+            if let cookie = send(call) { calls[cookie] = id } else { unsent.append(id) }
+        case .answer(let id, let body):
+            guard let message = requests.removeValue(forKey: id) else { return }
+            defer { latch_bus_release(message) }
+            answer(message) { answer in
+                let result = latch_bus_make_answer(message, &answer)
+                guard result >= 0, let answer else { return result }
+                return DBusWriter(answer).append(body) ? 0 : -EINVAL
+            }
+        case .refuse(let id, let error):
+            guard let message = requests.removeValue(forKey: id) else { return }
+            defer { latch_bus_release(message) }
+            answer(message) { latch_bus_make_error(message, &$0, error.name, error.text) }
+        }
+    }
+
+    private static let unsendable = DBusError(name: "org.freedesktop.DBus.Error.InvalidArgs")
+
+    private func send(_ call: DBusCall) -> UInt64? {
+        guard let bus else { return nil }
+        var message: OpaquePointer?
+        let result = latch_bus_make_call(bus, &message, call.destination, call.path, call.interface, call.member)
+        guard result >= 0, let message else { return nil }
+        defer { latch_bus_release(message) }
+        var cookie: UInt64 = 0
+        guard DBusWriter(message).append(call.body), latch_bus_send(bus, message, &cookie) >= 0 else { return nil }
+        return cookie
+    }
+
+    private func answer(_ call: OpaquePointer, _ make: (inout OpaquePointer?) -> Int32) {
+        var answer: OpaquePointer?
+        defer { if let answer { latch_bus_release(answer) } }
+        guard let bus, latch_bus_wants_answer(call), make(&answer) >= 0, let answer else { return }
+        _ = latch_bus_send(bus, answer, nil)
+    }
+}

@@ -1,0 +1,230 @@
+import BlueZ
+import BlueZSupport
+import BluetoothCore
+import BluetoothCrypto
+import DBus
+import GATT
+import HCI
+import SecurityManager
+import Simulation
+import TestSupport
+import Testing
+import WorldSupport
+
+@testable import BluetoothHost
+
+/// The host on an adapter that bluetoothd keeps: the same managers, the same ledger, the same restoration.
+@Suite("A host beside bluetoothd")
+struct BlueZHostTests {
+    private typealias Script = BlueZScript
+
+    /// One life of a host, with a bluetoothd that is asked for what a test wants answered.
+    private final class Life {
+        let host: Host
+        private let store: MemoryHostStore
+        private(set) var calls: [(id: DBusCallID, call: DBusCall)] = []
+        private(set) var codes: [OutOfBandData] = []
+        var now = Instant(nanoseconds: 1_000_000_000)
+        /// What the clock says as acts are let go.
+        var lateMilliseconds: UInt64 = 0
+
+        init(_ store: MemoryHostStore) {
+            self.store = store
+            var configuration = HostConfiguration(deviceName: "key")
+            configuration.besideBlueZ = .any
+            host = Host(
+                configuration: configuration, boot: BootID(bits: 1), snapshot: store.launch(), rows: store.rows,
+                store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
+        }
+
+        /// One iteration and all that it asks for.
+        func turn(_ body: (Host) -> Void = { _ in }) throws {
+            host.beginIteration(now: now)
+            body(host)
+            repeat {
+                try host.settleRound(
+                    MemoryTransactionCoordinator(),
+                    clock: { now.advanced(byMilliseconds: lateMilliseconds) }
+                ) { act in
+                    switch act {
+                    case .packet: Issue.record("a packet for a controller")
+                    case .bus(.call(let id, let call)): calls.append((id, call))
+                    case .code(let data, _): codes.append(data)
+                    case .bus, .controllerFailed: break
+                    case .call(let call): call()
+                    }
+                }
+            } while host.hasWork
+        }
+
+        func hear(_ event: DBusEvent) throws { try turn { $0.heard(event) } }
+
+        func answer(_ member: String, _ body: [DBusValue] = []) throws {
+            let place = try #require(calls.firstIndex { $0.call.member == member }, "\(members)")
+            try hear(.answered(calls.remove(at: place).id, .success(body)))
+        }
+
+        var members: [String] { calls.map(\.call.member) }
+
+        func launch(lock changes: [String: DBusValue] = [:]) throws {
+            try hear(.opened)
+            try answer("GetNameOwner", [.string(Script.daemon)])
+            try answer("GetManagedObjects", [Script.objects(lock: changes)])
+        }
+
+        func lock(_ properties: [String: DBusValue]) throws {
+            try hear(Script.changed(Script.lock, "Device1", properties))
+        }
+
+        func comesUp() throws {
+            try lock(["Connected": .boolean(true)])
+            try lock(["ServicesResolved": .boolean(true)])
+        }
+    }
+
+    /// A store that knows the lock's bond.
+    private static func bonded() throws -> MemoryHostStore {
+        let store = MemoryHostStore()
+        let identity = try #require(IdentityAddress(Script.lockAddress))
+        store.append(
+            .bond(
+                .upsert(
+                    Bond(
+                        id: BondID(5), identity: identity, ltk: Secret([]), model: .outOfBand, state: .confirmed,
+                        credential: "key"))))
+        store.didCommit()
+        return store
+    }
+
+    private static func connect(_ life: Life, _ app: CentralApp) throws -> PeerIdentifier {
+        let peer = life.host.peer(at: Script.lockAddress)
+        try life.turn { $0.connect(app.manager, peer, options: 0, askedAtSeconds: 1) }
+        return peer
+    }
+
+    @Test("A bonded peer's link is the app's connection when it is ready, and proven, and its end is told")
+    func link() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        #expect(app.states == [.poweredOn])
+        let peer = try Self.connect(life, app)
+        #expect(life.members == ["RegisterApplication"] && app.connections == 0)
+        try life.answer("RegisterApplication")
+        try life.lock(["Connected": .boolean(true)])
+        #expect(app.connections == 0)
+        try life.lock(["ServicesResolved": .boolean(true)])
+        #expect(app.connections == 1 && app.link?.peer == peer && app.secured == [true])
+        #expect(life.host.connection(to: peer)?.isProven == true && life.host.connection(to: peer)?.bond == BondID(5))
+        try life.lock(["Connected": .boolean(false)])
+        #expect(app.disconnections == 1 && app.disconnectionErrors == [.disconnected(.connectionTimeout)])
+    }
+
+    @Test(
+        "What was wished and subscribed runs again in the next life, and the wish alone is asked of bluetoothd before")
+    func restored() throws {
+        let store = try Self.bonded()
+        let first = Life(store)
+        let app = CentralApp(first.host, restoreIdentifier: "key")
+        try first.launch()
+        let peer = try Self.connect(first, app)
+        try first.answer("RegisterApplication")
+        try first.comesUp()
+        var token: OperationToken?
+        try first.turn {
+            token = $0.setNotify(
+                app.manager, peer, value: Script.challengeValue, ccc: Script.challengeConfiguration, kind: .notify)
+        }
+        try first.answer("StartNotify")
+        #expect(token.flatMap { app.answers[$0] } == 1)
+        try first.hear(Script.notified([1]))
+        #expect(app.updates.map(\.value) == [[1]])
+
+        // Killed: nobody says anything more. The link stands.
+        let second = Life(store)
+        let next = CentralApp(second.host, restoreIdentifier: "key")
+        #expect(next.record?.pendingConnections.map(\.peer) == [peer])
+        #expect(next.record?.subscriptions.map(\.valueHandle) == [Script.challengeValue])
+        try second.launch(lock: ["Connected": .boolean(true), "ServicesResolved": .boolean(true)])
+        #expect(next.connections == 1)
+        #expect(second.members.sorted() == ["RegisterApplication", "StartNotify"])
+        try second.hear(Script.notified([2]))
+        #expect(next.updates.map(\.value) == [[2]])
+    }
+
+    @Test("A bluetoothd that goes takes the links with it, and the next one is asked for the same")
+    func daemonRestarted() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        _ = try Self.connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        try life.hear(Script.owner(""))
+        #expect(app.states == [.poweredOn, .resetting] && app.disconnections == 1)
+        try life.hear(Script.owner(Script.daemon, before: ""))
+        try life.answer("GetManagedObjects", [Script.objects()])
+        #expect(app.states.last == .poweredOn && life.members == ["RegisterApplication"])
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        #expect(app.connections == 2)
+    }
+
+    @Test("A write that would leave too late does not leave, and its app hears so")
+    func late() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        let peer = try Self.connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        let write = GATTClientOperation.writeWithoutResponse(Script.commandValue, [1])
+        life.lateMilliseconds = 100
+        var tokens: [OperationToken] = []
+        try life.turn { host in
+            for milliseconds: UInt64 in [100, 101] {
+                tokens.append(
+                    host.perform(
+                        app.manager, peer, write, until: life.now.advanced(byMilliseconds: milliseconds)))
+            }
+        }
+        #expect(life.members == ["WriteValue"])
+        #expect(tokens.map { app.answers[$0] } == [1, 1] && app.lapsed == [tokens[0]])
+    }
+
+    @Test("A connection that is taken back ends the link at bluetoothd, and nobody hears of it after that")
+    func takenBack() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        let peer = try Self.connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        try life.turn { $0.cancelConnection(app.manager, peer) }
+        #expect(app.disconnectionErrors == [nil])
+        #expect(life.members.contains("Disconnect") && life.members.contains("UnregisterApplication"))
+        try life.lock(["Connected": .boolean(false)])
+        #expect(app.disconnections == 1 && life.host.connection(to: peer) == nil)
+    }
+
+    @Test("A signed write, a reading of the controller and a pairing by this side's own rules are not to be had here")
+    func notHere() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        let peer = try Self.connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        var tokens: [OperationToken] = []
+        try life.turn { host in
+            tokens = [
+                host.perform(app.manager, peer, .signedWriteWithoutResponse(Script.commandValue, [1])),
+                host.read(app.manager, peer, .rssi),
+            ]
+        }
+        let errors = tokens.map { token -> HostError? in
+            if case .failure(let error)? = app.results[token] { error } else { nil }
+        }
+        #expect(errors == [.cannotSign, .unsupportedByController])
+    }
+}

@@ -1,0 +1,96 @@
+import DBus
+import Foundation
+import TestSupport
+import Testing
+
+@testable import DBusTransport
+@testable import HCITransport
+
+/// A bus of its own, which ends with this object.
+final class PrivateBus {
+    private let folder = ScratchDirectory()
+    private let daemon: ChildProcess
+    let address: String
+
+    init() throws {
+        address = "unix:path=\(folder.path)/bus"
+        daemon = try Self.begin(at: address)
+    }
+
+    /// The same address with nobody there, and a way to have somebody there.
+    static func begin(at address: String) throws -> ChildProcess {
+        let daemon = try ChildProcess([
+            "/usr/bin/dbus-daemon", "--session", "--nofork", "--nopidfile", "--nosyslog", "--address=\(address)",
+            "--print-address=1",
+        ])
+        // It says where it is when it can be reached.
+        let said = String(decoding: daemon.output.availableData, as: UTF8.self)
+        try #require(said.hasPrefix("unix:path="), "dbus-daemon said: \(said)")
+        return daemon
+    }
+}
+
+/// One connection to a bus and what it was told, on a loop that runs as long as something is waited for.
+final class Party {
+    let bus: SystemBus
+    private(set) var events: [DBusEvent] = []
+    private(set) var notices: [TransportNotice] = []
+    private(set) var hasEnded = false
+    private var nextCall: UInt64 = 1
+    /// Answers calls of others; nil for none.
+    var service: ((DBusMessage) -> Result<[DBusValue], DBusError>)?
+
+    init(at address: String, _ loop: EventLoop, matches: [String] = []) {
+        bus = SystemBus(.address(address), matches: matches, loop: loop)
+    }
+
+    func start() {
+        bus.start(
+            BusListener(
+                begin: {},
+                event: { [unowned self] event in
+                    events.append(event)
+                    guard case .called(let id, let message) = event, let service else { return }
+                    switch service(message) {
+                    case .success(let body): bus.perform(.answer(id, body))
+                    case .failure(let error): bus.perform(.refuse(id, error))
+                    }
+                }, notice: { [unowned self] in notices.append($0) }, ended: { [unowned self] _ in hasEnded = true }))
+    }
+
+    @discardableResult
+    func call(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = []
+    ) -> DBusCallID {
+        let id = DBusCallID(rawValue: nextCall)
+        nextCall += 1
+        bus.perform(
+            .call(id, DBusCall(to: destination, path: path, interface: interface, member: member, body: body)))
+        return id
+    }
+
+    func callBus(_ member: String, _ body: [DBusValue]) -> DBusCallID {
+        call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, body)
+    }
+
+    func answer(to call: DBusCallID) -> Result<[DBusValue], DBusError>? {
+        for case .answered(call, let result) in events { return result }
+        return nil
+    }
+}
+
+extension EventLoop {
+    /// Runs these parties until something is so.
+    func run(_ parties: [Party], until isSo: () -> Bool) throws {
+        let isDue = { parties.compactMap(\.bus.deadline).min() }
+        onDeadline = { parties.forEach { $0.bus.timerFired() } }
+        guard !isSo() else { return }
+        parties.forEach { $0.bus.flush() }
+        deadline = isDue()
+        try run {
+            parties.forEach { $0.bus.flush() }
+            deadline = isDue()
+            return isSo() ? .stop : .wait
+        }
+    }
+}
