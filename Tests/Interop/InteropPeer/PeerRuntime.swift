@@ -28,8 +28,7 @@ final class PeerRuntime {
             deviceName: options.deviceName, mtu: options.mtu, pairing: options.pairing)
         runtime = try HostRuntime(
             configuration, boot: BootID(bits: SystemClock.bootIdentifier() ?? 0), state: state, store: store,
-            controller: controller,
-            launched: .success(try controller.open()),
+            air: .controller(controller, launched: .success(try controller.open())),
             loop: try EventLoop(), misuse: { try? Descriptor.write($0 + "\n", to: STDERR_FILENO) })
         let (host, bluetooth) = (runtime.host, runtime.bluetooth)
         let voice = Voice(host: host)

@@ -1,0 +1,222 @@
+"""A key beside bluetoothd, in a virtual machine with Debian's: as an ordinary user without capabilities, while bluetoothd keeps the
+adapter and a headphone's link.
+
+    companion.py LATCH LAB HELPER CACHE BUMBLE_PYTHON [--kills N] [--daemons N] [--powers N]
+
+The lock and the headphone run out here, over the same radio. What is believed of the key comes from the lock's bolt and from what the key's
+user is told.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
+
+import bluez
+from bluez import BlueZ
+from machine import Machine
+from support.daemons import Latch
+from support.processes import DEADLINE_SECONDS, Process, eventually
+from support.radios import VirtualRadio
+from support.steps import StepFailed, Suite, check, check_equal
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Nothing moves but what a step asks for; a challenge outlives the slowness of an emulated machine.
+LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\nchallenge_life_ms = 25500\n"
+USER = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs"
+HELPER = "/usr/bin/setpriv --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin"
+SOCKET = "/run/latch-oob.socket"
+WAIT = str(int(DEADLINE_SECONDS))
+
+
+class Headphone(Process):
+    """Of Bumble's: it says when its link is up and when it is down."""
+
+    def __init__(self, python, radio):
+        super().__init__("headphone", [python, f"{HERE}/../bumble/headphone.py", radio.transport])
+        self.address = self.output.wait_for(lambda line: line.split()[1] if line.startswith("ADVERTISING") else None, "the headphone advertises")
+
+    def counts(self):
+        lines = self.output.all()
+        return tuple(sum(line.startswith(word) for line in lines) for word in ("UP", "DOWN"))
+
+
+class Companion:
+    """`latch central` inside, as user 1000."""
+
+    def __init__(self, machine, program):
+        self._machine = machine
+        self._program = program
+        self.state = "/run/companion"
+        machine.run(f"mkdir -m 0700 -p {self.state} && chown 1000:1000 {self.state}")
+        self._lives = 0
+
+    def words(self, verb):
+        return f"{USER} {self._program} central {verb} --state {self.state} --json"
+
+    @property
+    def log(self):
+        return f"{self.state}.{self._lives}.log"
+
+    def start(self):
+        self._lives += 1
+        self._machine.run(f"{self.words('run')} --transport bluez >/dev/null 2>{self.log} & echo $! >/run/companion.pid")
+
+    def says(self, wanted):
+        self._machine.until(f"grep -q '{wanted}' {self.log}", f"the key says {wanted}")
+
+    def kill(self):
+        self._machine.run("kill -KILL $(cat /run/companion.pid)")
+        self._machine.until("! kill -0 $(cat /run/companion.pid) 2>/dev/null", "the key ends")
+
+    def ask(self, verb, text=None, expect=0):
+        """The last line of what it answered."""
+        words = f"{self.words(verb)}" if text is None else f"echo {text} | {self.words(verb)}"
+        said = self._machine.run(words, expect=expect, seconds=3 * DEADLINE_SECONDS)
+        return json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
+
+    def begin(self, verb):
+        """Its answer is nobody's."""
+        self._machine.run(f"{self.words(verb)} >/dev/null 2>&1 &")
+
+    def opens(self):
+        answer = self.ask(f"unlock --wait {WAIT}")
+        check_equal(answer.get("result"), {"outcome": "done"}, "what became of the command")
+
+
+async def enrol(suite, machine, helper, key, lock):
+    with suite.step("a code for a key that has the lock's link to itself is refused, with the remedy") as figure:
+        window, opened = lock.open_window("anna", "--role", "owner")
+        answer = key.ask("enroll -", text=opened["setup_code"], expect=1)
+        check("--method program" in answer["error"]["message"], f"the key said {answer}")
+        window.terminate()
+        window.wait()
+        figure.is_(answer["error"]["code"])
+    with suite.step("without the helper nothing is paired, and the key says what is missing") as figure:
+        window, opened = lock.open_window("anna", "--role", "owner", "--method", "program")
+        code = opened["setup_code"]
+        answer = key.ask("enroll -", text=code, expect=1)
+        check("latch-oob" in answer["error"]["message"], f"the key said {answer}")
+        figure.is_(answer["error"]["message"][:60])
+    activate = "/usr/bin/systemd-socket-activate --accept --inetd --seqpacket --listen " + SOCKET
+    with suite.step("the helper answers no user without a session, and changes nothing then"):
+        machine.run(f"{activate} {HELPER} {helper} answer >/run/helper.log 2>&1 & echo $! >/run/helper.pid")
+        machine.until(f"[ -S {SOCKET} ]", "the helper's socket is there")
+        machine.run(f"chmod 0666 {SOCKET}")
+        answer = key.ask("enroll -", text=code, expect=1)
+        check("session" in answer["error"]["message"], f"the key said {answer}")
+        machine.run("kill $(cat /run/helper.pid)")
+        machine.run(f"rm -f {SOCKET}")
+    with suite.step("the key enrols out of band, with a key of its own, as an ordinary user"):
+        machine.run(f"{activate} {HELPER} {helper} answer --anyone >/run/helper.log 2>&1 & echo $! >/run/helper.pid")
+        machine.until(f"[ -S {SOCKET} ]", "the helper's socket is there")
+        machine.run(f"chmod 0666 {SOCKET}")
+        answer = key.ask("enroll -", text=code)
+        check(answer.get("result", {}).get("lock"), f"the key said {answer}")
+        check_equal(window.answer().status, 0, "the window's exit status")
+
+
+async def run(suite, arguments, radio, machine, lock, headphone):
+    host = BlueZ(machine)
+    with suite.step("bluetoothd has the adapter, and a headphone connected") as figure:
+        machine.boot()
+        machine.add_adapter(0)
+        await host.connect()
+        await host.start()
+        await host.power("hci0")
+        await host.call("/org/bluez/hci0", bluez.ADAPTER, "StartDiscovery")
+        path = f"/org/bluez/hci0/dev_{headphone.address.replace(':', '_')}"
+        await host.until(lambda: host.get(path, bluez.DEVICE, "RSSI") is not None, "the headphone is heard")
+        await host.call("/org/bluez/hci0", bluez.ADAPTER, "StopDiscovery")
+        await host.call(path, bluez.DEVICE, "Connect")
+        figure.is_(machine.run("/usr/libexec/bluetooth/bluetoothd --version"))
+    key = Companion(machine, arguments.latch)
+    with suite.step("the key finds it"):
+        key.start()
+        key.says('"message":"radio","state":"on"')
+    await enrol(suite, machine, arguments.helper, key, lock)
+    with suite.step("it opens and locks by command"):
+        key.opens()
+        check_equal(key.ask(f"lock --wait {WAIT}").get("result"), {"outcome": "done"}, "what became of the command")
+    await drill(suite, arguments, host, machine, key, headphone)
+    with suite.step("the headphone's link was never dropped by us") as figure:
+        check_equal(headphone.counts(), (1 + arguments.daemons + arguments.powers, arguments.daemons + arguments.powers), "links made and lost")
+        figure.is_(f"{arguments.kills} kills")
+
+
+async def drill(suite, arguments, host, machine, key, headphone):
+    times = []
+    with suite.step(f"killed {arguments.kills} times with a request under way: each next life does what is asked") as figure:
+        for number in range(arguments.kills):
+            key.begin(f"unlock --wait {WAIT}")
+            if number % 3:
+                await asyncio.sleep(0.1 * (number % 7))
+            key.kill()
+            key.start()
+            key.says('"message":"radio","state":"on"')
+            begin = time.monotonic()
+            key.opens()
+            times.append(time.monotonic() - begin)
+        check_equal(headphone.counts()[1], 0, "links of the headphone lost")
+        if times:
+            figure.is_(f"p50 {statistics.median(times):.2f} s, max {max(times):.2f} s")
+    path = f"/org/bluez/hci0/dev_{headphone.address.replace(':', '_')}"
+    for title, count, stir in (
+        ("bluetoothd is killed and started again", arguments.daemons, restart),
+        ("the adapter is switched off and on", arguments.powers, cycle),
+    ):
+        with suite.step(f"{title}, {count} times: the same key goes on") as figure:
+            times = []
+            for number in range(count):
+                await stir(host, machine, number)
+                begin = time.monotonic()
+                await asyncio.to_thread(key.opens)
+                times.append(time.monotonic() - begin)
+                await host.look()
+                await host.call(path, bluez.DEVICE, "Connect")
+            if times:
+                figure.is_(f"p50 {statistics.median(times):.2f} s, max {max(times):.2f} s")
+
+
+async def restart(host, machine, number):
+    machine.run("kill -KILL $(cat /run/bluetoothd.pid)")
+    machine.until("! kill -0 $(cat /run/bluetoothd.pid) 2>/dev/null", "bluetoothd ends")
+    host.objects = {}
+    await host.start()
+    await host.power("hci0")
+
+
+async def cycle(host, machine, number):
+    await host.power("hci0", on=False)
+    await host.power("hci0")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="A key beside bluetoothd.")
+    for name in ("latch", "lab", "helper", "cache", "python"):
+        parser.add_argument(name)
+    for name in ("kills", "daemons", "powers"):
+        parser.add_argument(f"--{name}", type=int, default=3)
+    arguments = parser.parse_args()
+    suite = Suite("a key beside bluetoothd")
+    with tempfile.TemporaryDirectory(prefix="latch-companion-") as directory:
+        with VirtualRadio(arguments.lab, directory) as radio, Machine(arguments.cache, directory, [radio.socket]) as machine:
+            latch = Latch(arguments.latch, directory)
+            settings = latch.write("lock.conf", LOCK_SETTINGS)
+            with latch.lock(radio.transport, "--config", settings) as lock, Headphone(arguments.python, radio) as headphone:
+                try:
+                    asyncio.run(run(suite, arguments, radio, machine, lock, headphone))
+                except BaseException:
+                    for line in machine.run("tail -n 60 /run/companion.*.log /run/helper.log", expect=None).splitlines():
+                        print("   ", line)
+                    raise
+    suite.end()
+
+
+main()
