@@ -30,10 +30,7 @@ package struct ProgramKey: Sendable, Equatable {
     package static func == (a: Self, b: Self) -> Bool { a.secret == b.secret }
 
     /// What shows the lock that the program has the key, before any command does.
-    package var confirmation: [UInt8] {
-        let mac = CMAC(key: command).authenticate(Self.confirmationLabel)
-        return withUnsafeBytes(of: mac.bigEndian) { Array($0) }
-    }
+    package var confirmation: [UInt8] { CMAC(key: command).authenticate(Self.confirmationLabel).octets }
 
     /// In constant time.
     package func isConfirmed(by octets: [UInt8]) -> Bool { ConstantTime.equal(octets, confirmation) }
@@ -54,8 +51,7 @@ package struct ProgramKey: Sendable, Equatable {
         writer.write(Self.commandLabel)
         command.encode(into: &writer)
         writer.write(counter)
-        let mac = CMAC(key: self.command).authenticate(writer.bytes)
-        return withUnsafeBytes(of: mac.bigEndian) { Array($0.prefix(Self.authenticatorOctets)) }
+        return Array(CMAC(key: self.command).authenticate(writer.bytes).octets.prefix(Self.authenticatorOctets))
     }
 }
 

@@ -55,8 +55,7 @@ package struct ProgramKeyAgreement: Sendable {
 
     private func authenticator(_ side: Side, _ keys: [UInt8]) -> [UInt8] {
         let key = CMAC(key: random).derive(Self.agreementLabel)
-        let mac = CMAC(key: key).authenticate([side.rawValue] + lock + keys)
-        return withUnsafeBytes(of: mac.bigEndian) { Array($0) }
+        return CMAC(key: key).authenticate([side.rawValue] + lock + keys).octets
     }
 
     // MARK: The key

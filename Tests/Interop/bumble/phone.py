@@ -151,16 +151,7 @@ async def tap(suite, phone, lock):
 
 async def enrol_by_code(suite, phone, lock, window, opened):
     with suite.step("pair by setup code: the lock's out-of-band data, and none of the phone's") as figure:
-        random, confirm = read_setup_code(opened["setup_code"])
-        ours = OobContext()
-        # The lock has nothing out of band from the phone, and so r of the phone is zero in its checks.
-        ours.r = bytes(16)
-        phone.set_pairing(
-            PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, peer.KEYS, peer.KEYS),
-            oob=PairingConfig.OobConfig(
-                our_context=ours, peer_data=OobSharedData(c=confirm[::-1], r=random[::-1]), legacy_context=None
-            ),
-        )
+        take_setup_code(phone, opened["setup_code"])
         # While its window is open the lock shows the address that the code names.
         named = lock.status()["address"].removesuffix("/random")
         check_equal((await phone.find_lock()).address.to_string(False), named, "where the lock is on the air")
@@ -169,6 +160,21 @@ async def enrol_by_code(suite, phone, lock, window, opened):
         await come_back(phone, keys, window)
         check_bond(lock, "phone by code")
         figure.is_("confirmed")
+
+
+def take_setup_code(phone, text):
+    """From now on the phone pairs by this code. r."""
+    random, confirm = read_setup_code(text)
+    ours = OobContext()
+    # The lock has nothing out of band from the phone, and so r of the phone is zero in its checks.
+    ours.r = bytes(16)
+    phone.set_pairing(
+        PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, peer.KEYS, peer.KEYS),
+        oob=PairingConfig.OobConfig(
+            our_context=ours, peer_data=OobSharedData(c=confirm[::-1], r=random[::-1]), legacy_context=None
+        ),
+    )
+    return random
 
 
 def read_setup_code(text):

@@ -15,13 +15,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import peer
 from bumble.core import ProtocolError
 from bumble.hci import Address
-from bumble.pairing import PairingConfig, PairingDelegate
-from bumble.smp import OobContext, OobSharedData
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.ciphers.aead import AESCCM
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-from phone import KEY_STATUS, RESPONSE, SUCCESS, check_bond, grants, pair, read_setup_code
+from phone import KEY_STATUS, RESPONSE, SUCCESS, check_bond, grants, pair, take_setup_code
 from support.daemons import EXIT_OK, Latch
 from support.steps import StepFailed, check, check_equal
 from support.suites import play
@@ -86,16 +84,7 @@ def wire(key):
 async def pair_by_code(phone, lock, opened):
     """The keys, and r."""
     check(opened["setup_code"].startswith("LATCH2:"), "the code is not one for a program")
-    random, confirm = read_setup_code(opened["setup_code"])
-    ours = OobContext()
-    # The lock has nothing out of band from the phone, and so r of the phone is zero in its checks.
-    ours.r = bytes(16)
-    phone.set_pairing(
-        PairingDelegate(PairingDelegate.NO_OUTPUT_NO_INPUT, peer.KEYS, peer.KEYS),
-        oob=PairingConfig.OobConfig(
-            our_context=ours, peer_data=OobSharedData(c=confirm[::-1], r=random[::-1]), legacy_context=None
-        ),
-    )
+    random = take_setup_code(phone, opened["setup_code"])
     named = lock.status()["address"].removesuffix("/random")
     return await pair(phone, Address(named, Address.RANDOM_DEVICE_ADDRESS)), random
 
