@@ -170,7 +170,7 @@ private final class HostWorld {
                 case .packet(let packet):
                     require((4...5 + 0xFFFF).contains(packet.byteCount), "half a packet leaves")
                     radio.send(packet.withUnsafeBytes { Array($0) }, from: controller)
-                case .bus, .code: require(false, "nobody stands beside bluetoothd")
+                case .bus, .code, .strength: require(false, "nobody stands beside bluetoothd")
                 case .controllerFailed(_, let remedy):
                     guard remedy == .reopen else { break }
                     host.transportClosed()

@@ -128,5 +128,8 @@ package struct BlueZCentral: Sendable {
 
     var adapter: BlueZAdapter? { choice.chosen(of: objects.adapters.values) }
 
+    /// The kernel's; nil without an adapter.
+    package var adapterNumber: UInt16? { adapter?.number }
+
     var isOn: Bool { if case .known = presence { adapter?.isPowered ?? false } else { false } }
 }

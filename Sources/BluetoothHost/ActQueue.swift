@@ -12,6 +12,7 @@ package struct ActQueue {
         case dated(octets: Int, ACLPacket, until: Instant)
         case bus(DBusAct, until: Instant?)
         case code(OutOfBandData, adapter: UInt16)
+        case strength(DeviceAddress, adapter: UInt16)
         case controllerFailed(ControllerFailure, ControllerRemedy)
         case call(() -> Void)
     }
@@ -56,6 +57,10 @@ package struct ActQueue {
 
     mutating func append(code data: OutOfBandData, adapter: UInt16) { entries.append(.code(data, adapter: adapter)) }
 
+    mutating func append(strengthOf peer: DeviceAddress, adapter: UInt16) {
+        entries.append(.strength(peer, adapter: adapter))
+    }
+
     mutating func append(_ failure: ControllerFailure, _ remedy: ControllerRemedy) {
         entries.append(.controllerFailed(failure, remedy))
     }
@@ -97,6 +102,7 @@ package struct ActQueue {
                     try perform(.bus(act))
                 }
             case .code(let data, let adapter): try perform(.code(data, adapter: adapter))
+            case .strength(let peer, let adapter): try perform(.strength(peer, adapter: adapter))
             case .controllerFailed(let failure, let remedy): try perform(.controllerFailed(failure, remedy))
             case .call(let call): try perform(.call(call))
             }

@@ -24,6 +24,8 @@ package final class Host {
         case bus(DBusAct)
         /// For the kernel, before bluetoothd pairs by it: ``Host/codeProvided(_:)`` says what came of it.
         case code(OutOfBandData, adapter: UInt16)
+        /// For the kernel, of a link that it keeps: ``Host/strengthRead(of:_:)`` says what came of it.
+        case strength(DeviceAddress, adapter: UInt16)
         /// To be told to the operator; ``ControllerRemedy/reopen`` is for whoever has the transport to do.
         case controllerFailed(ControllerFailure, ControllerRemedy)
         /// What was asked for by ``Host/afterCommit(_:)``, or something for ``Host/onNotice``.

@@ -36,6 +36,39 @@ static inline int latch_hci_bind_control_channel(int fd) {
     return bind(fd, (struct sockaddr *)&address, sizeof address);
 }
 
+// Hears the answers to one command of an adapter that the kernel keeps, and may send what the kernel lets any user send. 0, or -1 with
+// errno.
+static inline int latch_hci_bind_raw(int fd, uint16_t device, uint16_t opcode) {
+    struct hci_filter filter;
+    hci_filter_clear(&filter);
+    hci_filter_set_ptype(HCI_EVENT_PKT, &filter);
+    hci_filter_set_event(EVT_CMD_COMPLETE, &filter);
+    hci_filter_set_event(EVT_CMD_STATUS, &filter);
+    hci_filter_set_opcode(opcode, &filter);
+    if (setsockopt(fd, SOL_HCI, HCI_FILTER, &filter, sizeof filter) < 0) return -1;
+    struct sockaddr_hci address;
+    memset(&address, 0, sizeof address);
+    address.hci_family = AF_BLUETOOTH;
+    address.hci_dev = device;
+    address.hci_channel = HCI_CHANNEL_RAW;
+    return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
+// The handle of the kernel's LE link with the peer of this address, first octet in the most significant place; -1 with errno. The socket
+// is bound.
+static inline int latch_hci_link_handle(int fd, uint64_t bits) {
+    enum { le_link = 0x80 };
+    struct {
+        struct hci_conn_info_req request;
+        struct hci_conn_info link;
+    } asked;
+    memset(&asked, 0, sizeof asked);
+    for (int octet = 0; octet < 6; octet++) asked.request.bdaddr.b[octet] = (uint8_t)(bits >> (8 * octet));
+    asked.request.type = le_link;
+    if (ioctl(fd, HCIGETCONNINFO, &asked) < 0) return -1;
+    return asked.link.handle;
+}
+
 // 1 when the adapter is up, 0 when it is not, -1 with errno.
 static inline int latch_hci_is_up(int fd, uint16_t device) {
     struct hci_dev_info information = {.dev_id = device};

@@ -77,6 +77,9 @@ package final class HostDriver {
     /// The kernel is to have a setup code: ``BluetoothHost/Host/codeProvided(_:)`` says what came of it, in an iteration of the loop.
     package var onCode: (OutOfBandData, _ adapter: UInt16) -> Void = { _, _ in }
 
+    /// Asks the kernel how strong a link is: ``BluetoothHost/Host/strengthRead(of:_:)`` says what came of it, in an iteration of the loop.
+    package var onStrength: (DeviceAddress, _ adapter: UInt16) -> Void = { _, _ in }
+
     /// The controller is there and fails.
     package var onControllerFailure: (ControllerFailure, ControllerRemedy) -> Void = { _, _ in }
 
@@ -176,6 +179,7 @@ package final class HostDriver {
                 switch act {
                 case .packet(let packet): if case .controller(let controller) = air { controller.send(packet) }
                 case .code(let data, let adapter): onCode(data, adapter)
+                case .strength(let peer, let adapter): onStrength(peer, adapter)
                 case .bus(let act): if case .bus(let bus) = air { bus.perform(act) }
                 case .controllerFailed(let failure, let remedy):
                     onControllerFailure(failure, remedy)

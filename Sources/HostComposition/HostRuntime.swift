@@ -16,6 +16,7 @@ package final class HostRuntime {
     package let loop: EventLoop
     package let driver: HostDriver
     private let giver: SetupCodeGiver
+    private let strengths: KernelLinkStrengths
     /// Slices of the app's own that can wait until the radio is quiet: each says whether there are more.
     package var idleWork: () -> HostDriver.IdleSlice = { .over }
     /// What comes due again and again: behind the database's own.
@@ -36,10 +37,17 @@ package final class HostRuntime {
         host.beginIteration(now: SystemClock.now())
         driver = HostDriver(host: host, loop: loop, air: air.connect(on: loop), coordinator: coordinator)
         giver = SetupCodeGiver(loop: loop)
+        strengths = KernelLinkStrengths(loop: loop)
         driver.onCode = { [host, giver] data, adapter in
             giver.give(data, adapter: adapter) { refusal in
                 host.beginIteration(now: SystemClock.now())
                 host.codeProvided(refusal.map { .codeNotTaken($0) })
+            }
+        }
+        driver.onStrength = { [host, strengths] peer, adapter in
+            strengths.read(peer, adapter: adapter) { rssi in
+                host.beginIteration(now: SystemClock.now())
+                host.strengthRead(of: peer, rssi)
             }
         }
         bluetooth = CBHost(driver.executor, wallClockSeconds: { Int64(time(nil)) }, misuse: misuse)

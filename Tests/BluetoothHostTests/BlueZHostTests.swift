@@ -24,6 +24,7 @@ struct BlueZHostTests {
         private let store: MemoryHostStore
         private(set) var calls: [(id: DBusCallID, call: DBusCall)] = []
         private(set) var codes: [OutOfBandData] = []
+        private(set) var strengths: [(peer: DeviceAddress, adapter: UInt16)] = []
         var now = Instant(nanoseconds: 1_000_000_000)
         /// What the clock says as acts are let go.
         var lateMilliseconds: UInt64 = 0
@@ -50,6 +51,7 @@ struct BlueZHostTests {
                     case .packet: Issue.record("a packet for a controller")
                     case .bus(.call(let id, let call)): calls.append((id, call))
                     case .code(let data, _): codes.append(data)
+                    case .strength(let peer, let adapter): strengths.append((peer, adapter))
                     case .bus, .controllerFailed: break
                     case .call(let call): call()
                     }
@@ -207,7 +209,37 @@ struct BlueZHostTests {
         #expect(app.disconnections == 1 && life.host.connection(to: peer) == nil)
     }
 
-    @Test("A signed write, a reading of the controller and a pairing by this side's own rules are not to be had here")
+    @Test("The kernel is asked how strong a link is, and says it, or does not, or the link has ended before")
+    func strength() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        let peer = try Self.connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        func ask() throws -> OperationToken {
+            var token: OperationToken?
+            try life.turn { token = $0.read(app.manager, peer, .rssi) }
+            return try #require(token)
+        }
+        let first = try ask()
+        #expect(life.strengths.map(\.peer) == [Script.lockAddress] && life.strengths.map(\.adapter) == [0])
+        try life.turn { $0.strengthRead(of: Script.lockAddress, -67) }
+        guard case .success(.rssi(-67))? = app.results[first] else {
+            Issue.record("\(String(describing: app.results[first]))")
+            return
+        }
+        let second = try ask()
+        try life.turn { $0.strengthRead(of: Script.lockAddress, nil) }
+        #expect(app.results[second]?.error == .unsupportedByController)
+        let third = try ask()
+        try life.lock(["Connected": .boolean(false)])
+        #expect(app.results[third]?.error == .disconnected(.connectionTimeout))
+        try life.turn { $0.strengthRead(of: Script.lockAddress, -67) }
+        #expect(app.results[third]?.error == .disconnected(.connectionTimeout))
+    }
+
+    @Test("A signed write, a channel map and a pairing by this side's own rules are not to be had here")
     func notHere() throws {
         let life = Life(try Self.bonded())
         let app = CentralApp(life.host, restoreIdentifier: "key")
@@ -219,12 +251,14 @@ struct BlueZHostTests {
         try life.turn { host in
             tokens = [
                 host.perform(app.manager, peer, .signedWriteWithoutResponse(Script.commandValue, [1])),
-                host.read(app.manager, peer, .rssi),
+                host.read(app.manager, peer, .channelMap),
             ]
         }
-        let errors = tokens.map { token -> HostError? in
-            if case .failure(let error)? = app.results[token] { error } else { nil }
-        }
+        let errors = tokens.map { app.results[$0]?.error }
         #expect(errors == [.cannotSign, .unsupportedByController])
     }
+}
+
+extension Result {
+    fileprivate var error: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

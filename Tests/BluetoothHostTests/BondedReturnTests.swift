@@ -109,7 +109,7 @@ struct BondedReturnTests {
             switch act {
             case .packet: said.append("packet")
             case .call(let call): call()
-            case .bus, .code: said.append("bus")
+            case .bus, .code, .strength: said.append("bus")
             case .controllerFailed: said.append("failed")
             }
         }

@@ -26,12 +26,14 @@ struct KeyBench {
     var now = Instant(nanoseconds: 1_000_000_000)
     var outputs: [KeyOutput] = []
 
-    init(_ snapshot: KeySnapshot = .furnished, boot: BootID = boot, now: Instant = Instant(nanoseconds: 1_000_000_000))
-    {
+    init(
+        _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, rules: ProximityRules = ProximityRules(),
+        now: Instant = Instant(nanoseconds: 1_000_000_000)
+    ) {
         self.now = now
         store = MemoryKeyStore(snapshot)
         var outputs: [KeyOutput] = []
-        machine = KeyMachine(restoring: snapshot, boot: boot, now: now, into: &outputs)
+        machine = KeyMachine(restoring: snapshot, boot: boot, rules: rules, now: now, into: &outputs)
         self.outputs = outputs
         commit()
     }

@@ -8,9 +8,10 @@ final class Walk {
     var bench: KeyBench
 
     init(
-        _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, now: Instant = Instant(nanoseconds: 1_000_000_000)
+        _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, rules: ProximityRules = ProximityRules(),
+        now: Instant = Instant(nanoseconds: 1_000_000_000)
     ) {
-        bench = KeyBench(snapshot, boot: boot, now: now)
+        bench = KeyBench(snapshot, boot: boot, rules: rules, now: now)
     }
 
     var proximity: Proximity? { bench.known?.proximity }

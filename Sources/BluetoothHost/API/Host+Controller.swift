@@ -23,6 +23,9 @@ extension Host {
     /// what stood in the place of a packet indicator.
     package func transportOutOfStep(indicator: UInt8?) { ask { $0.transportOutOfStep(indicator: indicator) } }
 
+    /// What the kernel says to ``Act/strength(_:adapter:)``; nil where it does not.
+    package func strengthRead(of peer: DeviceAddress, _ rssi: Int8?) { ask { $0.strengthRead(of: peer, rssi) } }
+
     /// What the bus tells, where bluetoothd keeps the adapter.
     package func heard(_ event: DBusEvent) {
         ask { $0.heard(event) }

@@ -26,6 +26,9 @@ extension Host {
     /// not in vain.
     package func vouch(for peer: PeerIdentifier) { ask { $0.vouch(for: peer) } }
 
+    /// Whether a scan may go on for as long as somebody likes. Beside bluetoothd it takes the air from everything else that is connected.
+    package var hearsAdvertisements: Bool { core.blueZ == nil }
+
     /// Under which address this side advertises, scans and connects now; nil while there is no controller to do it.
     package var addressOnAir: DeviceAddress? { core.addressOnAir }
 }

@@ -118,11 +118,20 @@ extension HostCore {
         }
     }
 
-    /// What there is to ask of a link layer that is bluetoothd's: nothing.
+    /// What there is to ask of a link layer that is the kernel's: how strong the link is, and nothing else.
     mutating func askBlueZ(_ request: LinkLayer.Request, of link: Link) {
-        if case .read(let reading) = request {
+        guard case .read(let reading) = request else { return }
+        if case .rssi = reading, let adapter = blueZ?.machine.adapterNumber {
+            acts.append(strengthOf: link.address, adapter: adapter)
+        } else {
             linkLayer(link, .readingEnded(reading, .failure(.unsupportedByController)))
         }
+    }
+
+    /// nil: the kernel does not say.
+    mutating func strengthRead(of address: DeviceAddress, _ rssi: Int8?) {
+        guard let link = links.all.first(where: { $0.device != nil && $0.address == address }) else { return }
+        linkLayer(link, .readingEnded(.rssi, rssi.map { .success(.rssi($0)) } ?? .failure(.unsupportedByController)))
     }
 
     /// An operation of a client's at a peer of bluetoothd's.

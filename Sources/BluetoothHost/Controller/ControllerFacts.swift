@@ -47,6 +47,13 @@ package struct ControllerFacts: Sendable {
 
     package init() {}
 
+    /// What there is to ask of one that the kernel keeps.
+    static let ofKernel = {
+        var facts = ControllerFacts()
+        facts.supportedCommands = SupportedCommands([.readRSSI])
+        return facts
+    }()
+
     package func supports(_ command: SupportedCommands.Position) -> Bool {
         supportedCommands?.contains(command) ?? false
     }

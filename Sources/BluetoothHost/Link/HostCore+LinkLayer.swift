@@ -9,7 +9,8 @@ extension HostCore {
     mutating func linkLayer(_ link: Link, _ event: LinkLayer.Event) {
         var outputs: [LinkLayer.Output] = []
         swap(&outputs, &spareLinkLayerOutputs)
-        link.layer.handle(event, controller: controller.facts, now: now, into: &outputs)
+        let facts = link.device == nil ? controller.facts : .ofKernel
+        link.layer.handle(event, controller: facts, now: now, into: &outputs)
         for output in outputs {
             switch output {
             case .ask(let request): if !link.isDisconnecting { ask(request, of: link) }

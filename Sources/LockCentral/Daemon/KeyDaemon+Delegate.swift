@@ -21,11 +21,12 @@ extension KeyDaemon: CBCentralLinkDelegate {
         guard central.state == .poweredOn else { return }
         feedEnrolment(.poweredOn(register))
         connectWanted()
-        if configuration.unlocksWhenNear, !central.isScanning {
+        let scans = configuration.unlocksWhenNear && host.hearsAdvertisements
+        if scans, !central.isScanning {
             central.scanForPeripherals(
                 withServices: [CBUUID(LockUUID.lockService)],
                 options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
-        } else if !configuration.unlocksWhenNear, central.isScanning {
+        } else if !scans, central.isScanning {
             central.stopScan()
         }
     }

@@ -13,11 +13,17 @@ package final class KeyDaemon {
         package var boot: BootID
         /// For every lock: ask for an unlock on coming near.
         package var unlocksWhenNear: Bool
+        /// As far as the configuration says it: whether advertisements are heard is the host's to say.
+        package var proximity: ProximityRules
 
-        package init(restoreIdentifier: String, boot: BootID, unlocksWhenNear: Bool) {
+        package init(
+            restoreIdentifier: String, boot: BootID, unlocksWhenNear: Bool,
+            proximity: ProximityRules = ProximityRules()
+        ) {
             self.restoreIdentifier = restoreIdentifier
             self.boot = boot
             self.unlocksWhenNear = unlocksWhenNear
+            self.proximity = proximity
         }
     }
 
@@ -52,8 +58,10 @@ package final class KeyDaemon {
         machineTimer = host.makeTimer()
         enrolmentTimer = host.makeTimer()
         var outputs: [KeyOutput] = []
+        var rules = configuration.proximity
+        rules.hearsAdvertisements = host.hearsAdvertisements
         machine = KeyMachine(
-            restoring: try store.load(), boot: configuration.boot, now: host.now, into: &outputs)
+            restoring: try store.load(), boot: configuration.boot, rules: rules, now: host.now, into: &outputs)
         host.join(store)
         carryOut(outputs)
         for record in machine.locks.values.map(\.record) where record.unlocksWhenNear != configuration.unlocksWhenNear {

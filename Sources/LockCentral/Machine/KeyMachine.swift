@@ -40,6 +40,7 @@ package struct KeyMachine {
     package static let requestBlock: UInt64 = 64
 
     let boot: BootID
+    private let rules: ProximityRules
     var locks: [PeerIdentifier: LockSlot] = [:]
     private var nextRequest: UInt64
     private var requestsReservedBelow: UInt64
@@ -64,8 +65,11 @@ package struct KeyMachine {
     }
 
     /// Takes up where the last process was cut off.
-    package init(restoring snapshot: KeySnapshot, boot: BootID, now: Instant, into outputs: inout [KeyOutput]) {
-        self.boot = boot
+    package init(
+        restoring snapshot: KeySnapshot, boot: BootID, rules: ProximityRules = ProximityRules(), now: Instant,
+        into outputs: inout [KeyOutput]
+    ) {
+        (self.boot, self.rules) = (boot, rules)
         // A damaged file may say any number, and there is more to be added to it.
         nextRequest = min(snapshot.requestsReservedBelow, KeySnapshot.unreachedRequestNumber)
         requestsReservedBelow = nextRequest
@@ -75,7 +79,8 @@ package struct KeyMachine {
             locks[peer] = LockSlot(
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
                 nearness: ProximityMachine(
-                    isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until))
+                    isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until,
+                    rules: rules))
             if known.proximity == .away, !isAway { turn.persist(.proximity(peer, .near)) }
         }
         for peer in sortedPeers where locks[peer]?.request != nil {
@@ -148,7 +153,8 @@ package struct KeyMachine {
         guard let known = locks[record.peer] else {
             // A key is enrolled at the door.
             locks[record.peer] = LockSlot(
-                record: record, nearness: ProximityMachine(.near, isEnabled: record.isWatched, now: turn.now))
+                record: record,
+                nearness: ProximityMachine(.near, isEnabled: record.isWatched, now: turn.now, rules: rules))
             return
         }
         locks[record.peer]?.record = record

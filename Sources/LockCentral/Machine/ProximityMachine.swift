@@ -8,8 +8,6 @@ import BluetoothCore
 /// jammed band and lost links show nothing. An absence lasts as long as the watch that has seen it (``AbsenceWatch``). It
 /// decides when to ask, never what is allowed.
 struct ProximityMachine {
-    static let nearDBm = -62
-    static let awayDBm = -78
     /// For so long every sample has to say the same.
     static let dwellMilliseconds: UInt64 = 1_500
     /// Nothing heard for this long, while near: a link is wanted, and waits for as long as it takes. A key that comes
@@ -25,6 +23,10 @@ struct ProximityMachine {
     /// one. The most that a stranger who plays advertisements costs is one link of a few seconds in a minute.
     static let restMinimumMilliseconds: UInt64 = 2_000
     static let restMaximumMilliseconds: UInt64 = 60_000
+    /// Where nothing but a link shows that somebody comes, no rest while away is longer than this.
+    static let deafRestMaximumMilliseconds: UInt64 = 15_000
+    /// Who is so much nearer than at the last link is on his way.
+    static let approachDB = 6
     /// So often in ten minutes proximity may ask for an opening. Each needs an absence and a return that links have shown.
     static let openingsMaximum = 4
     static let openingsWindowMilliseconds: UInt64 = 600_000
@@ -63,6 +65,7 @@ struct ProximityMachine {
         var farSince: Instant?
     }
 
+    let rules: ProximityRules
     private(set) var proximity: Proximity
     private(set) var activity = Activity.listening
     /// Off, it listens to nothing and wants nothing.
@@ -77,9 +80,15 @@ struct ProximityMachine {
     private var watch: AbsenceWatch?
     /// When openings were asked for. A launch counts as all but one, so that no number of them makes room for more.
     private var openings: [Instant]
+    /// What the last link ended with, while away.
+    private var lastSeen: SmoothedLevel?
 
     /// `kept`: the watch over an absence that goes on.
-    init(_ proximity: Proximity, isEnabled: Bool, now: Instant, kept: Instant? = nil) {
+    init(
+        _ proximity: Proximity, isEnabled: Bool, now: Instant, kept: Instant? = nil,
+        rules: ProximityRules = ProximityRules()
+    ) {
+        self.rules = rules
         self.proximity = proximity
         self.isEnabled = isEnabled
         lastHeard = now
@@ -147,17 +156,19 @@ struct ProximityMachine {
         lastHeard = now
         advertised.add(rssi)
         guard proximity == .near else {
-            if case .listening = activity, advertised.isAtLeast(Self.nearDBm) { want(now: now) }
+            if case .listening = activity, advertised.isAtLeast(rules.nearDBm) { want(now: now) }
             return
         }
-        guard advertised.isAtMost(Self.awayDBm) else { return weakSince = nil }
+        guard advertised.isAtMost(rules.awayDBm) else { return weakSince = nil }
         let since = weakSince ?? now
         weakSince = since
         if case .listening = activity, now.milliseconds(since: since) >= Self.dwellMilliseconds { want(now: now) }
     }
 
     private mutating func want(now: Instant) {
-        if budget.take(now: now) { activity = .wanting }
+        // Where no advertisement makes it look, nobody but itself spends these.
+        let isOwn = !rules.hearsAdvertisements && proximity == .away
+        if isOwn || budget.take(now: now) { activity = .wanting }
     }
 
     // MARK: A link
@@ -184,8 +195,8 @@ struct ProximityMachine {
         }
         measurement.lastSample = now
         measurement.level.add(rssi)
-        measurement.nearSince = measurement.level.isAtLeast(Self.nearDBm) ? measurement.nearSince ?? now : nil
-        measurement.farSince = measurement.level.isAtMost(Self.awayDBm) ? measurement.farSince ?? now : nil
+        measurement.nearSince = measurement.level.isAtLeast(rules.nearDBm) ? measurement.nearSince ?? now : nil
+        measurement.farSince = measurement.level.isAtMost(rules.awayDBm) ? measurement.farSince ?? now : nil
         activity = .measuring(measurement)
         func hasStayed(_ since: Instant?) -> Bool {
             since.map { now.milliseconds(since: $0) >= Self.dwellMilliseconds } ?? false
@@ -209,8 +220,21 @@ struct ProximityMachine {
     mutating func linkEnded(now: Instant) { if wantsLink { rest(now: now) } }
 
     private mutating func rest(now: Instant) {
-        activity = .resting(until: now.advanced(byMilliseconds: restMilliseconds))
-        restMilliseconds = min(2 * restMilliseconds, Self.restMaximumMilliseconds)
+        if comesCloser() { restMilliseconds = Self.restMinimumMilliseconds }
+        let isDeaf = !rules.hearsAdvertisements && proximity == .away
+        let longest = isDeaf ? Self.deafRestMaximumMilliseconds : Self.restMaximumMilliseconds
+        activity = .resting(until: now.advanced(byMilliseconds: min(restMilliseconds, longest)))
+        restMilliseconds = min(2 * restMilliseconds, longest)
+    }
+
+    /// Whether the link that ends shows somebody on his way, where no advertisement tells that.
+    private mutating func comesCloser() -> Bool {
+        guard !rules.hearsAdvertisements, proximity == .away, case .measuring(let measurement) = activity else {
+            lastSeen = nil
+            return false
+        }
+        defer { lastSeen = measurement.level }
+        return lastSeen.map { measurement.level.isAbove($0, byDB: Self.approachDB) } ?? true
     }
 
     /// Whether it may ask for an opening now.
@@ -244,9 +268,10 @@ struct ProximityMachine {
         return .earliest(next, watch?.deadline)
     }
 
-    /// When silence alone makes a link wanted.
+    /// When silence alone makes a link wanted. Where there is nothing but silence, that is at once while away.
     private var silent: Instant? {
-        guard isEnabled, proximity == .near, case .listening = activity else { return nil }
+        guard isEnabled, case .listening = activity else { return nil }
+        if proximity == .away { return rules.hearsAdvertisements ? nil : lastHeard }
         return max(lastHeard.advanced(byMilliseconds: Self.silenceMilliseconds), budget.available)
     }
 
@@ -266,6 +291,12 @@ struct SmoothedLevel {
         level = level.map { $0 + (sample - $0) / ProximityMachine.smoothing } ?? sample
     }
 
-    func isAtLeast(_ dBm: Int) -> Bool { level.map { $0 >= dBm * Self.scale } ?? false }
-    func isAtMost(_ dBm: Int) -> Bool { level.map { $0 <= dBm * Self.scale } ?? false }
+    func isAtLeast(_ dBm: Int8) -> Bool { level.map { $0 >= Int(dBm) * Self.scale } ?? false }
+    func isAtMost(_ dBm: Int8) -> Bool { level.map { $0 <= Int(dBm) * Self.scale } ?? false }
+
+    /// False where one of the two has no sample.
+    func isAbove(_ other: Self, byDB: Int) -> Bool {
+        guard let level, let other = other.level else { return false }
+        return level >= other + byDB * Self.scale
+    }
 }

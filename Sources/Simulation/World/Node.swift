@@ -222,7 +222,7 @@ package final class Node: OnAir {
             if keepsPackets { sent.append(packet) }
             onSent(packet)
         // No node of the world stands beside a bluetoothd.
-        case .bus, .code: break
+        case .bus, .code, .strength: break
         case .controllerFailed(let failure, let remedy):
             failures.append(failure)
             remedies.append(remedy)

@@ -1,5 +1,6 @@
 import CommandInterface
 import DaemonControl
+import LockCentral
 
 /// A role's whole configuration.
 protocol DaemonConfiguration: ConfiguredSettings, Equatable, Sendable {
@@ -27,7 +28,16 @@ extension PeripheralSettings {
 }
 
 extension CentralSettings {
-    func faults(in file: String) -> [Failure] { [] }
+    func faults(in file: String) -> [Failure] {
+        let least = ProximityRules.hysteresisMinimumDB
+        guard nearDBm - awayDBm < least else { return [] }
+        return [
+            Failure(
+                .configuration,
+                "keys `near_dbm` and `away_dbm` in section [proximity] of \(file) are \(nearDBm) and \(awayDBm): near has to"
+                    + " be \(least) dB or more above away")
+        ]
+    }
 
     var files: [(key: String, path: String?)] { [] }
 }

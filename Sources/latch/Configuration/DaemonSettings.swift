@@ -1,5 +1,6 @@
 import BluetoothHost
 import CommandInterface
+import LockCentral
 import LockPeripheral
 import LockProtocol
 
@@ -134,10 +135,18 @@ struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
     var daemon = DaemonSettings(restoreIdentifier: "key")
     /// Whether coming near asks for an unlock; RSSI is never authorisation.
     var unlocksByProximity = false
+    var nearDBm = Int(ProximityRules.usualNearDBm)
+    var awayDBm = Int(ProximityRules.usualAwayDBm)
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
-            ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity))
+            ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity)),
+            ConfigurationKey("proximity", "near_dbm", .integer(\.nearDBm, ProximityRules.dBmRange)),
+            ConfigurationKey("proximity", "away_dbm", .integer(\.awayDBm, ProximityRules.dBmRange)),
         ]
+    }
+
+    var proximity: ProximityRules {
+        ProximityRules(nearDBm: Int8(clamping: nearDBm), awayDBm: Int8(clamping: awayDBm))
     }
 }

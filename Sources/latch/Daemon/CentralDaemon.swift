@@ -38,7 +38,8 @@ final class CentralDaemon {
         key = try KeyDaemon(
             KeyDaemon.Configuration(
                 restoreIdentifier: holdings.plan.restoreIdentifier, boot: runtime.boot,
-                unlocksWhenNear: settings.unlocksByProximity),
+                unlocksWhenNear: settings.unlocksByProximity,
+                proximity: settings.proximity),
             host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteKeyStore(runtime.state.database)
         ) { [journal = runtime.journal] in journal.record($0) }
     }
