@@ -377,7 +377,8 @@ let package = Package(
             "latch",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
-                "DaemonControl", "GPIO", "HCI", "HCITransport", "LatchLab", "LatchStrike", "LockPeripheral",
+                "DaemonControl", "GPIO", "HCI", "HCITransport", "HostComposition", "LatchLab", "LatchOOB",
+                "LatchStrike", "LockPeripheral",
                 "LockProtocol", "SecurityManager", "Simulation", "StatePersistence", "StrikeControl", "StrikeKeeping",
                 "TestSupport",
             ]),

@@ -1,9 +1,11 @@
 import CommandInterface
 import Foundation
 import HCITransport
+import HostComposition
 import StatePersistence
 import Testing
 
+@testable import LatchOOB
 @testable import LatchStrike
 @testable import StrikeKeeping
 @testable import latch
@@ -23,8 +25,10 @@ struct ServiceUnitTests {
         }
     }
 
-    private static func settings(_ role: String) throws -> [String: [String]] {
-        let pairs = try lines("systemd/latch-\(role).service").filter { $0.contains("=") }.map { line in
+    private static func settings(
+        _ role: String, in folder: String = "systemd", kind: String = "service"
+    ) throws -> [String: [String]] {
+        let pairs = try lines("\(folder)/latch-\(role).\(kind)").filter { $0.contains("=") }.map { line in
             let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             return (String(parts[0]), [String(parts[1])])
         }
@@ -77,6 +81,45 @@ struct ServiceUnitTests {
         let lock = try Self.settings("peripheral")
         #expect(lock["User"] == [StrikeSettings().user])
         #expect(try Self.lines("systemd/latch-peripheral.service.d/gpio.conf").contains("SupplementaryGroups=\(user)"))
+    }
+
+    @Test("A user's own key: a command that names nothing, as nobody else's user, with no right that a user has not")
+    func userKey() throws {
+        let unit = try Self.settings("central", in: "systemd/user")
+        for (name, verb) in [("ExecStart", "run"), ("ExecReload", "reload")] {
+            let words = try #require(unit[name]?.first).split(separator: " ").map(String.init)
+            #expect(words == ["/usr/bin/latch", "central", verb])
+        }
+        for name in ["User", "Group", "AmbientCapabilities", "StateDirectory", "LoadCredential"] {
+            #expect(unit[name] == nil, "\(name)")
+        }
+        let system = try Self.settings("central")
+        for name in [
+            "Type", "WatchdogSec", "Restart", "RestartSec", "RestartPreventExitStatus", "LimitCORE", "MemoryMax",
+        ] {
+            #expect(unit[name] != nil && unit[name] == system[name], "\(name)")
+        }
+        #expect(unit["NoNewPrivileges"] == ["yes"] && unit["WantedBy"] == ["default.target"])
+    }
+
+    @Test("The helper for setup codes: it listens where keys look for it, takes one connection, and has one capability")
+    func setupCodes() throws {
+        let socket = try Self.settings("oob", kind: "socket")
+        #expect(socket["ListenSequentialPacket"] == [SetupCodeGiver.usualPath] && socket["Accept"] == ["yes"])
+        // Whom it answers it says itself.
+        #expect(socket["SocketMode"] == ["0666"])
+        let unit = try Self.settings("oob@")
+        let words = try #require(unit["ExecStart"]?.first).split(separator: " ").map(String.init)
+        #expect(words.first == "/usr/bin/latch-oob")
+        let parsed = try ArgumentParser(LatchOOB.program).parse(Array(words.dropFirst()))
+        guard case .run(let command, let arguments) = parsed else {
+            Issue.record("no command")
+            return
+        }
+        #expect(command.path == ["answer"] && !arguments.has("anyone"))
+        #expect(unit["StandardInput"] == ["socket"] && unit["DynamicUser"] == ["yes"])
+        for name in ["AmbientCapabilities", "CapabilityBoundingSet"] { #expect(unit[name] == ["CAP_NET_ADMIN"]) }
+        #expect(unit["LimitCORE"] == ["0"] && unit["NoNewPrivileges"] == ["yes"])
     }
 
     @Test(

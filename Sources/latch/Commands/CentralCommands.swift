@@ -8,15 +8,18 @@ enum CentralCommands {
         details: [
             "It waits for its locks for as long as it takes: a pending connection outlives a kill. One daemon lives in a "
                 + "state directory at a time.",
+            "With neither --state nor --config it is this user's own key: its state is in ~/.local/state/latch-key, which is made, its "
+                + "settings are in ~/.config/latch/central.conf where there is one, and its transport is bluez unless they say another one.",
             Commands.reloading,
         ],
         options: Commands.daemon,
         examples: [
             "latch central run --config /etc/latch/central.conf",
             "latch central run --transport hci:0 --state ./key --log-level debug",
+            "latch central run                    # beside bluetoothd, as an ordinary user",
         ]
     ) { arguments in
-        let source = ConfigurationSource<CentralSettings>(arguments)
+        let source = ConfigurationSource<CentralSettings>(arguments, user: UserPlace(arguments, role: .central))
         if arguments.has("check") { return ConfigurationCheck.run(source, .central, arguments) }
         return try CentralDaemon.run(source)
     }
@@ -44,7 +47,7 @@ enum CentralCommands {
     ) { arguments in
         let seconds: UInt64 = try arguments.integer("seconds", in: 1...3600) ?? 60
         // Nobody types a code for a daemon that is not named.
-        _ = try ControlPlace(arguments)
+        _ = try ControlPlace(arguments, role: .central)
         let code = try SetupCodeInput.read(
             file: arguments["code-file"], namesStandardInput: !arguments.operands.isEmpty)
         return try ControlCommand.run(
@@ -95,7 +98,7 @@ enum CentralCommands {
     ) { arguments in
         let lock = try arguments.required("lock")
         // Nobody confirms anything for a daemon that is not named.
-        _ = try ControlPlace(arguments)
+        _ = try ControlPlace(arguments, role: .central)
         try Confirmation.require(
             "forget", "This key will not open \"\(lock)\" again, until it is enrolled there anew.", arguments)
         return try ControlCommand.run(CentralRequest.forget(lock: lock), role: .central, arguments: arguments) {

@@ -38,7 +38,7 @@ enum Commands {
         .value("config", "FILE", "The configuration file; every option below overrides a key in it."),
         .value(
             "transport", "ADDRESS",
-            "The controller: hci:N, hci:ADDRESS or hci:usb-PORT (the kernel's adapter, taken over), unix:PATH, tcp:HOST:PORT, serial:DEVICE,BAUD or fd:N (H4)."
+            "The controller: hci:N, hci:ADDRESS or hci:usb-PORT (the kernel's adapter, taken over), unix:PATH, tcp:HOST:PORT, serial:DEVICE,BAUD or fd:N (H4). For a key also bluez, bluez:hciN or bluez:ADDRESS (bluetoothd keeps it)."
         ),
         .value("state", "DIR", "Where state is kept; a directory of mode 0700 that exists."),
         .value(

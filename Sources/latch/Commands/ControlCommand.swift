@@ -81,7 +81,7 @@ enum ControlCommand {
     private static func talking(
         _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ body: (inout ControlClient) throws -> Void
     ) throws -> ExitCode {
-        let place = try ControlPlace(arguments)
+        let place = try ControlPlace(arguments, role: role)
         do {
             var client = try place.connect(role)
             try body(&client)

@@ -3,7 +3,7 @@ import CommandInterface
 import DaemonControl
 import Glibc
 
-/// Which daemon a command is for, as its operator says it: in one of three ways.
+/// Which daemon a command is for, as its operator says it in one of three ways, or the user's own key.
 enum ControlPlace {
     case state(String)
     /// The file that the daemon was started with.
@@ -11,12 +11,16 @@ enum ControlPlace {
     case socket(String)
 
     static let options: [OptionSpec] = [
-        .value("state", "DIR", "The daemon's state directory, mode 0700. This, --config or --socket is needed."),
+        .value(
+            "state", "DIR",
+            "The daemon's state directory, mode 0700. A lock needs this, --config or --socket; without them it is this user's own key."
+        ),
         .value("config", "FILE", "The daemon's configuration file, which says where it listens."),
         .value("socket", "PATH", "The daemon's control socket, where it is not in the state directory."),
     ]
 
-    init(_ arguments: ParsedArguments) throws(Failure) {
+    /// - Throws: A ``Failure`` where the words name two daemons, or none and this user has no key of his own.
+    init(_ arguments: ParsedArguments, role: StateDirectory.Role) throws(Failure) {
         let named = Self.options.filter { arguments[$0.name] != nil }.map { "`--\($0.name)`" }
         guard named.count <= 1 else {
             throw Failure(
@@ -29,11 +33,28 @@ enum ControlPlace {
             self = .config(file)
         } else if let path = arguments["socket"] {
             self = .socket(path)
+        } else if let user = UserPlace(arguments, role: role), let place = Self(user) {
+            self = place
         } else {
             throw Failure(
                 .usage,
                 "`\(arguments.command)` needs to know which daemon: give `--state DIR`, `--config FILE` or "
-                    + "`--socket PATH` (see `\(arguments.command) --help`)")
+                    + "`--socket PATH` (see `\(arguments.command) --help`)"
+                    + (role == .central ? "; this user's own is started by `systemctl --user start latch-central`" : "")
+            )
+        }
+    }
+
+    /// Of the user's own key; nil before it has been started once.
+    private init?(_ user: UserPlace) {
+        if let file = user.file, let named = try? Self.settings(.central, file),
+            named.stateDirectory != nil || named.controlSocket != nil
+        {
+            self = .config(file)
+        } else if user.hasState {
+            self = .state(user.state)
+        } else {
+            return nil
         }
     }
 

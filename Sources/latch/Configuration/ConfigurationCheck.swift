@@ -26,6 +26,8 @@ enum ConfigurationCheck {
         of source: ConfigurationSource<Settings>, _ role: StateDirectory.Role
     ) -> [String] {
         let (settings, faults) = source.read()
+        // A launch makes the user's own.
+        if let user = source.user, settings.daemon.stateDirectory == user.state, !user.hasState { return faults }
         return faults + PlaceCheck(settings.daemon, role, more: settings.files).faults
     }
 }

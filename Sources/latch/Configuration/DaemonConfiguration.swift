@@ -45,10 +45,13 @@ extension CentralSettings {
 /// Where a daemon's configuration comes from, as often as it is read: the file, and over it the command line.
 struct ConfigurationSource<Settings: DaemonConfiguration>: Sendable {
     let file: String?
+    /// The user's own, where nothing else is named.
+    let user: UserPlace?
     private let arguments: ParsedArguments
 
-    init(_ arguments: ParsedArguments) {
-        file = arguments["config"]
+    init(_ arguments: ParsedArguments, user: UserPlace? = nil) {
+        file = arguments["config"] ?? user?.file
+        self.user = user
         self.arguments = arguments
     }
 
@@ -74,6 +77,7 @@ struct ConfigurationSource<Settings: DaemonConfiguration>: Sendable {
     private func overridden(_ settings: Settings) -> Settings {
         var settings = settings
         Commands.override(&settings.daemon, with: arguments)
+        user?.complete(&settings.daemon)
         return settings
     }
 }

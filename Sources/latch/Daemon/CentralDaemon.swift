@@ -19,6 +19,7 @@ final class CentralDaemon {
 
     static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
         let settings = try source.load()
+        if let user = source.user, settings.daemon.stateDirectory == user.state { try user.make() }
         let plan = try DaemonPlan(settings.daemon, role: .central)
         let holdings = DaemonHoldings(plan)
         do {

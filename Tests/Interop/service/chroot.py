@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 from service import packages
 from support.daemons import Daemon, Latch
-from support.processes import DEADLINE_SECONDS
+from support.processes import DEADLINE_SECONDS, Process, eventually
 from support.radios import AdapterRadio
 from support.steps import Suite, check, check_equal
 
@@ -47,9 +47,10 @@ class Clean:
         check_equal(done.returncode, 0, f"the exit status of {' '.join(words)}: {done.stdout}{done.stderr}")
         return done.stdout.strip()
 
-    def install(self, directory):
+    def install(self, directory, *names):
+        files = packages(directory, names) if names else packages(directory)
         names = []
-        for package in packages(directory):
+        for package in files:
             shutil.copy(package, os.path.join(self.path, "tmp"))
             names.append(f"/tmp/{os.path.basename(package)}")
         self.run("dpkg", "--install", *names)
@@ -102,6 +103,34 @@ def run_once(suite, title, clean, key, enrols=False):
         figure.is_(clean.run("latch", "--version"))
 
 
+def use_own_key(suite, clean, directory):
+    """Nobody keeps the adapter here: bluetoothd is installed, and nothing starts it."""
+    with suite.step("a user's own key is installed beside bluez, started without a word, and waits for bluetoothd") as figure:
+        clean.install(directory, "latch-key")
+        clean.run("useradd", "--create-home", "anna")
+
+        def words(*verbs):
+            return ["chroot", "--userspec", "anna:anna", clean.path, "env", "HOME=/home/anna", PROGRAM, "central", *verbs]
+
+        with Process("own key", words("run", "--json")) as daemon:
+            status = None
+
+            def answers():
+                nonlocal status
+                status = subprocess.run(words("status"), capture_output=True, text=True, timeout=DEADLINE_SECONDS, check=False)
+                return status.returncode == 0
+
+            eventually(answers, "the key answers its user")
+            subprocess.run(words("stop"), timeout=DEADLINE_SECONDS, check=True)
+            check_equal(daemon.wait(), 0, "the key's exit status")
+        figure.is_(next(line for line in status.stdout.splitlines() if line.startswith("radio")))
+    with suite.step("removed and purged, with its user: nothing of it is left"):
+        clean.run("userdel", "--remove", "anna")
+        clean.run("dpkg", "--remove", "latch-key")
+        clean.run("dpkg", "--purge", "latch-key")
+        check(not os.path.exists(f"{clean.path}/usr/bin/latch-oob"), "the helper is still there")
+
+
 def check_all(suite, clean, key, old, new):
     with suite.step("installed") as figure:
         clean.install(old)
@@ -114,6 +143,7 @@ def check_all(suite, clean, key, old, new):
         check_equal(again, kept, "machine key and configuration")
         figure.is_(clean.run("dpkg-query", "-W", "-f", "${Version}", "latch-lock"))
     run_once(suite, "the new one opens for the same key", clean, key)
+    use_own_key(suite, clean, new)
     with suite.step("removed: state, configuration and machine key stay"):
         clean.run("dpkg", "--remove", "latch-lock", "latch")
         for path in (f"{STATE}/latch.sqlite", "/etc/latch/peripheral.key", "/etc/latch/peripheral.conf"):

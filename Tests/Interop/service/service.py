@@ -29,10 +29,10 @@ BACKUP_UNIT = "latch-backup.service"
 BACKUPS = "/var/lib/latch-backup"
 
 
-def packages(directory):
-    """The files of a lock's packages in a directory."""
+def packages(directory, names=("latch", "latch-lock")):
+    """The files of these packages in a directory; those of a lock."""
     found = []
-    for name in ("latch", "latch-lock"):
+    for name in names:
         files = glob.glob(f"{directory}/{name}_*.deb")
         check_equal(len(files), 1, f"how many packages {name} are in {directory}")
         found += files

@@ -1,0 +1,93 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import latch
+
+/// A key that is one user's own, without a word of where it is.
+@Suite("A user's own key")
+struct UserKeyTests {
+    @Test(
+        "It is where the user's programs are; what is no absolute path counts as nothing, and without a home there is none"
+    )
+    func place() throws {
+        func place(_ variables: [String: String]) -> UserPlace? { UserPlace { variables[$0] } }
+        let usual = try #require(place(["HOME": "/home/anna"]))
+        #expect(usual.state == "/home/anna/.local/state/latch-key")
+        #expect(usual.configuration == "/home/anna/.config/latch/central.conf")
+        let own = try #require(place(["HOME": "/home/anna", "XDG_STATE_HOME": "/s", "XDG_CONFIG_HOME": "/c"]))
+        #expect(own.state == "/s/latch-key" && own.configuration == "/c/latch/central.conf")
+        #expect(place(["HOME": "/home/anna", "XDG_STATE_HOME": "s", "XDG_CONFIG_HOME": ""]) == usual)
+        #expect(place([:]) == nil && place(["HOME": "anna", "XDG_STATE_HOME": "/s"]) == nil)
+    }
+
+    /// With no bus.
+    private final class Home {
+        let path: String
+        let environment: [String: String]
+
+        init() throws {
+            path = FileManager.default.temporaryDirectory.appendingPathComponent("home-\(UUID())").path
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            environment = ["HOME": path, "DBUS_SYSTEM_BUS_ADDRESS": "unix:path=\(path)/no-bus"]
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: path) }
+    }
+
+    private static func mode(_ path: String) -> mode_t? {
+        var information = stat()
+        return stat(path, &information) == 0 ? information.st_mode & 0o7777 : nil
+    }
+
+    @Test(
+        "Before it has been started there is nothing to ask; the daemon makes its directory, and the commands find it")
+    func started() throws {
+        let home = try Home()
+        let refused = try Program.run(["central", "status"], environment: home.environment)
+        #expect(refused.status == 2 && refused.errors.contains("systemctl --user start latch-central"))
+        let checked = try Program.run(["central", "run", "--check"], environment: home.environment)
+        #expect(checked.status == 0 && !FileManager.default.fileExists(atPath: home.path + "/.local"))
+        let daemon = try ChildProcess(
+            [Program.path, "central", "run"], environment: Program.environment.merging(home.environment) { $1 })
+        #expect(waits { (try? Program.run(["central", "status"], environment: home.environment))?.status == 0 })
+        for name in [".local", ".local/state", ".local/state/latch-key"] {
+            #expect(Self.mode("\(home.path)/\(name)") == 0o700, "\(name)")
+        }
+        #expect(try Program.run(["central", "stop"], environment: home.environment).status == 0)
+        #expect(daemon.wait().code == 0)
+    }
+
+    @Test("The user's file says where it is, and what is on the command line counts before it")
+    func configured() throws {
+        let home = try Home()
+        let other = "\(home.path)/other"
+        for path in ["\(home.path)/.config/latch", other] {
+            try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+            chmod(path, 0o700)
+        }
+        try "state = \"\(other)\"\n".write(
+            toFile: "\(home.path)/.config/latch/central.conf", atomically: true, encoding: .utf8)
+        let daemon = try ChildProcess(
+            [Program.path, "central", "run"], environment: Program.environment.merging(home.environment) { $1 })
+        #expect(waits { (try? Program.run(["central", "status"], environment: home.environment))?.status == 0 })
+        #expect(try Program.run(["central", "stop", "--state", other], environment: home.environment).status == 0)
+        #expect(daemon.wait().code == 0)
+        try "state = 7\n".write(
+            toFile: "\(home.path)/.config/latch/central.conf", atomically: true, encoding: .utf8)
+        let wrong = try Program.run(["central", "run"], environment: home.environment)
+        #expect(wrong.status == 3 && wrong.errors.contains("central.conf"))
+    }
+
+    @Test("A directory that cannot be made is named, with the remedy")
+    func unmakeable() throws {
+        let home = try Home()
+        let file = "\(home.path)/file"
+        try "".write(toFile: file, atomically: true, encoding: .utf8)
+        let outcome = try Program.run(
+            ["central", "run"], environment: home.environment.merging(["XDG_STATE_HOME": file]) { $1 })
+        #expect(
+            outcome.status == 4 && outcome.errors.contains("\(file)/latch-key") && outcome.errors.contains("--state"))
+    }
+}
