@@ -32,8 +32,8 @@ LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\nchallenge_life_ms = 25500\n"
 USER = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs"
 HELPER = "/usr/bin/setpriv --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin"
 SOCKET = "/run/latch-oob.socket"
-# On the radio, in the order in which they come.
-MACHINE, LOCK = 1, 2
+# On the radio, in the order in which they come: the machine last, when somebody has connected with its shell.
+LOCK, MACHINE = 1, 3
 WAIT = str(int(DEADLINE_SECONDS))
 
 
@@ -77,8 +77,12 @@ class Companion:
             words += f" --config {self.state}.conf"
         self._machine.run(f"{words} >/dev/null 2>{self.log} & echo $! >/run/companion.pid")
 
-    def says(self, wanted):
-        self._machine.until(f"grep -q '{wanted}' {self.log}", f"the key says {wanted}")
+    def says(self, wanted, times=1):
+        """So often at least in this life."""
+        self._machine.until(f"[ $(grep -c '{wanted}' {self.log}) -ge {times} ]", f"the key says {wanted}, {times} times")
+
+    def times_said(self, wanted):
+        return int(self._machine.run(f"grep -c '{wanted}' {self.log} || true"))
 
     def kill(self):
         self._machine.run("kill -KILL $(cat /run/companion.pid)")
@@ -93,6 +97,13 @@ class Companion:
     def begin(self, verb):
         """Its answer is nobody's."""
         self._machine.run(f"{self.words(verb)} >/dev/null 2>&1 &")
+
+    def begin_and_keep(self, verb):
+        """What is asked for so is on the disk."""
+        asked = '"message":"asked"'
+        before = self.times_said(asked)
+        self.begin(verb)
+        self.says(asked, before + 1)
 
     def opens(self):
         answer = self.ask(f"unlock --wait {WAIT}")
@@ -137,12 +148,16 @@ def hear_again(suite, title, kills, radio, machine, key, lock):
     with suite.step(f"{title}, killed {kills} times while the lock is out of range: what was asked is done") as figure:
         times = []
         check_equal(lock.status()["bolt"], "locked", "the bolt at the beginning")
+        radio.command(f"cut {MACHINE} {LOCK}")
+        answer = key.ask("unlock --wait 3", expect=6)
+        check("not reached in time" in answer["error"]["message"], f"a lock that is out of range: {answer}")
+        check_equal(lock.status()["bolt"], "locked", "the bolt behind it")
+        radio.command(f"join {MACHINE} {LOCK}")
         lock.errors.skip()
         for number in range(kills):
             operation, end = ("lock", "locked") if number % 2 else ("unlock", "unlocked")
             radio.command(f"cut {MACHINE} {LOCK}")
-            key.begin(f"{operation} --wait {WAIT}")
-            key.says('"message":"asked"')
+            key.begin_and_keep(f"{operation} --wait {WAIT}")
             key.kill()
             radio.command(f"join {MACHINE} {LOCK}")
             begin = time.monotonic()
