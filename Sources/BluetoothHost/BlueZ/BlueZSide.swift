@@ -23,6 +23,9 @@ struct BlueZSide {
 
     init(_ choice: AdapterChoice) { machine = BlueZCentral(adapter: choice) }
 
+    /// What there is to ask of the adapter of its links, which the kernel keeps.
+    var adapterFacts: ControllerFacts { machine.adapterNumber == nil ? ControllerFacts() : .ofKernel }
+
     /// What was to leave before now has left, or was said not to.
     mutating func date(
         _ token: OperationToken, _ manager: ManagerID, _ peer: PeerIdentifier, until: Instant, _ now: Instant

@@ -120,12 +120,9 @@ extension HostCore {
 
     /// What there is to ask of a link layer that is the kernel's: how strong the link is, and nothing else.
     mutating func askBlueZ(_ request: LinkLayer.Request, of link: Link) {
-        guard case .read(let reading) = request else { return }
-        if case .rssi = reading, let adapter = blueZ?.machine.adapterNumber {
-            acts.append(strengthOf: link.address, adapter: adapter)
-        } else {
-            linkLayer(link, .readingEnded(reading, .failure(.unsupportedByController)))
-        }
+        // Nothing else passes what its adapter is known to support.
+        guard case .read(.rssi) = request, let adapter = blueZ?.machine.adapterNumber else { return }
+        acts.append(strengthOf: link.address, adapter: adapter)
     }
 
     /// nil: the kernel does not say.

@@ -9,7 +9,7 @@ extension HostCore {
     mutating func linkLayer(_ link: Link, _ event: LinkLayer.Event) {
         var outputs: [LinkLayer.Output] = []
         swap(&outputs, &spareLinkLayerOutputs)
-        let facts = link.device == nil ? controller.facts : .ofKernel
+        let facts = link.device == nil ? controller.facts : blueZ?.adapterFacts ?? ControllerFacts()
         link.layer.handle(event, controller: facts, now: now, into: &outputs)
         for output in outputs {
             switch output {
