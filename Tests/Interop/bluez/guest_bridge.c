@@ -75,6 +75,14 @@ static size_t packet_octets(const uint8_t *packet, size_t count) {
     return 0;
 }
 
+// An adapter that nobody has up takes nothing: its controller speaks to nobody then, as one on a wire does.
+static void deliver(int vhci, const uint8_t *packet, size_t count) {
+    while (write(vhci, packet, count) < 0) {
+        if (errno == ENXIO) return;
+        if (errno != EINTR) fail("write");
+    }
+}
+
 static void bridge_packets(int port) {
     static uint8_t inbound[PACKET_OCTETS], outbound[PACKET_OCTETS];
     size_t held = 0;
@@ -93,7 +101,7 @@ static void bridge_packets(int port) {
         held += read_some(port, inbound + held, sizeof inbound - held);
         size_t begin = 0, count;
         while (begin < held && (count = packet_octets(inbound + begin, held - begin)) > 0 && begin + count <= held) {
-            write_all(vhci, inbound + begin, count);
+            deliver(vhci, inbound + begin, count);
             begin += count;
         }
         held -= begin;
