@@ -242,6 +242,7 @@ static inline int latch_forbid_dumps(void) {
 // SOCK_* is an enum in Swift's Glibc and its flags are not all there.
 static inline int latch_socket_flags(void) { return SOCK_NONBLOCK | SOCK_CLOEXEC; }
 static inline int latch_message_flags(void) { return MSG_NOSIGNAL; }
+static inline int latch_stream(void) { return SOCK_STREAM; }
 static inline int latch_sequenced_packets(void) { return SOCK_SEQPACKET; }
 
 // Zeros that no compiler leaves out.

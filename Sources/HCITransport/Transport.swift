@@ -94,8 +94,7 @@ package struct Transport: ~Copyable, Sendable {
     }
 
     private static func makeSocket(_ family: Int32, _ name: String) throws(TransportError) -> OwnedDescriptor {
-        let flags = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
-        let raw = socket(family, Int32(flags), 0)
+        let raw = socket(family, latch_stream() | latch_socket_flags(), 0)
         guard raw >= 0 else { throw TransportError(system: errno, "\(name): no socket") }
         return OwnedDescriptor(raw)
     }
@@ -136,7 +135,7 @@ package struct Transport: ~Copyable, Sendable {
         guard descriptor.makeNonblocking() else {
             throw TransportError(system: errno, "\(name): cannot be made nonblocking")
         }
-        let isStream = descriptor.socketType.map { $0 == Int32(SOCK_STREAM.rawValue) } ?? true
+        let isStream = descriptor.socketType.map { $0 == latch_stream() } ?? true
         return Transport(descriptor, framing: isStream ? .stream : .packets, name: name)
     }
 }
