@@ -132,7 +132,7 @@ extension HostCore {
     }
 
     /// An operation of a client's at a peer of bluetoothd's.
-    mutating func ask(_ asked: SecuredOperation, of device: String, on link: Link) {
+    mutating func hand(_ asked: SecuredOperation, to device: String, on link: Link) {
         // It keeps GAP's service for itself, and says the name.
         if case .readName = asked.origin {
             let name = blueZ?.machine.name(ofLink: device).map { RemoteValue(handle: .first, value: Array($0.utf8)) }

@@ -218,7 +218,7 @@ extension HostCore {
 
     private mutating func beginOperation(_ asked: SecuredOperation, on link: Link) {
         link.client.begin(asked)
-        if let device = link.device { return ask(asked, of: device, on: link) }
+        if let device = link.device { return hand(asked, to: device, on: link) }
         withEndpoint(link) { $0.perform(asked.operation, token: asked.token.rawValue, now: $2, outputs: &$3) }
     }
 

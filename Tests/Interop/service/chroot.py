@@ -107,7 +107,6 @@ def use_own_key(suite, clean, directory):
     """Nobody keeps the adapter here: bluetoothd is installed, and nothing starts it."""
     with suite.step("a user's own key is installed beside bluez, started without a word, and waits for bluetoothd") as figure:
         clean.install(directory, "latch-key")
-        clean.run("useradd", "--create-home", "anna")
 
         def words(*verbs):
             return ["chroot", "--userspec", "anna:anna", clean.path, "env", "HOME=/home/anna", PROGRAM, "central", *verbs]
@@ -124,11 +123,13 @@ def use_own_key(suite, clean, directory):
             subprocess.run(words("stop"), timeout=DEADLINE_SECONDS, check=True)
             check_equal(daemon.wait(), 0, "the key's exit status")
         figure.is_(next(line for line in status.stdout.splitlines() if line.startswith("radio")))
-    with suite.step("removed and purged, with its user: nothing of it is left"):
-        clean.run("userdel", "--remove", "anna")
+    with suite.step("removed and purged: what is left of it is its user's"):
         clean.run("dpkg", "--remove", "latch-key")
         clean.run("dpkg", "--purge", "latch-key")
         check(not os.path.exists(f"{clean.path}/usr/bin/latch-oob"), "the helper is still there")
+        state = f"{clean.path}/home/anna/.local"
+        check(os.path.exists(f"{state}/state/latch-key/latch.sqlite"), "the user's state is gone")
+        shutil.rmtree(state)
 
 
 def check_all(suite, clean, key, old, new):
@@ -160,6 +161,7 @@ def main(program, lab, clean_root, old, new):
         os.link(radio.adapter(1), air)
         os.chmod(air, 0o666)
         with Clean(root) as clean:
+            clean.run("useradd", "--create-home", "anna")
             before = clean.files()
             with Latch(program, directory).key(f"unix:{radio.adapter(2)}") as key:
                 check_all(suite, clean, key, old, new)
