@@ -153,6 +153,8 @@ extension HostCore {
         case .linkLayer(let link, let event): if let link = links[link] { linkLayer(link, event) }
         case .server(let event): tellServer(event)
         case .roomChanged: announceRoom()
+        case .blueZ(let event): blueZHappened(event)
+        case .nameOfBlueZ(let link, let token): if let link = links[link] { nameOfBlueZ(link, token) }
         case .deliverUpdates(let link): if let link = links[link] { deliverQueuedUpdates(to: link) }
         }
     }

@@ -1,4 +1,5 @@
 import ATT
+import BlueZ
 import BluetoothCore
 import GATT
 import HCI
@@ -30,6 +31,10 @@ enum Work {
     case server(Server.Event)
     /// A link that was in an app's way may have room again.
     case roomChanged
+    /// Something for the adapter that bluetoothd keeps.
+    case blueZ(BlueZCentral.Event)
+    /// A client has asked for the name of a peer of bluetoothd's.
+    case nameOfBlueZ(LinkID, OperationToken)
     /// What is kept for a link's bond goes out.
     case deliverUpdates(LinkID)
 }

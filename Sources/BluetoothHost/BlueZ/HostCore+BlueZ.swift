@@ -10,8 +10,10 @@ import SecurityManager
 extension HostCore {
     mutating func heard(_ event: DBusEvent) { tellBlueZ(.bus(event)) }
 
+    mutating func tellBlueZ(_ event: BlueZCentral.Event) { work.append(.blueZ(event)) }
+
     /// One event for the machine, and what follows from it for others.
-    mutating func tellBlueZ(_ event: BlueZCentral.Event) {
+    mutating func blueZHappened(_ event: BlueZCentral.Event) {
         var outputs: [BlueZCentral.Output] = []
         blueZ?.machine.handle(event, now: now, into: &outputs)
         for output in outputs { perform(output) }
@@ -133,16 +135,19 @@ extension HostCore {
 
     /// An operation of a client's at a peer of bluetoothd's.
     mutating func hand(_ asked: SecuredOperation, to device: String, on link: Link) {
-        // It keeps GAP's service for itself, and says the name.
-        if case .readName = asked.origin {
-            let name = blueZ?.machine.name(ofLink: device).map { RemoteValue(handle: .first, value: Array($0.utf8)) }
-            return clientCompleted(link, asked.token.rawValue, .success(.values([name].compactMap { $0 })))
-        }
+        if case .readName = asked.origin { return work.append(.nameOfBlueZ(link.id, asked.token)) }
         let until = sendUntil
         if let until, case .procedure(let manager, let token) = asked.origin {
             blueZ?.date(token, manager, link.peer, until: until, now)
         }
         tellBlueZ(.operation(asked.token.rawValue, link: device, asked.operation, until: until))
+    }
+
+    /// bluetoothd keeps GAP's service for itself, and says the name.
+    mutating func nameOfBlueZ(_ link: Link, _ token: OperationToken) {
+        let name = link.device.flatMap { blueZ?.machine.name(ofLink: $0) }
+        let values = name.map { [RemoteValue(handle: .first, value: Array($0.utf8))] } ?? []
+        clientCompleted(link, token.rawValue, .success(.values(values)))
     }
 }
 
