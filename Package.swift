@@ -86,6 +86,8 @@ let package = Package(
         room("DBus"),
         room("SetupCodeGiving", ["BluetoothCore"]),
         room("BlueZ", ["ATT", "BluetoothCore", "DBus", "GATT"]),
+        // Who sits at a laptop, as logind and the desktop's notifications know them. Pure too.
+        room("Desktop", ["BluetoothCore", "DBus"]),
         room(
             "BluetoothHost",
             [
@@ -174,9 +176,9 @@ let package = Package(
             name: "latch",
             dependencies: [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
-                "CoreBluetoothEssentials", "DaemonControl", "GATT", "HCI", "HCITransport", "HostComposition",
-                "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
-                "StatePersistence",
+                "CoreBluetoothEssentials", "DBus", "DBusTransport", "DaemonControl", "Desktop", "GATT", "HCI",
+                "HCITransport", "HostComposition", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
+                "SecurityManager", "StatePersistence",
             ],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
@@ -298,6 +300,7 @@ let package = Package(
         tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
         tests("DBus"),
         tests("SetupCodeGiving", ["BluetoothCore"]),
+        tests("Desktop", ["BluetoothCore", "DBus"]),
         tests("BlueZ", ["ATT", "BlueZSupport", "BluetoothCore", "DBus", "GATT"]),
         tests(
             "BluetoothHost",
@@ -377,8 +380,8 @@ let package = Package(
             "latch",
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
-                "DaemonControl", "GPIO", "HCI", "HCITransport", "HostComposition", "LatchLab", "LatchOOB",
-                "LatchStrike", "LockPeripheral",
+                "DBus", "DBusTransport", "DaemonControl", "Desktop", "GPIO", "HCI", "HCITransport", "HostComposition",
+                "LatchLab", "LatchOOB", "LatchStrike", "LockCentral", "LockPeripheral",
                 "LockProtocol", "SecurityManager", "Simulation", "StatePersistence", "StrikeControl", "StrikeKeeping",
                 "TestSupport",
             ]),

@@ -25,6 +25,8 @@ private struct KeyWorld {
     private var counter: UInt32 = 0
     /// When each lock's last challenge came.
     private var received: [PeerIdentifier: Instant] = [:]
+    /// What nobody has decided, nor the key itself ended.
+    private var approaches: [PeerIdentifier: Approach] = [:]
 
     init() {
         for bits: UInt128 in 0..<2 {
@@ -73,7 +75,13 @@ private struct KeyWorld {
         case 8, 9: answer(peer, isSealed: event & 1 == 0, &input)
         case 10: feed(input.bool() ? .receipt(peer, input.chunk()) : .lockState(peer, input.chunk()))
         case 11: status(peer, &input)
-        case 12: feed(.controlPoint(peer, input.chunk()))
+        case 12:
+            if let approach = approaches[peer] {
+                approaches[peer] = nil
+                feed(.decided(approach, opens: input.bool()))
+            } else {
+                feed(.controlPoint(peer, input.chunk()))
+            }
         case 13:
             let rssi = Int8(bitPattern: input.octet())
             feed(rssi & 1 == 0 ? .rssi(peer, rssi) : .linkRSSI(peer, rssi))
@@ -120,7 +128,9 @@ private struct KeyWorld {
             now = Instant(nanoseconds: UInt64(input.octet()) * 1_000_000)
         }
         outputs.removeAll()
-        machine = KeyMachine(restoring: committed, boot: boot, now: now, into: &outputs)
+        approaches = [:]
+        let policy = ApproachPolicy(asksFirst: input.bool(), needsUser: input.bool())
+        machine = KeyMachine(restoring: committed, boot: boot, policy: policy, now: now, into: &outputs)
         settle()
     }
 
@@ -150,6 +160,13 @@ private struct KeyWorld {
         case .took(_, let id):
             require(taken.insert(id).inserted, "a request's number was given twice")
             open.insert(id)
+        case .approached(let approach):
+            require(
+                approaches.updateValue(approach, forKey: approach.peer).map { $0.until <= now } ?? true,
+                "what is to be decided is asked again")
+        case .approachEnded(let approach):
+            if approaches[approach.peer] == approach { approaches[approach.peer] = nil }
+        case .byItself(_, let id, _, _): require(open.contains(id), "a request of the key's own has ended before")
         case .ended(_, let id, _): require(open.remove(id) != nil, "a request ended twice")
         case .writeSigned(let peer, let octets, let until), .writeEncrypted(let peer, let octets, let until):
             require(now < until, "a command is written whose time is over")

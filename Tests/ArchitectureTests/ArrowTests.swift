@@ -16,6 +16,7 @@ import Testing
         "DBus": [],
         "SetupCodeGiving": ["BluetoothCore"],
         "BlueZ": ["ATT", "BluetoothCore", "DBus", "GATT"],
+        "Desktop": ["BluetoothCore", "DBus"],
         "BluetoothHost": [
             "ATT", "BlueZ", "BluetoothCore", "BluetoothCrypto", "DBus", "GATT", "HCI", "L2CAP", "SecurityManager",
         ],
@@ -70,9 +71,9 @@ import Testing
         // What a door runs: neither the radio nor the drills.
         "latch": [
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
-            "CoreBluetoothEssentials",
-            "DaemonControl", "GATT", "Glibc", "HCI", "HCITransport", "HostComposition", "LockCentral", "LockPeripheral",
-            "LockPersistence", "LockProtocol", "SecurityManager", "StatePersistence",
+            "CoreBluetoothEssentials", "DBus", "DBusTransport", "DaemonControl", "Desktop", "GATT", "Glibc", "HCI",
+            "HCITransport", "HostComposition", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
+            "SecurityManager", "StatePersistence",
         ],
     ]
 

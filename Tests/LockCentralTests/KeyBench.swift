@@ -28,12 +28,12 @@ struct KeyBench {
 
     init(
         _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, rules: ProximityRules = ProximityRules(),
-        now: Instant = Instant(nanoseconds: 1_000_000_000)
+        policy: ApproachPolicy = .immediate, now: Instant = Instant(nanoseconds: 1_000_000_000)
     ) {
         self.now = now
         store = MemoryKeyStore(snapshot)
         var outputs: [KeyOutput] = []
-        machine = KeyMachine(restoring: snapshot, boot: boot, rules: rules, now: now, into: &outputs)
+        machine = KeyMachine(restoring: snapshot, boot: boot, rules: rules, policy: policy, now: now, into: &outputs)
         self.outputs = outputs
         commit()
     }

@@ -9,9 +9,9 @@ final class Walk {
 
     init(
         _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, rules: ProximityRules = ProximityRules(),
-        now: Instant = Instant(nanoseconds: 1_000_000_000)
+        policy: ApproachPolicy = .immediate, now: Instant = Instant(nanoseconds: 1_000_000_000)
     ) {
-        bench = KeyBench(snapshot, boot: boot, rules: rules, now: now)
+        bench = KeyBench(snapshot, boot: boot, rules: rules, policy: policy, now: now)
     }
 
     var proximity: Proximity? { bench.known?.proximity }
@@ -45,9 +45,9 @@ final class Walk {
         var all = bench.acts
         var acts = bench.acts
         for _ in 0..<milliseconds / 100 {
-            if acts.contains(.disconnect(door)) || operation != nil { break }
+            if isOver(acts) { break }
             if acts.contains(.readRSSI(door)) { acts = bench.put(.linkRSSI(door, rssi)) } else { acts = [] }
-            if acts.contains(.disconnect(door)) || operation != nil {
+            if isOver(acts) {
                 all += acts
                 break
             }
@@ -55,6 +55,17 @@ final class Walk {
             all += acts
         }
         return all
+    }
+
+    /// The key leaves, wants something else, or somebody is to decide.
+    private func isOver(_ acts: [KeyOutput]) -> Bool {
+        operation != nil
+            || acts.contains {
+                switch $0 {
+                case .disconnect(door), .approached: true
+                default: false
+                }
+            }
     }
 
     /// The link ends, and what follows is over.

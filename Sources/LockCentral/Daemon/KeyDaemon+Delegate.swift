@@ -21,7 +21,8 @@ extension KeyDaemon: CBCentralLinkDelegate {
         guard central.state == .poweredOn else { return }
         feedEnrolment(.poweredOn(register))
         connectWanted()
-        let scans = configuration.unlocksWhenNear && host.hearsAdvertisements
+        let isWatching = configuration.unlocksWhenNear || configuration.locksWhenLeaving
+        let scans = isWatching && host.hearsAdvertisements
         if scans, !central.isScanning {
             central.scanForPeripherals(
                 withServices: [CBUUID(LockUUID.lockService)],

@@ -93,7 +93,9 @@ extension KeyDaemon {
     private func record(of peripheral: CBPeripheral, _ bond: Bond) -> LockRecord {
         let own = peripheral.ownName ?? bond.identity?.description ?? peripheral.peer.description
         let name = machine.locks[peripheral.peer]?.record.name ?? machine.freeName(like: own)
-        return LockRecord(peer: peripheral.peer, name: name, unlocksWhenNear: configuration.unlocksWhenNear)
+        return LockRecord(
+            peer: peripheral.peer, name: name, unlocksWhenNear: configuration.unlocksWhenNear,
+            locksWhenLeaving: configuration.locksWhenLeaving)
     }
 
     /// Whether ``KeyMachine`` hears of it too.

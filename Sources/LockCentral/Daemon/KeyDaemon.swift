@@ -13,16 +13,21 @@ package final class KeyDaemon {
         package var boot: BootID
         /// For every lock: ask for an unlock on coming near.
         package var unlocksWhenNear: Bool
+        /// For every lock: have it locked on leaving.
+        package var locksWhenLeaving: Bool
+        package var approach: ApproachPolicy
         /// As far as the configuration says it: whether advertisements are heard is the host's to say.
         package var proximity: ProximityRules
 
         package init(
-            restoreIdentifier: String, boot: BootID, unlocksWhenNear: Bool,
-            proximity: ProximityRules = ProximityRules()
+            restoreIdentifier: String, boot: BootID, unlocksWhenNear: Bool, locksWhenLeaving: Bool = false,
+            approach: ApproachPolicy = .immediate, proximity: ProximityRules = ProximityRules()
         ) {
             self.restoreIdentifier = restoreIdentifier
             self.boot = boot
             self.unlocksWhenNear = unlocksWhenNear
+            self.locksWhenLeaving = locksWhenLeaving
+            self.approach = approach
             self.proximity = proximity
         }
     }
@@ -61,13 +66,15 @@ package final class KeyDaemon {
         var rules = configuration.proximity
         rules.hearsAdvertisements = host.hearsAdvertisements
         machine = KeyMachine(
-            restoring: try store.load(), boot: configuration.boot, rules: rules, now: host.now, into: &outputs)
+            restoring: try store.load(), boot: configuration.boot, rules: rules, policy: configuration.approach,
+            now: host.now, into: &outputs)
         host.join(store)
         carryOut(outputs)
-        for record in machine.locks.values.map(\.record) where record.unlocksWhenNear != configuration.unlocksWhenNear {
+        for record in machine.locks.values.map(\.record) {
             var changed = record
             changed.unlocksWhenNear = configuration.unlocksWhenNear
-            feed(.lock(changed))
+            changed.locksWhenLeaving = configuration.locksWhenLeaving
+            if changed != record { feed(.lock(changed)) }
         }
         feed(.radio(isOn: false))
         manager = CBCentralManager(
@@ -111,6 +118,10 @@ package final class KeyDaemon {
             case .advanceSignCounter(let peer, let counter):
                 sessions[peer]?.peripheral?.advanceSignCounter(beyond: counter)
             case .took(let peer, let id): took(peer, id)
+            case .approached(let approach): tell(.approached(approach, name: name(of: approach.peer)))
+            case .approachEnded(let approach): tell(.approachEnded(approach))
+            case .byItself(let peer, let id, let operation, let verdict):
+                tell(.byItself(peer, name: name(of: peer), id, operation, verdict))
             case .ended(let peer, let id, let verdict): ended(peer, id, verdict)
             case .outcome(let peer, let id, let result):
                 tell(.outcome(peer, id, result))
@@ -187,6 +198,11 @@ package final class KeyDaemon {
 // MARK: Commands
 
 extension KeyDaemon {
+    /// Says whether a key that has come near asks its lock for an opening. What is over, or decided, stays as it is.
+    package func decide(_ approach: Approach, opens: Bool) { feed(.decided(approach, opens: opens)) }
+
+    private func name(of peer: PeerIdentifier) -> String { machine.locks[peer]?.record.name ?? "\(peer)" }
+
     /// Asks a lock, named or the only one, for something within this time. `argument`: when the bolt goes back.
     package func command(
         _ operation: LockOperation, _ argument: RelockArgument = .setting, lock name: String?, waitMilliseconds: UInt64,

@@ -17,6 +17,12 @@ package enum KeyEvent: Sendable {
     case ended(PeerIdentifier, KeyRequestID, KeyVerdict)
     case outcome(PeerIdentifier, KeyRequestID, LockResult)
     case lockState(PeerIdentifier, BoltCode, DoorCode)
+    /// Whether to open is to be said with ``KeyDaemon/decide(_:opens:)``.
+    case approached(Approach, name: String)
+    /// Nothing is to be said of it any more.
+    case approachEnded(Approach)
+    /// How a request has ended that nobody has made but the key itself. Where the lock took it, ``outcome(_:_:_:)`` may follow.
+    case byItself(PeerIdentifier, name: String, KeyRequestID, LockOperation, KeyVerdict)
     case enrolled(PeerIdentifier, name: String)
     case renamed(PeerIdentifier, name: String)
     /// With its bond.

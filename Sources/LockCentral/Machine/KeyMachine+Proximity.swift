@@ -50,13 +50,9 @@ extension KeyMachine {
     private mutating func found(_ peer: PeerIdentifier, _ finding: ProximityMachine.Finding, _ turn: inout KeyTurn) {
         guard let slot = locks[peer] else { return }
         switch finding {
-        case .came:
-            turn.persist(.proximity(peer, .near))
-            // Where somebody has asked for something already, that is what he wants.
-            if slot.record.unlocksWhenNear, slot.isIdle, locks[peer]?.nearness.takesOpening(now: turn.now) == true {
-                askOfProximity(peer, .unlock, &turn)
-            }
+        case .came: came(peer, &turn)
         case .left:
+            endApproach(peer, &turn)
             turn.persist(.proximity(peer, .away))
             keepWatch(peer, &turn)
             if slot.record.locksWhenLeaving, slot.isIdle { askOfProximity(peer, .lock, &turn) }
@@ -65,7 +61,7 @@ extension KeyMachine {
         letGoIfIdle(peer, &turn)
     }
 
-    private mutating func askOfProximity(
+    mutating func askOfProximity(
         _ peer: PeerIdentifier, _ operation: LockOperation, _ turn: inout KeyTurn
     ) {
         ask(peer, operation, .setting, .proximity, lifeMilliseconds: Self.proximityLifeMilliseconds, &turn)
@@ -73,11 +69,13 @@ extension KeyMachine {
 
     mutating func proximityTimerFired(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         if let finding = locks[peer]?.nearness.timerFired(now: turn.now) { found(peer, finding, &turn) }
+        endLateApproach(peer, &turn)
         sample(peer, &turn)
         connectToMeasure(peer, &turn)
     }
 
     mutating func standsAtDoor(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        endApproach(peer, &turn)
         locks[peer]?.nearness.standsAtDoor(now: turn.now)
         turn.persist(.proximity(peer, .near))
         letGoIfIdle(peer, &turn)

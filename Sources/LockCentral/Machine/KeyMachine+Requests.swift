@@ -19,6 +19,7 @@ extension KeyMachine {
             }
             return turn.act(.ended(peer, id, .declined))
         }
+        if origin == .user { endApproach(peer, &turn) }
         if let replaced = slot.request { turn.act(.ended(peer, replaced.id, .cancelled)) }
         let request = KeyRequest(
             id: id, operation: operation, argument: argument, origin: origin, boot: boot,
@@ -50,6 +51,7 @@ extension KeyMachine {
         locks[peer]?.connectAt = nil
         locks[peer]?.settleBy = nil
         keep(peer, &turn)
+        if request.origin == .proximity { turn.act(.byItself(peer, request.id, request.operation, verdict)) }
         turn.act(.ended(peer, request.id, verdict))
         if verdict == .unknown { commanded(peer, by: request, &turn) }
     }
@@ -96,13 +98,18 @@ extension KeyMachine {
 
     /// The same, unless a command or its end is waited for on it, or it is measured on.
     mutating func letGoIfIdle(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink { letGo(peer, &turn) }
+        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink, !slot.keepsLinkForApproach {
+            letGo(peer, &turn)
+        }
     }
 }
 
 extension KeyMachine.LockSlot {
     /// Nothing is under way with this lock, and no end of anything is waited for.
     var isIdle: Bool { request == nil && link.open?.accepted == nil }
+
+    /// Who asks nobody knows in a moment what to do with the link that has shown the door.
+    var keepsLinkForApproach: Bool { approach.map { !$0.policy.asksFirst } ?? false }
 
     /// When the request ends by itself.
     var requestDeadline: Instant? {

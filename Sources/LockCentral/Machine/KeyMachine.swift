@@ -41,6 +41,7 @@ package struct KeyMachine {
 
     let boot: BootID
     private let rules: ProximityRules
+    let policy: ApproachPolicy
     var locks: [PeerIdentifier: LockSlot] = [:]
     private var nextRequest: UInt64
     private var requestsReservedBelow: UInt64
@@ -58,6 +59,8 @@ package struct KeyMachine {
         var linksInVain = 0
         /// A link to measure on is asked for, and has not been made yet.
         var isLinkAskedToMeasure = false
+        /// It has come near, and whether it asks for an opening is to be decided.
+        var approach: Approach?
         /// When the next one is asked for.
         var connectAt: Instant?
         /// Until when it is asked what became of what was sent; nil while nobody waits for that.
@@ -66,10 +69,10 @@ package struct KeyMachine {
 
     /// Takes up where the last process was cut off.
     package init(
-        restoring snapshot: KeySnapshot, boot: BootID, rules: ProximityRules = ProximityRules(), now: Instant,
-        into outputs: inout [KeyOutput]
+        restoring snapshot: KeySnapshot, boot: BootID, rules: ProximityRules = ProximityRules(),
+        policy: ApproachPolicy = .immediate, now: Instant, into outputs: inout [KeyOutput]
     ) {
-        (self.boot, self.rules) = (boot, rules)
+        (self.boot, self.rules, self.policy) = (boot, rules, policy)
         // A damaged file may say any number, and there is more to be added to it.
         nextRequest = min(snapshot.requestsReservedBelow, KeySnapshot.unreachedRequestNumber)
         requestsReservedBelow = nextRequest
@@ -118,6 +121,7 @@ package struct KeyMachine {
         case .controlPoint(let peer, let octets): controlPoint(peer, octets, &turn)
         case .rssi(let peer, let rssi): heard(peer, rssi, &turn)
         case .linkRSSI(let peer, let rssi): measured(peer, rssi, &turn)
+        case .decided(let approach, let opens): decided(approach, opens: opens, &turn)
         case .radio(let isOn): radio(isOn: isOn, now: now)
         case .timerFired: timerFired(&turn)
         }
@@ -128,7 +132,7 @@ package struct KeyMachine {
     package var deadline: Instant? {
         locks.values.lazy.flatMap { slot in
             [
-                slot.link.deadline, slot.nearness.deadline, slot.connectAt, slot.requestDeadline,
+                slot.link.deadline, slot.nearness.deadline, slot.connectAt, slot.requestDeadline, slot.approach?.until,
             ].compactMap { $0 }
         }.min()
     }
@@ -161,11 +165,15 @@ package struct KeyMachine {
         locks[record.peer]?.nearness.isEnabled = record.isWatched
         // A value from before anybody watched says nothing.
         if record.isWatched, !known.record.isWatched { standsAtDoor(record.peer, &turn) }
-        if !record.isWatched { letGoIfIdle(record.peer, &turn) }
+        if !record.isWatched {
+            endApproach(record.peer, &turn)
+            letGoIfIdle(record.peer, &turn)
+        }
     }
 
     private mutating func forget(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         guard let slot = locks[peer] else { return }
+        endApproach(peer, &turn)
         if let request = slot.request { end(peer, request, request.sent == nil ? .cancelled : .unknown, &turn) }
         if slot.link.open != nil { turn.act(.disconnect(peer)) }
         locks[peer] = nil

@@ -42,6 +42,8 @@ package enum KeyInput: Sendable {
     case rssi(PeerIdentifier, Int8)
     /// Of the link: the answer to ``KeyOutput/readRSSI(_:)``.
     case linkRSSI(PeerIdentifier, Int8)
+    /// What was wanted with ``KeyOutput/approached(_:)``.
+    case decided(Approach, opens: Bool)
     /// Off, nothing is heard.
     case radio(isOn: Bool)
     case timerFired
@@ -94,6 +96,12 @@ package enum KeyOutput: Hashable, Sendable {
     case outcome(PeerIdentifier, KeyRequestID, LockResult)
     /// The request's number, for whoever asked.
     case took(PeerIdentifier, KeyRequestID)
+    /// The key has come near. Whether it asks for an opening is to be said with ``KeyInput/decided(_:opens:)``.
+    case approached(Approach)
+    /// It is not to be decided any more.
+    case approachEnded(Approach)
+    /// How a request has ended that nobody has made but the key itself, before its ``ended(_:_:_:)``.
+    case byItself(PeerIdentifier, KeyRequestID, LockOperation, KeyVerdict)
     case stateKnown(PeerIdentifier, BoltCode, DoorCode)
 }
 

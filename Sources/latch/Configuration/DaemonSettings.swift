@@ -137,16 +137,32 @@ struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
     var unlocksByProximity = false
     var nearDBm = Int(ProximityRules.usualNearDBm)
     var awayDBm = Int(ProximityRules.usualAwayDBm)
+    /// The user is asked before coming near opens anything.
+    var asksFirst = false
+    /// Coming near opens nothing while the user is not there; nil: as it suits whose key it is.
+    var needsUser: Bool?
+    var locksOnLeaving = false
+    /// Whether a desktop tells what the key has done by itself.
+    var tellsOwnActs = true
 
     static var keys: [ConfigurationKey<Self>] {
         DaemonSettings.keys(\.daemon) + [
             ConfigurationKey("proximity", "unlock", .boolean(\.unlocksByProximity)),
             ConfigurationKey("proximity", "near_dbm", .integer(\.nearDBm, ProximityRules.dBmRange)),
             ConfigurationKey("proximity", "away_dbm", .integer(\.awayDBm, ProximityRules.dBmRange)),
+            ConfigurationKey("proximity", "ask_first", .boolean(\.asksFirst)),
+            ConfigurationKey("proximity", "needs_user", .optionalBoolean(\.needsUser)),
+            ConfigurationKey("proximity", "lock_on_leaving", .boolean(\.locksOnLeaving)),
+            ConfigurationKey("proximity", "notify", .boolean(\.tellsOwnActs)),
         ]
     }
 
     var proximity: ProximityRules {
         ProximityRules(nearDBm: Int8(clamping: nearDBm), awayDBm: Int8(clamping: awayDBm))
+    }
+
+    /// `isUsersOwn`: the key of whoever sits at the machine, not of a service.
+    func approach(isUsersOwn: Bool) -> ApproachPolicy {
+        ApproachPolicy(asksFirst: asksFirst, needsUser: needsUser ?? isUsersOwn)
     }
 }

@@ -3,6 +3,7 @@ import BluetoothHost
 import CommandInterface
 import CoreBluetoothEssentials
 import DaemonControl
+import Glibc
 import HCITransport
 import LockCentral
 import LockPersistence
@@ -15,6 +16,7 @@ final class CentralDaemon {
 
     private let runtime: DaemonRuntime
     private let key: KeyDaemon
+    private let companion: Companion
     private let reload: ConfigurationReload<CentralSettings>
 
     static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
@@ -36,13 +38,23 @@ final class CentralDaemon {
         runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals)
         // Of its live keys the log alone concerns it.
         reload = ConfigurationReload(source, settings, runtime.journal) { _ in }
+        let deciding = ApproachDesk()
+        let companion = Companion(
+            CompanionPlace(session: CompanionPlace.sessionBus(), tellsOwnActs: settings.tellsOwnActs), user: getuid(),
+            host: runtime.host, loop: runtime.loop, decide: { [deciding] in deciding.decide($0, $1) },
+            report: { [journal = runtime.journal] in journal.record($0) })
+        self.companion = companion
         key = try KeyDaemon(
             KeyDaemon.Configuration(
                 restoreIdentifier: holdings.plan.restoreIdentifier, boot: runtime.boot,
-                unlocksWhenNear: settings.unlocksByProximity,
-                proximity: settings.proximity),
+                unlocksWhenNear: settings.unlocksByProximity, locksWhenLeaving: settings.locksOnLeaving,
+                approach: settings.approach(isUsersOwn: source.user != nil), proximity: settings.proximity),
             host: runtime.host, bluetooth: runtime.bluetooth, store: SQLiteKeyStore(runtime.state.database)
-        ) { [journal = runtime.journal] in journal.record($0) }
+        ) { [journal = runtime.journal] event in
+            journal.record(event)
+            companion.hear(event)
+        }
+        deciding.key = key
     }
 
     private func serve() throws -> ExitCode {
@@ -158,6 +170,13 @@ final class CentralDaemon {
                     + "that has forgotten this key); nothing was sent")
         }
     }
+}
+
+/// Where what a companion decides goes, once there is a key.
+private final class ApproachDesk {
+    weak var key: KeyDaemon?
+
+    func decide(_ approach: Approach, _ opens: Bool) { key?.decide(approach, opens: opens) }
 }
 
 extension CentralRequest.Command.Operation {

@@ -33,11 +33,37 @@ extension EventJournal {
         case .lockState(let peer, let bolt, let door):
             record(
                 "lock_state", ["peer": .string("\(peer)"), "bolt": .string(bolt.name), "door": .string(door.name)])
+        case .approached(let approach, let name):
+            record(
+                "approached",
+                [
+                    "peer": .string("\(approach.peer)"), "name": .string(name),
+                    "asks": .bool(approach.policy.asksFirst),
+                ])
+        case .approachEnded(let approach): record("approach_ended", ["peer": .string("\(approach.peer)")])
+        case .byItself(let peer, let name, let id, let operation, let verdict):
+            record(
+                "by_itself",
+                [
+                    "peer": .string("\(peer)"), "name": .string(name), "request": JSONValue(id.rawValue),
+                    "operation": .string(operation.name), "verdict": .string(verdict.name),
+                ])
         case .enrolled(let peer, let name):
             record("enrolled", ["peer": .string("\(peer)"), "name": .string(name)])
         case .renamed(let peer, let name): record("renamed", ["peer": .string("\(peer)"), "name": .string(name)])
         case .forgotten(let peer, let name):
             record("forgotten", ["peer": .string("\(peer)"), "name": .string(name)])
+        }
+    }
+}
+
+extension EventJournal {
+    func record(_ report: Companion.Report) {
+        switch report {
+        case .stays(let peer, let reason):
+            record("approach_refused", ["peer": .string("\(peer)"), "reason": .string(reason)])
+        case .untold(let peer, let reason):
+            record("untold", ["peer": .string("\(peer)"), "reason": .string(reason)], level: .warning)
         }
     }
 }

@@ -1,0 +1,257 @@
+import BluetoothCore
+import DBus
+
+/// Notices on a user's desktop, by the notification service of their session.
+///
+/// - In: notices, what the session's bus says.
+/// - Out: calls on that bus, what the user has chosen.
+/// - Owner: the companion. While nothing is shown no bus is needed.
+///
+/// Desktop Notifications Specification 1.2, 9
+package struct NoticeBoard: Sendable {
+    package enum Event: Equatable, Sendable {
+        case bus(DBusEvent)
+        case show(Notice)
+        /// What is about this is of no interest any more.
+        case withdraw(PeerIdentifier)
+        /// There is no bus, and why.
+        case noBus(reason: String)
+    }
+
+    package enum Output: Equatable, Sendable {
+        case act(DBusAct)
+        /// The user has answered with this action of a notice's.
+        case chosen(PeerIdentifier, action: String)
+        /// It is not shown any more, and nobody has answered.
+        case gone(PeerIdentifier)
+        /// It is not shown, and nobody will answer.
+        case failed(PeerIdentifier, reason: String)
+    }
+
+    private enum Service: Equatable {
+        case closed
+        /// Who it is is asked of the bus; it has been started where it did not run.
+        case naming(isStarted: Bool)
+        case asking(owner: String)
+        case known(owner: String, takesActions: Bool)
+    }
+
+    private enum Purpose: Equatable {
+        case start
+        case owner
+        case capabilities
+        case notify(PeerIdentifier)
+        case close
+    }
+
+    private struct Shown {
+        /// The service's; nil until it has said it.
+        var number: UInt32?
+        var notice: Notice
+        /// As it was said to the service, which has not answered.
+        var said: Notice?
+        var isWithdrawn = false
+    }
+
+    /// Notices at a time: one for each lock, and more locks than anybody stands at.
+    package static let noticesMaximum = 16
+    private static let name = "org.freedesktop.Notifications"
+    private static let path = "/org/freedesktop/Notifications"
+    private static let bus = "org.freedesktop.DBus"
+    private static let busPath = "/org/freedesktop/DBus"
+
+    /// What is to be heard of the session's bus.
+    package static let matches = [
+        "type='signal',sender='\(name)',interface='\(name)'",
+        "type='signal',sender='\(bus)',member='NameOwnerChanged',arg0='\(name)'",
+    ]
+
+    private var service = Service.closed
+    private var shown: [PeerIdentifier: Shown] = [:]
+    private var purposes: [DBusCallID: Purpose] = [:]
+    private var nextCall: UInt64 = 1
+
+    package init() {}
+
+    /// Whether a bus is wanted.
+    package var isShowing: Bool { !shown.isEmpty }
+
+    package mutating func handle(_ event: Event, into outputs: inout [Output]) {
+        switch event {
+        case .show(let notice): show(notice, &outputs)
+        case .withdraw(let peer): withdraw(peer, &outputs)
+        case .noBus(let reason): failAll(reason, &outputs)
+        case .bus(.opened): askForOwner(isStarted: false, &outputs)
+        case .bus(.closed): failAll("the session's bus has gone", &outputs)
+        case .bus(.answered(let call, let result)):
+            if let purpose = purposes.removeValue(forKey: call) { answered(purpose, result, &outputs) }
+        case .bus(.signal(let signal)): heard(signal, &outputs)
+        case .bus(.called(let id, _)):
+            outputs.append(.act(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod"))))
+        }
+    }
+
+    // MARK: Notices
+
+    private mutating func show(_ notice: Notice, _ outputs: inout [Output]) {
+        let before = shown[notice.about]
+        guard before != nil || shown.count < Self.noticesMaximum else {
+            return outputs.append(.failed(notice.about, reason: "there are \(Self.noticesMaximum) already"))
+        }
+        shown[notice.about] = Shown(number: before?.number, notice: notice, said: before?.said)
+        // It takes the place of one that is on its way once that one's number is known.
+        if before?.said == nil { say(notice.about, &outputs) }
+    }
+
+    /// Where the service is known; before that it waits.
+    private mutating func say(_ peer: PeerIdentifier, _ outputs: inout [Output]) {
+        guard case .known(let owner, let takesActions) = service, let entry = shown[peer] else { return }
+        let notice = entry.notice
+        guard takesActions || notice.actions.isEmpty else {
+            shown[peer] = nil
+            return outputs.append(.failed(peer, reason: "the desktop's notifications take no answers"))
+        }
+        shown[peer]?.said = notice
+        call(
+            owner, Self.path, Self.name, "Notify",
+            [
+                .string("Latch"), .uint32(entry.number ?? 0), .string("dialog-password"), .string(notice.title),
+                .string(Self.escaped(notice.text)), .strings(notice.actions.flatMap { [$0.name, $0.label] }),
+                .properties([
+                    "urgency": .byte(1), "category": .string("presence"),
+                    "transient": .boolean(notice.actions.isEmpty), "desktop-entry": .string("latch-central"),
+                ]),
+                .int32(Int32(clamping: notice.milliseconds)),
+            ], for: .notify(peer), &outputs)
+    }
+
+    private mutating func withdraw(_ peer: PeerIdentifier, _ outputs: inout [Output]) {
+        guard let entry = shown[peer] else { return }
+        if entry.said != nil {
+            shown[peer]?.isWithdrawn = true
+        } else {
+            shown[peer] = nil
+            close(entry.number, &outputs)
+        }
+    }
+
+    private mutating func close(_ number: UInt32?, _ outputs: inout [Output]) {
+        guard let number, case .known(let owner, _) = service else { return }
+        call(owner, Self.path, Self.name, "CloseNotification", [.uint32(number)], for: .close, &outputs)
+    }
+
+    /// A text may be read as markup; a title is not.
+    private static func escaped(_ text: String) -> String {
+        text.reduce(into: "") { escaped, character in
+            switch character {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            case ">": escaped += "&gt;"
+            default: escaped.append(character)
+            }
+        }
+    }
+
+    private mutating func failAll(_ reason: String, _ outputs: inout [Output]) {
+        (service, purposes) = (.closed, [:])
+        let all = shown.keys.sorted { $0.bits < $1.bits }
+        shown = [:]
+        for peer in all { outputs.append(.failed(peer, reason: reason)) }
+    }
+
+    // MARK: What the bus says
+
+    private mutating func answered(
+        _ purpose: Purpose, _ result: Result<[DBusValue], DBusError>, _ outputs: inout [Output]
+    ) {
+        switch (purpose, result) {
+        case (.start, .success): askForOwner(isStarted: true, &outputs)
+        case (.owner, .success(let body)):
+            guard let owner = body.first?.text else { return failAll(Self.unreadable, &outputs) }
+            service = .asking(owner: owner)
+            call(owner, Self.path, Self.name, "GetCapabilities", for: .capabilities, &outputs)
+        case (.capabilities, .success(let body)):
+            guard case .asking(let owner) = service, let all = body.first?.texts else {
+                return failAll(Self.unreadable, &outputs)
+            }
+            service = .known(owner: owner, takesActions: all.contains("actions"))
+            for peer in shown.keys.sorted(by: { $0.bits < $1.bits }) { say(peer, &outputs) }
+        case (.notify(let peer), .success(let body)): notified(peer, body.first?.integer(), &outputs)
+        case (.notify(let peer), .failure(let error)):
+            shown[peer] = nil
+            outputs.append(.failed(peer, reason: Self.reason(error)))
+        // One that runs need not be one that the bus could start.
+        case (.owner, .failure) where service == .naming(isStarted: false):
+            call(
+                Self.bus, Self.busPath, Self.bus, "StartServiceByName", [.string(Self.name), .uint32(0)], for: .start,
+                &outputs)
+        case (.start, .failure(let error)), (.owner, .failure(let error)), (.capabilities, .failure(let error)):
+            failAll("this desktop shows no notifications: \(Self.reason(error))", &outputs)
+        case (.close, _): break
+        }
+    }
+
+    private mutating func askForOwner(isStarted: Bool, _ outputs: inout [Output]) {
+        service = .naming(isStarted: isStarted)
+        call(Self.bus, Self.busPath, Self.bus, "GetNameOwner", [.string(Self.name)], for: .owner, &outputs)
+    }
+
+    private static let unreadable = "the desktop's notification service has said what nobody can read"
+
+    private static func reason(_ error: DBusError) -> String { error.text.isEmpty ? error.name : error.text }
+
+    private mutating func notified(_ peer: PeerIdentifier, _ number: UInt32?, _ outputs: inout [Output]) {
+        guard let entry = shown[peer] else { return }
+        guard let number else {
+            shown[peer] = nil
+            return outputs.append(.failed(peer, reason: Self.unreadable))
+        }
+        if entry.isWithdrawn {
+            shown[peer] = nil
+            return close(number, &outputs)
+        }
+        shown[peer]?.number = number
+        shown[peer]?.said = nil
+        if entry.notice != entry.said { say(peer, &outputs) }
+    }
+
+    private mutating func heard(_ signal: DBusMessage, _ outputs: inout [Output]) {
+        if signal.sender == Self.bus { return heardOfOwner(signal, &outputs) }
+        // Anybody may send a signal of this name: only the service's counts.
+        guard case .known(let owner, _) = service, signal.sender == owner, signal.interface == Self.name,
+            let number: UInt32 = signal.body.first?.integer(),
+            let peer = shown.first(where: { $0.value.number == number })?.key
+        else { return }
+        switch signal.member {
+        case "ActionInvoked":
+            guard let action = signal.body.dropFirst().first?.text,
+                shown[peer]?.notice.actions.contains(where: { $0.name == action }) == true
+            else { return }
+            shown[peer] = nil
+            outputs.append(.chosen(peer, action: action))
+            close(number, &outputs)
+        case "NotificationClosed":
+            shown[peer] = nil
+            outputs.append(.gone(peer))
+        default: break
+        }
+    }
+
+    private mutating func heardOfOwner(_ signal: DBusMessage, _ outputs: inout [Output]) {
+        guard case .known(let owner, _) = service, signal.member == "NameOwnerChanged",
+            signal.body.count == 3, signal.body[0].text == Self.name, signal.body[2].text != owner
+        else { return }
+        failAll("the desktop's notification service has ended", &outputs)
+    }
+
+    private mutating func call(
+        _ destination: String, _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [],
+        for purpose: Purpose, _ outputs: inout [Output]
+    ) {
+        let id = DBusCallID(rawValue: nextCall)
+        nextCall += 1
+        purposes[id] = purpose
+        outputs.append(
+            .act(.call(id, DBusCall(to: destination, path: path, interface: interface, member: member, body: body))))
+    }
+}

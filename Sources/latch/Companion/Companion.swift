@@ -1,0 +1,193 @@
+import BluetoothCore
+import BluetoothHost
+import DBus
+import Desktop
+import HCITransport
+import LockCentral
+import LockProtocol
+
+/// The person who has the key, as far as the key needs them: whether they are there, what they answer, and what they are told of what the
+/// key has done by itself.
+final class Companion {
+    /// What the journal is to have of it.
+    enum Report: Equatable {
+        /// The key has come near and asks its lock for nothing.
+        case stays(PeerIdentifier, reason: String)
+        /// Nobody was told.
+        case untold(PeerIdentifier, reason: String)
+    }
+
+    private static let unlock = "unlock"
+    private static let notNow = "not-now"
+    private static let tellingMilliseconds: UInt32 = 10_000
+
+    private let host: Host
+    private let user: UInt32
+    private let decide: (Approach, Bool) -> Void
+    private let report: (Report) -> Void
+    private let machine: DesktopBus
+    /// nil where the user has no session to be told in.
+    private let session: DesktopBus?
+    private let tellsOwnActs: Bool
+    private var question: PresenceQuestion?
+    /// Of whom it is asked whether the user is there.
+    private var asking: [Approach] = []
+    private var names: [PeerIdentifier: String] = [:]
+    private var questions: [PeerIdentifier: Approach] = [:]
+    /// The last request of the key's own for each lock: its outcome is told too.
+    private var ownRequests: [PeerIdentifier: KeyRequestID] = [:]
+    private var board = NoticeBoard()
+
+    /// `user`: by their number. `decide`: says what the key does.
+    init(
+        _ place: CompanionPlace, user: UInt32, host: Host, loop: EventLoop,
+        decide: @escaping (Approach, Bool) -> Void, report: @escaping (Report) -> Void
+    ) {
+        (self.host, self.user, self.decide, self.report) = (host, user, decide, report)
+        tellsOwnActs = place.tellsOwnActs
+        machine = DesktopBus(place.machine, host: host, loop: loop)
+        session = place.session.map { DesktopBus($0, matches: NoticeBoard.matches, host: host, loop: loop) }
+        machine.event = { [unowned self] in heardOfMachine($0) }
+        machine.unavailable = { [unowned self] in present(.unknown(reason: $0)) }
+        session?.event = { [unowned self] in feed(.bus($0)) }
+        session?.unavailable = { [unowned self] in feed(.noBus(reason: $0)) }
+    }
+
+    func hear(_ event: KeyEvent) {
+        switch event {
+        case .approached(let approach, let name):
+            names[approach.peer] = name
+            if approach.policy.needsUser { askWhetherThere(approach) } else { proceed(approach) }
+        case .approachEnded(let approach):
+            asking.removeAll { $0 == approach }
+            if questions[approach.peer] == approach {
+                questions[approach.peer] = nil
+                feed(.withdraw(approach.peer))
+            }
+        case .byItself(let peer, let name, let id, let operation, let verdict):
+            ownRequests[peer] = id
+            names[peer] = name
+            tell(peer, operation, verdict)
+        case .outcome(let peer, let id, let result):
+            if ownRequests[peer] == id, result != .done { show(peer, "The lock took it, and then: \(result.name).") }
+        case .forgotten(let peer, _):
+            (names[peer], ownRequests[peer]) = (nil, nil)
+            feed(.withdraw(peer))
+        default: break
+        }
+    }
+
+    // MARK: Whether they are there
+
+    private func askWhetherThere(_ approach: Approach) {
+        asking.append(approach)
+        if !machine.isOpen { machine.open() }
+    }
+
+    private func heardOfMachine(_ event: DBusEvent) {
+        var outputs: [PresenceQuestion.Output] = []
+        switch event {
+        case .opened:
+            question = PresenceQuestion(user: user)
+            question?.begin(into: &outputs)
+        case .answered(let call, let result): question?.answered(call, result, into: &outputs)
+        case .closed: outputs.append(.answered(.unknown(reason: "the system bus has gone")))
+        case .signal: break
+        case .called(let id, _):
+            machine.perform(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod")))
+        }
+        for output in outputs {
+            switch output {
+            case .act(let act): machine.perform(act)
+            case .answered(let presence): present(presence)
+            }
+        }
+    }
+
+    private func present(_ presence: Presence) {
+        machine.close()
+        question = nil
+        let waiting = asking
+        asking = []
+        for approach in waiting {
+            if let reason = presence.obstacle { stay(approach, reason) } else { proceed(approach) }
+        }
+    }
+
+    private func stay(_ approach: Approach, _ reason: String) {
+        report(.stays(approach.peer, reason: reason))
+        decide(approach, false)
+    }
+
+    // MARK: What they are asked, and told
+
+    private func proceed(_ approach: Approach) {
+        guard approach.policy.asksFirst else { return decide(approach, true) }
+        let left = host.now < approach.until ? approach.until.milliseconds(since: host.now) : 0
+        questions[approach.peer] = approach
+        show(
+            Notice(
+                about: approach.peer, title: names[approach.peer] ?? "", text: "You are at the door. Unlock it?",
+                actions: [
+                    Notice.Action(name: Self.unlock, label: "Unlock"),
+                    Notice.Action(name: Self.notNow, label: "Not now"),
+                ], milliseconds: UInt32(clamping: left)))
+    }
+
+    private func answer(_ peer: PeerIdentifier, opens: Bool) {
+        if let approach = questions.removeValue(forKey: peer) { decide(approach, opens) }
+    }
+
+    private func tell(_ peer: PeerIdentifier, _ operation: LockOperation, _ verdict: KeyVerdict) {
+        switch verdict {
+        case .done, .accepted: show(peer, operation == .lock ? "Locked, as you left." : "Unlocked, as you came near.")
+        default: show(peer, "Not \(operation == .lock ? "locked" : "unlocked"): \(verdict.name).")
+        }
+    }
+
+    private func show(_ peer: PeerIdentifier, _ text: String) {
+        guard tellsOwnActs else { return }
+        show(
+            Notice(about: peer, title: names[peer] ?? "", text: text, milliseconds: Self.tellingMilliseconds))
+    }
+
+    private func show(_ notice: Notice) {
+        guard session != nil else { return untold(notice.about, "this user has no session bus") }
+        feed(.show(notice))
+    }
+
+    private func untold(_ peer: PeerIdentifier, _ reason: String) {
+        if let approach = questions.removeValue(forKey: peer) {
+            return stay(approach, "nobody can be asked: \(reason)")
+        }
+        report(.untold(peer, reason: reason))
+    }
+
+    private func feed(_ event: NoticeBoard.Event) {
+        var outputs: [NoticeBoard.Output] = []
+        board.handle(event, into: &outputs)
+        for output in outputs {
+            switch output {
+            case .act(let act): session?.perform(act)
+            case .chosen(let peer, let action): answer(peer, opens: action == Self.unlock)
+            case .gone(let peer): answer(peer, opens: false)
+            case .failed(let peer, let reason): untold(peer, reason)
+            }
+        }
+        guard let session, board.isShowing != session.isOpen else { return }
+        if board.isShowing { session.open() } else { session.close() }
+    }
+}
+
+extension Presence {
+    /// Why nothing is opened; nil for nothing.
+    fileprivate var obstacle: String? {
+        switch self {
+        case .here: nil
+        case .lidClosed: "the lid is closed"
+        case .locked: "the session is locked"
+        case .noSession: "the user is not logged in at this machine"
+        case .unknown(let reason): "nobody knows whether the user is there: \(reason)"
+        }
+    }
+}
