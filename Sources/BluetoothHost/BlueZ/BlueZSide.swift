@@ -26,6 +26,12 @@ struct BlueZSide {
     /// What there is to ask of the adapter of its links, which the kernel keeps.
     var adapterFacts: ControllerFacts { machine.adapterNumber == nil ? ControllerFacts() : .ofKernel }
 
+    /// The pairing that was under way, which is over.
+    mutating func takePairing() -> Pairing? {
+        defer { pairing = nil }
+        return pairing
+    }
+
     /// What was to leave before now has left, or was said not to.
     mutating func date(
         _ token: OperationToken, _ manager: ManagerID, _ peer: PeerIdentifier, until: Instant, _ now: Instant

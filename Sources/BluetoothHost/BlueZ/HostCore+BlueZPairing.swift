@@ -32,8 +32,7 @@ extension HostCore {
     mutating func codeProvided(_ failure: BlueZPairingFailure?) { tellBlueZ(.codeProvided(failure)) }
 
     mutating func pairedByBlueZ(_ address: DeviceAddress, _ failure: BlueZPairingFailure?) {
-        guard let pairing = blueZ?.pairing else { return }
-        blueZ?.pairing = nil
+        guard let pairing = blueZ?.takePairing() else { return }
         if let failure {
             return announce(.paired(pairing.peer, .failure(.blueZ(failure))), to: pairing.manager)
         }
