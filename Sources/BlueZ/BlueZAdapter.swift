@@ -8,7 +8,6 @@ struct BlueZAdapter: Hashable, Sendable {
     let path: String
     private(set) var address: DeviceAddress?
     private(set) var isPowered = false
-    private(set) var isDiscovering = false
 
     init(path: String, _ properties: [String: DBusValue]) {
         self.path = path
@@ -21,7 +20,6 @@ struct BlueZAdapter: Hashable, Sendable {
             self.address = DeviceAddress(isRandom ? address + "/random" : address)
         }
         isPowered = properties["Powered"]?.flag ?? isPowered
-        isDiscovering = properties["Discovering"]?.flag ?? isDiscovering
     }
 
     /// `hci1`

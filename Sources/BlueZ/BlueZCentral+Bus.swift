@@ -9,19 +9,19 @@ extension BlueZCentral {
         case .opened:
             presence = .asking
             call(
-                BlueZName.busPath, BlueZName.bus, "GetNameOwner", [.string(BlueZName.service)], to: BlueZName.bus,
+                DBusName.busPath, DBusName.bus, "GetNameOwner", [.string(BlueZName.service)], to: DBusName.bus,
                 for: .owner, &outputs)
         case .closed:
             lost(.closed, &outputs)
         case .signal(let signal):
-            if signal.sender == BlueZName.bus {
+            if signal.sender == DBusName.bus {
                 heardOfBus(signal, &outputs)
             } else {
                 heardOfBlueZ(signal, now, &outputs)
             }
         case .called(let id, let message): called(id, message, &outputs)
         case .answered(let call, let result):
-            if let purpose = takePurpose(of: call) { answered(purpose, result, now, &outputs) }
+            if let purpose = calls.take(call) { answered(purpose, result, now, &outputs) }
         }
     }
 
@@ -38,13 +38,13 @@ extension BlueZCentral {
 
     private mutating func found(_ owner: String, _ outputs: inout [Output]) {
         presence = .reading(owner: owner)
-        call("/", BlueZName.objectManager, "GetManagedObjects", for: .objects, &outputs)
+        call("/", DBusName.objectManager, "GetManagedObjects", for: .objects, &outputs)
     }
 
-    /// What was bluetoothd's is gone with it.
+    /// bluetoothd is gone, and with it all that it had told of its objects.
     private mutating func lost(_ presence: Presence, _ outputs: inout [Output]) {
         self.presence = presence
-        forgetCalls()
+        calls.forgetAll()
         objects = BlueZObjects()
         registration.forget()
         discovery = BlueZDiscovery()
@@ -57,17 +57,17 @@ extension BlueZCentral {
         guard case .known(let owner) = presence, signal.sender == owner else { return }
         let change: BlueZObjects.Change?
         switch (signal.interface, signal.member) {
-        case (BlueZName.objectManager, "InterfacesAdded"):
+        case (DBusName.objectManager, "InterfacesAdded"):
             guard signal.body.count == 2, let path = signal.body[0].text, let added = signal.body[1].interfaces else {
                 return
             }
             change = objects.add(path, added)
-        case (BlueZName.objectManager, "InterfacesRemoved"):
+        case (DBusName.objectManager, "InterfacesRemoved"):
             guard signal.body.count == 2, let path = signal.body[0].text, let removed = signal.body[1].texts else {
                 return
             }
             change = objects.remove(path, removed)
-        case (BlueZName.properties, "PropertiesChanged"):
+        case (DBusName.properties, "PropertiesChanged"):
             guard signal.body.count == 3, let interface = signal.body[0].text, let changed = signal.body[1].properties,
                 let invalidated = signal.body[2].texts
             else { return }
@@ -142,10 +142,10 @@ extension BlueZCentral {
 
     private mutating func called(_ id: DBusRequestID, _ message: DBusMessage, _ outputs: inout [Output]) {
         guard message.sender == owner else {
-            return outputs.append(.act(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.AccessDenied"))))
+            return outputs.append(.act(.refuse(id, DBusError(name: DBusName.accessDenied))))
         }
         switch (message.path, message.interface, message.member) {
-        case (Self.applicationPath, BlueZName.objectManager, "GetManagedObjects"):
+        case (Self.applicationPath, DBusName.objectManager, "GetManagedObjects"):
             let profile: DBusValue = .array(
                 of: "{sa{sv}}",
                 [.entry(.string(BlueZName.gattProfile), .properties(["UUIDs": .strings(registration.texts)]))])
@@ -162,7 +162,7 @@ extension BlueZCentral {
             outputs.append(.act(.answer(id, [])))
         case (Self.agentPath, BlueZName.agent, _):
             outputs.append(.act(.refuse(id, DBusError(name: "org.bluez.Error.Rejected"))))
-        default: outputs.append(.act(.refuse(id, DBusError(name: BlueZName.unknownMethod))))
+        default: outputs.append(.act(.refuse(id, DBusError(name: DBusName.unknownMethod))))
         }
     }
 

@@ -6,7 +6,7 @@ import GATT
 
 extension BlueZCentral {
     /// The devices of wanted peers that bluetoothd has a bond with, on this adapter.
-    private var wantedDevices: [BlueZDevice] {
+    var wantedDevices: [BlueZDevice] {
         guard isOn, let adapter = adapter?.path else { return [] }
         return objects.devices.values
             .filter { device in
@@ -19,9 +19,8 @@ extension BlueZCentral {
     /// What the peer of a link calls itself.
     package func name(ofLink path: String) -> String? { objects.devices[path]?.name }
 
-    mutating func settleRegistration(_ now: Instant, _ outputs: inout [Output]) {
+    mutating func settleRegistration(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }
-        let wanted = wantedDevices
         let step = registration.step(
             services(of: wanted), devices: Set(wanted.map(\.path)),
             connected: Set(wanted.filter { $0.isConnected && !ending.contains($0.path) }.map(\.path)), now)
@@ -64,8 +63,7 @@ extension BlueZCentral {
     }
 
     /// Tells which links have come up and which have gone, asks for what is to be notified, and ends those that would hang for ever.
-    mutating func settleLinks(_ now: Instant, _ outputs: inout [Output]) {
-        let wanted = wantedDevices
+    mutating func settleLinks(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         let paths = Set(wanted.map(\.path))
         for path in links.keys.sorted()
         where !paths.contains(path) || ending.contains(path) || objects.devices[path]?.isConnected != true {
@@ -113,7 +111,7 @@ extension BlueZCentral {
         link.isUnresolved(since: now, isInherited: false)
         if !device.isTrusted {
             call(
-                device.path, BlueZName.properties, "Set",
+                device.path, DBusName.properties, "Set",
                 [.string(BlueZName.device), .string("Trusted"), .variant(.boolean(true))], for: .ignored, &outputs)
         }
         call(device.path, BlueZName.device, "Disconnect", for: .ignored, &outputs)

@@ -29,7 +29,7 @@ package struct BlueZCentral: Sendable {
         case ignored
     }
 
-    /// Who has bluetoothd's name on the bus.
+    /// Whether bluetoothd is on the bus, and how much this side knows of it.
     enum Presence: Equatable {
         case closed
         case asking
@@ -54,13 +54,12 @@ package struct BlueZCentral: Sendable {
     var toldState = BlueZState.unknown
     /// Until bluetoothd's devices have been looked at for the first time, since it, or the adapter, has come: their links are older.
     var isFresh = true
-    private var purposes: [DBusCallID: Purpose] = [:]
-    private var nextCall: UInt64 = 1
+    var calls = DBusCalls<Purpose>()
 
-    /// What is to be heard of the bus, as its rules for matches say it.
+    /// The signals that this side has to hear, as rules for matches of D-Bus's.
     package static let matches = [
         "type='signal',sender='org.bluez'",
-        "type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='org.bluez'",
+        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='org.bluez'",
     ]
 
     package init(adapter choice: AdapterChoice = .any) { self.choice = choice }
@@ -72,7 +71,7 @@ package struct BlueZCentral: Sendable {
         case .operation(let token, let link, let operation, let until):
             begin(token, link, operation, until: until, &outputs)
         case .lapsed(let call):
-            if case .operation(let token)? = purposes.removeValue(forKey: call) { lapsed(token, &outputs) }
+            if case .operation(let token)? = calls.take(call) { lapsed(token, &outputs) }
         case .disconnect(let link): disconnect(link, &outputs)
         case .pair(let address): pair(address, now, &outputs)
         case .codeProvided(let failure): codeProvided(failure, &outputs)
@@ -93,9 +92,10 @@ package struct BlueZCentral: Sendable {
     private mutating func settle(_ now: Instant, _ outputs: inout [Output]) {
         settleState(&outputs)
         settlePairing(now, &outputs)
-        settleRegistration(now, &outputs)
+        let wanted = wantedDevices
+        settleRegistration(wanted, now, &outputs)
         settleDiscovery(&outputs)
-        settleLinks(now, &outputs)
+        settleLinks(wanted, now, &outputs)
         retryOperations(now, &outputs)
     }
 
@@ -105,18 +105,10 @@ package struct BlueZCentral: Sendable {
         _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [], to destination: String? = nil,
         for purpose: Purpose, until: Instant? = nil, _ outputs: inout [Output]
     ) {
-        let id = DBusCallID(rawValue: nextCall)
-        nextCall += 1
-        purposes[id] = purpose
         let call = DBusCall(
             to: destination ?? owner ?? BlueZName.service, path: path, interface: interface, member: member, body: body)
-        outputs.append(.act(.call(id, call), until: until))
+        outputs.append(.act(calls.make(call, for: purpose), until: until))
     }
-
-    mutating func takePurpose(of call: DBusCallID) -> Purpose? { purposes.removeValue(forKey: call) }
-
-    /// Nobody answers any more.
-    mutating func forgetCalls() { purposes = [:] }
 
     /// bluetoothd's own name, which nobody else can have: calls go to this one, and signals are its. nil until its objects are known.
     var owner: String? {

@@ -54,6 +54,4 @@ struct BlueZDevice: Hashable, Sendable {
             }
         }
     }
-
-    var isUp: Bool { isConnected && isResolved }
 }

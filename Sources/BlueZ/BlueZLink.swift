@@ -11,9 +11,9 @@ struct BlueZLink: Equatable, Sendable {
     /// Values whose notifications were asked for, of this bluetoothd.
     private(set) var notified: Set<AttributeHandle> = []
 
-    /// Of a link that this side saw being made: a tree that nobody knows yet takes as long as the peer does.
+    /// For a link that was made while this side watched: bluetoothd may have to discover the tree, at the peer's pace.
     private static let discoveryMilliseconds: UInt64 = 30_000
-    /// Of one that was there before: behind a bluetoothd that was killed it may stay so for ever.
+    /// For a link that was there before this side looked: a bluetoothd that was killed can leave one that stays unresolved for ever.
     private static let inheritedMilliseconds: UInt64 = 1_500
 
     /// When a link that stays unresolved is to be ended.

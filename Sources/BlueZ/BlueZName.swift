@@ -1,6 +1,6 @@
-/// Names on the bus: bluetoothd's, and the bus's own.
+/// bluetoothd's names on the bus.
 ///
-/// BlueZ, doc/*-api.txt; D-Bus Specification, Standard Interfaces
+/// BlueZ, doc/*-api.txt
 enum BlueZName {
     static let service = "org.bluez"
     static let root = "/org/bluez"
@@ -13,12 +13,4 @@ enum BlueZName {
     static let gattProfile = "org.bluez.GattProfile1"
     static let agentManager = "org.bluez.AgentManager1"
     static let agent = "org.bluez.Agent1"
-
-    static let bus = "org.freedesktop.DBus"
-    static let busPath = "/org/freedesktop/DBus"
-    static let objectManager = "org.freedesktop.DBus.ObjectManager"
-    static let properties = "org.freedesktop.DBus.Properties"
-
-    static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
-    static let noSuchName = "org.freedesktop.DBus.Error.NameHasNoOwner"
 }

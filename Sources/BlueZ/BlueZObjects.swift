@@ -7,7 +7,7 @@ import DBus
 /// - Out: what has changed of a device (``Change``).
 /// - Owner: ``BlueZCentral``.
 struct BlueZObjects: Sendable {
-    /// Whose owner has to look.
+    /// What has changed, for the owner to look at.
     enum Change: Hashable {
         case adapters
         /// The device at this path, before the change: nil for one that is new.

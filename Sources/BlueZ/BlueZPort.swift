@@ -2,8 +2,8 @@ import BluetoothCore
 import DBus
 import GATT
 
-/// What is wanted of the air. Compared with what bluetoothd was told: new wishes, a bluetoothd that has begun anew and an adapter that is on
-/// again are then the same case.
+/// What is wanted of the air. The machine compares it with what it has told bluetoothd. So it does the same for a new wish, for a bluetoothd
+/// that has begun anew, and for an adapter that is on again.
 package struct BlueZWishes: Equatable, Sendable {
     /// Whom to be connected with whenever they are near.
     package var connections: Set<DeviceAddress>
@@ -72,7 +72,7 @@ extension BlueZCentral {
 
     /// To be carried out in this order; acts behind the commit of the iteration.
     package enum Output: Equatable, Sendable {
-        /// `until`: not later. Whoever carries it out says ``Event/lapsed(_:)`` then.
+        /// `until`: it must not leave later. Whoever carries it out says ``Event/lapsed(_:)`` in its place then.
         case act(DBusAct, until: Instant? = nil)
         case state(BlueZState)
         case connected(BlueZLinkInfo)
@@ -80,7 +80,7 @@ extension BlueZCentral {
         case treeChanged(link: String)
         case updated(link: String, AttributeHandle, [UInt8])
         case completed(UInt64, Result<GATTClientResult, GATTClientError>)
-        /// Of a write that was said to be on its way.
+        /// A write without response that was completed already has not left in its time.
         case lapsed(UInt64)
         case seen(BlueZSighting)
         /// The peer is there: the kernel is to have its code, for its adapter of this number. ``Event/codeProvided(_:)`` follows.

@@ -16,24 +16,19 @@ static inline int latch_hci_socket(void) {
     return socket(AF_BLUETOOTH, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, BTPROTO_HCI);
 }
 
+static inline int latch_hci_bind(int fd, uint16_t device, uint16_t channel) {
+    struct sockaddr_hci address = {.hci_family = AF_BLUETOOTH, .hci_dev = device, .hci_channel = channel};
+    return bind(fd, (struct sockaddr *)&address, sizeof address);
+}
+
 // Takes the controller from the kernel's own stack: nobody else speaks to it while the socket is open.
 static inline int latch_hci_bind_user_channel(int fd, uint16_t device) {
-    struct sockaddr_hci address;
-    memset(&address, 0, sizeof address);
-    address.hci_family = AF_BLUETOOTH;
-    address.hci_dev = device;
-    address.hci_channel = HCI_CHANNEL_USER;
-    return bind(fd, (struct sockaddr *)&address, sizeof address);
+    return latch_hci_bind(fd, device, HCI_CHANNEL_USER);
 }
 
 // Speaks to the kernel's Bluetooth management, of every adapter.
 static inline int latch_hci_bind_control_channel(int fd) {
-    struct sockaddr_hci address;
-    memset(&address, 0, sizeof address);
-    address.hci_family = AF_BLUETOOTH;
-    address.hci_dev = HCI_DEV_NONE;
-    address.hci_channel = HCI_CHANNEL_CONTROL;
-    return bind(fd, (struct sockaddr *)&address, sizeof address);
+    return latch_hci_bind(fd, HCI_DEV_NONE, HCI_CHANNEL_CONTROL);
 }
 
 // Hears the answers to one command of an adapter that the kernel keeps, and may send what the kernel lets any user send. 0, or -1 with
@@ -46,12 +41,7 @@ static inline int latch_hci_bind_raw(int fd, uint16_t device, uint16_t opcode) {
     hci_filter_set_event(EVT_CMD_STATUS, &filter);
     hci_filter_set_opcode(opcode, &filter);
     if (setsockopt(fd, SOL_HCI, HCI_FILTER, &filter, sizeof filter) < 0) return -1;
-    struct sockaddr_hci address;
-    memset(&address, 0, sizeof address);
-    address.hci_family = AF_BLUETOOTH;
-    address.hci_dev = device;
-    address.hci_channel = HCI_CHANNEL_RAW;
-    return bind(fd, (struct sockaddr *)&address, sizeof address);
+    return latch_hci_bind(fd, device, HCI_CHANNEL_RAW);
 }
 
 // The handle of the kernel's LE link with the peer of this address, first octet in the most significant place; -1 with errno. The socket

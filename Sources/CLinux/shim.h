@@ -98,6 +98,10 @@ static inline int latch_unix_address(struct sockaddr_un *address, const char *pa
     return 0;
 }
 
+static inline int latch_connect_unix(int fd, const struct sockaddr_un *address) {
+    return connect(fd, (const struct sockaddr *)address, sizeof *address);
+}
+
 static inline int latch_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0); }
 
 // Connects to a unix socket by path, or by its name in the abstract name space, which is written with an `@` first.

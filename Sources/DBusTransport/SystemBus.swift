@@ -121,8 +121,8 @@ package final class SystemBus: BusConnection {
         for match in matches {
             _ = send(
                 DBusCall(
-                    to: "org.freedesktop.DBus", path: "/org/freedesktop/DBus", interface: "org.freedesktop.DBus",
-                    member: "AddMatch", body: [.string(match)]))
+                    to: DBusName.bus, path: DBusName.busPath, interface: DBusName.bus, member: "AddMatch",
+                    body: [.string(match)]))
         }
         handle(.opened)
         flush()

@@ -59,11 +59,7 @@ package struct ControlClient: ~Copyable {
         guard !directory.isOpenToOthers else { throw .openDirectory(path: path, directory: directory.path) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw .failed(path: path, errno: errno) }
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let connected = latch_connect_unix(descriptor, &address)
         guard connected == 0 else {
             let number = errno
             close(descriptor)

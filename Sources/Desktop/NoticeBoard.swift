@@ -57,19 +57,16 @@ package struct NoticeBoard: Sendable {
     package static let noticesMaximum = 16
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
-    private static let bus = "org.freedesktop.DBus"
-    private static let busPath = "/org/freedesktop/DBus"
 
     /// What is to be heard of the session's bus.
     package static let matches = [
         "type='signal',sender='\(name)',interface='\(name)'",
-        "type='signal',sender='\(bus)',member='NameOwnerChanged',arg0='\(name)'",
+        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='\(name)'",
     ]
 
     private var service = Service.closed
     private var shown: [PeerIdentifier: Shown] = [:]
-    private var purposes: [DBusCallID: Purpose] = [:]
-    private var nextCall: UInt64 = 1
+    private var calls = DBusCalls<Purpose>()
 
     package init() {}
 
@@ -84,10 +81,10 @@ package struct NoticeBoard: Sendable {
         case .bus(.opened): askForOwner(isStarted: false, &outputs)
         case .bus(.closed): failAll("the session's bus has gone", &outputs)
         case .bus(.answered(let call, let result)):
-            if let purpose = purposes.removeValue(forKey: call) { answered(purpose, result, &outputs) }
+            if let purpose = calls.take(call) { answered(purpose, result, &outputs) }
         case .bus(.signal(let signal)): heard(signal, &outputs)
         case .bus(.called(let id, _)):
-            outputs.append(.act(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod"))))
+            outputs.append(.act(.refuse(id, DBusError(name: DBusName.unknownMethod))))
         }
     }
 
@@ -153,7 +150,8 @@ package struct NoticeBoard: Sendable {
     }
 
     private mutating func failAll(_ reason: String, _ outputs: inout [Output]) {
-        (service, purposes) = (.closed, [:])
+        service = .closed
+        calls.forgetAll()
         let all = shown.keys.sorted { $0.bits < $1.bits }
         shown = [:]
         for peer in all { outputs.append(.failed(peer, reason: reason)) }
@@ -183,7 +181,8 @@ package struct NoticeBoard: Sendable {
         // One that runs need not be one that the bus could start.
         case (.owner, .failure) where service == .naming(isStarted: false):
             call(
-                Self.bus, Self.busPath, Self.bus, "StartServiceByName", [.string(Self.name), .uint32(0)], for: .start,
+                DBusName.bus, DBusName.busPath, DBusName.bus, "StartServiceByName", [.string(Self.name), .uint32(0)],
+                for: .start,
                 &outputs)
         case (.start, .failure(let error)), (.owner, .failure(let error)), (.capabilities, .failure(let error)):
             failAll("this desktop shows no notifications: \(Self.reason(error))", &outputs)
@@ -193,7 +192,7 @@ package struct NoticeBoard: Sendable {
 
     private mutating func askForOwner(isStarted: Bool, _ outputs: inout [Output]) {
         service = .naming(isStarted: isStarted)
-        call(Self.bus, Self.busPath, Self.bus, "GetNameOwner", [.string(Self.name)], for: .owner, &outputs)
+        call(DBusName.bus, DBusName.busPath, DBusName.bus, "GetNameOwner", [.string(Self.name)], for: .owner, &outputs)
     }
 
     private static let unreadable = "the desktop's notification service has said what nobody can read"
@@ -216,7 +215,7 @@ package struct NoticeBoard: Sendable {
     }
 
     private mutating func heard(_ signal: DBusMessage, _ outputs: inout [Output]) {
-        if signal.sender == Self.bus { return heardOfOwner(signal, &outputs) }
+        if signal.sender == DBusName.bus { return heardOfOwner(signal, &outputs) }
         // Anybody may send a signal of this name: only the service's counts.
         guard case .known(let owner, _) = service, signal.sender == owner, signal.interface == Self.name,
             let number: UInt32 = signal.body.first?.integer(),
@@ -248,10 +247,7 @@ package struct NoticeBoard: Sendable {
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [],
         for purpose: Purpose, _ outputs: inout [Output]
     ) {
-        let id = DBusCallID(rawValue: nextCall)
-        nextCall += 1
-        purposes[id] = purpose
-        outputs.append(
-            .act(.call(id, DBusCall(to: destination, path: path, interface: interface, member: member, body: body))))
+        let call = DBusCall(to: destination, path: path, interface: interface, member: member, body: body)
+        outputs.append(.act(calls.make(call, for: purpose)))
     }
 }

@@ -39,11 +39,9 @@ package struct PresenceQuestion: Sendable {
     private static let service = "org.freedesktop.login1"
     private static let manager = "org.freedesktop.login1.Manager"
     private static let path = "/org/freedesktop/login1"
-    private static let properties = "org.freedesktop.DBus.Properties"
 
     private let user: UInt32
-    private var purposes: [DBusCallID: Purpose] = [:]
-    private var nextCall: UInt64 = 1
+    private var calls = DBusCalls<Purpose>()
     private var isLidClosed = false
     private var isSomeLocked = false
     private var isSomeOpen = false
@@ -53,14 +51,14 @@ package struct PresenceQuestion: Sendable {
     package init(user: UInt32) { self.user = user }
 
     package mutating func begin(into outputs: inout [Output]) {
-        call(Self.path, Self.properties, "Get", [.string(Self.manager), .string("LidClosed")], for: .lid, &outputs)
+        call(Self.path, DBusName.properties, "Get", [.string(Self.manager), .string("LidClosed")], for: .lid, &outputs)
         call(Self.path, Self.manager, "ListSessions", for: .sessions, &outputs)
     }
 
     package mutating func answered(
         _ call: DBusCallID, _ result: Result<[DBusValue], DBusError>, into outputs: inout [Output]
     ) {
-        guard let purpose = purposes.removeValue(forKey: call), !hasAnswered else { return }
+        guard let purpose = calls.take(call), !hasAnswered else { return }
         switch (purpose, result) {
         case (.lid, .success(let body)):
             // A machine without a lid says that it is open.
@@ -77,7 +75,7 @@ package struct PresenceQuestion: Sendable {
         case (.lid, .failure(let error)), (.sessions, .failure(let error)):
             return end(.unknown(reason: "logind: \(error.text.isEmpty ? error.name : error.text)"), &outputs)
         }
-        if purposes.isEmpty { end(verdict, &outputs) }
+        if calls.isEmpty { end(verdict, &outputs) }
     }
 
     private mutating func ask(of sessions: [DBusValue], _ outputs: inout [Output]) {
@@ -88,7 +86,9 @@ package struct PresenceQuestion: Sendable {
             return fields[4].text
         }
         for path in own.prefix(Self.sessionsMaximum) {
-            call(path, Self.properties, "GetAll", [.string("org.freedesktop.login1.Session")], for: .session, &outputs)
+            call(
+                path, DBusName.properties, "GetAll", [.string("org.freedesktop.login1.Session")], for: .session,
+                &outputs)
         }
     }
 
@@ -109,7 +109,7 @@ package struct PresenceQuestion: Sendable {
 
     private mutating func end(_ presence: Presence, _ outputs: inout [Output]) {
         hasAnswered = true
-        purposes = [:]
+        calls.forgetAll()
         outputs.append(.answered(presence))
     }
 
@@ -117,10 +117,7 @@ package struct PresenceQuestion: Sendable {
         _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [], for purpose: Purpose,
         _ outputs: inout [Output]
     ) {
-        let id = DBusCallID(rawValue: nextCall)
-        nextCall += 1
-        purposes[id] = purpose
         let call = DBusCall(to: Self.service, path: path, interface: interface, member: member, body: body)
-        outputs.append(.act(.call(id, call)))
+        outputs.append(.act(calls.make(call, for: purpose)))
     }
 }

@@ -63,11 +63,7 @@ package struct Transport: ~Copyable, Sendable {
         }
         let descriptor = try makeSocket(AF_UNIX, name)
         let raw = descriptor.rawValue
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let result = latch_connect_unix(raw, &address)
         guard result == 0 else { throw connectError(errno, name) }
         return Transport(descriptor, framing: .stream, name: name)
     }

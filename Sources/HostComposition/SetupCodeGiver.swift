@@ -45,11 +45,7 @@ package final class SetupCodeGiver {
         connection = OwnedDescriptor(raw)
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else { return said(errno) }
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let result = latch_connect_unix(raw, &address)
         guard result == 0 else { return said(errno) }
         var octets = code.octets
         let sent = octets.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, latch_message_flags()) }

@@ -104,6 +104,17 @@ struct BlueZHostTests {
         return peer
     }
 
+    /// A life whose app is connected with the lock.
+    private static func linked() throws -> (Life, CentralApp, PeerIdentifier) {
+        let life = Life(try bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        let peer = try connect(life, app)
+        try life.answer("RegisterApplication")
+        try life.comesUp()
+        return (life, app, peer)
+    }
+
     @Test("A bonded peer's link is the app's connection when it is ready, and proven, and its end is told")
     func link() throws {
         let life = Life(try Self.bonded())
@@ -156,12 +167,7 @@ struct BlueZHostTests {
 
     @Test("A bluetoothd that goes takes the links with it, and the next one is asked for the same")
     func daemonRestarted() throws {
-        let life = Life(try Self.bonded())
-        let app = CentralApp(life.host, restoreIdentifier: "key")
-        try life.launch()
-        _ = try Self.connect(life, app)
-        try life.answer("RegisterApplication")
-        try life.comesUp()
+        let (life, app, _) = try Self.linked()
         try life.hear(Script.owner(""))
         #expect(app.states == [.poweredOn, .resetting] && app.disconnections == 1)
         try life.hear(Script.owner(Script.daemon, before: ""))
@@ -174,12 +180,7 @@ struct BlueZHostTests {
 
     @Test("A write that would leave too late does not leave, and its app hears so")
     func late() throws {
-        let life = Life(try Self.bonded())
-        let app = CentralApp(life.host, restoreIdentifier: "key")
-        try life.launch()
-        let peer = try Self.connect(life, app)
-        try life.answer("RegisterApplication")
-        try life.comesUp()
+        let (life, app, peer) = try Self.linked()
         let write = GATTClientOperation.writeWithoutResponse(Script.commandValue, [1])
         life.lateMilliseconds = 100
         var tokens: [OperationToken] = []
@@ -196,12 +197,7 @@ struct BlueZHostTests {
 
     @Test("A connection that is taken back ends the link at bluetoothd, and nobody hears of it after that")
     func takenBack() throws {
-        let life = Life(try Self.bonded())
-        let app = CentralApp(life.host, restoreIdentifier: "key")
-        try life.launch()
-        let peer = try Self.connect(life, app)
-        try life.answer("RegisterApplication")
-        try life.comesUp()
+        let (life, app, peer) = try Self.linked()
         try life.turn { $0.cancelConnection(app.manager, peer) }
         #expect(app.disconnectionErrors == [nil])
         #expect(life.members.contains("Disconnect") && life.members.contains("UnregisterApplication"))
@@ -211,12 +207,7 @@ struct BlueZHostTests {
 
     @Test("The kernel is asked how strong a link is, and says it, or does not, or the link has ended before")
     func strength() throws {
-        let life = Life(try Self.bonded())
-        let app = CentralApp(life.host, restoreIdentifier: "key")
-        try life.launch()
-        let peer = try Self.connect(life, app)
-        try life.answer("RegisterApplication")
-        try life.comesUp()
+        let (life, app, peer) = try Self.linked()
         func ask() throws -> OperationToken {
             var token: OperationToken?
             try life.turn { token = $0.read(app.manager, peer, .rssi) }
@@ -241,12 +232,7 @@ struct BlueZHostTests {
 
     @Test("A signed write, a channel map and a pairing by this side's own rules are not to be had here")
     func notHere() throws {
-        let life = Life(try Self.bonded())
-        let app = CentralApp(life.host, restoreIdentifier: "key")
-        try life.launch()
-        let peer = try Self.connect(life, app)
-        try life.answer("RegisterApplication")
-        try life.comesUp()
+        let (life, app, peer) = try Self.linked()
         var tokens: [OperationToken] = []
         try life.turn { host in
             tokens = [

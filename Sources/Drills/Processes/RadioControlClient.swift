@@ -12,11 +12,7 @@ final class UnixConnection {
         }
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
         guard descriptor >= 0 else { throw DrillError.system("cannot make a socket") }
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let connected = latch_connect_unix(descriptor, &address)
         guard connected == 0 else { throw DrillError.system("cannot connect to \(path)") }
     }
 

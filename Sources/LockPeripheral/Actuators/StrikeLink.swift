@@ -54,11 +54,7 @@ package final class StrikeSocketLink: StrikeLink {
         guard latch_unix_address(&address, path) == 0 else { return reason(errno) }
         let made = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | latch_socket_flags(), 0)
         guard made >= 0 else { return reason(errno) }
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                Glibc.connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let status = latch_connect_unix(made, &address)
         guard status == 0, latch_epoll_add(descriptor, made, EPOLLIN.rawValue, 0) == 0 else {
             defer { close(made) }
             return reason(errno)

@@ -70,7 +70,7 @@ extension StateCommands {
                 source, at: path, identities: [StateDirectory.Role.peripheral, .central].map(\.rawValue),
                 machineKeyFile: arguments["machine-key"] ?? directory + "/machine.key",
                 credentialsDirectory: arguments["machine-key"] == nil
-                    ? getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) } : nil,
+                    ? Environment.variable("CREDENTIALS_DIRECTORY") : nil,
                 components: components)
             var fields: JSONObject = ["restored": .string(path)]
             fields["replaced"] = outcome.replaced.map { .string($0) }

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import DBus
+import DBusTransport
 import Desktop
 import HCITransport
 import LockCentral
@@ -23,7 +24,8 @@ final class Companion {
 
     private let host: Host
     private let user: UInt32
-    private let decide: (Approach, Bool) -> Void
+    /// Says what the key does.
+    var decide: (Approach, Bool) -> Void = { _, _ in }
     private let report: (Report) -> Void
     private let machine: DesktopBus
     /// nil where the user has no session to be told in.
@@ -38,15 +40,14 @@ final class Companion {
     private var ownRequests: [PeerIdentifier: KeyRequestID] = [:]
     private var board = NoticeBoard()
 
-    /// `user`: by their number. `decide`: says what the key does.
+    /// `user`: by their number. `session`: the bus of their session; nil for none.
     init(
-        _ place: CompanionPlace, user: UInt32, host: Host, loop: EventLoop,
-        decide: @escaping (Approach, Bool) -> Void, report: @escaping (Report) -> Void
+        user: UInt32, session place: SystemBus.Place?, tellsOwnActs: Bool, host: Host, loop: EventLoop,
+        report: @escaping (Report) -> Void
     ) {
-        (self.host, self.user, self.decide, self.report) = (host, user, decide, report)
-        tellsOwnActs = place.tellsOwnActs
-        machine = DesktopBus(place.machine, host: host, loop: loop)
-        session = place.session.map { DesktopBus($0, matches: NoticeBoard.matches, host: host, loop: loop) }
+        (self.host, self.user, self.tellsOwnActs, self.report) = (host, user, tellsOwnActs, report)
+        machine = DesktopBus(.system, host: host, loop: loop)
+        session = place.map { DesktopBus($0, matches: NoticeBoard.matches, host: host, loop: loop) }
         machine.event = { [unowned self] in heardOfMachine($0) }
         machine.unavailable = { [unowned self] in present(.unknown(reason: $0)) }
         session?.event = { [unowned self] in feed(.bus($0)) }
@@ -94,7 +95,7 @@ final class Companion {
         case .closed: outputs.append(.answered(.unknown(reason: "the system bus has gone")))
         case .signal: break
         case .called(let id, _):
-            machine.perform(.refuse(id, DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod")))
+            machine.perform(.refuse(id, DBusError(name: DBusName.unknownMethod)))
         }
         for output in outputs {
             switch output {

@@ -84,7 +84,7 @@ private struct PlaceCheck {
         _ daemon: DaemonSettings, _ directory: StateDirectory?, _ database: String
     ) throws(StoreError) {
         guard let file = daemon.machineKey ?? directory?.machineKey else { return }
-        let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
+        let credentials = Environment.variable("CREDENTIALS_DIRECTORY")
         do throws(StoreError) {
             try StateFiles.checkMachineKey(
                 credentialsDirectory: daemon.machineKey == nil ? credentials : nil, file: file)

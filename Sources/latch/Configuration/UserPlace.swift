@@ -10,7 +10,7 @@ struct UserPlace: Equatable, Sendable {
     let configuration: String
 
     /// nil where the environment names no home. What is no absolute path there counts as if it were not set.
-    init?(_ environment: (String) -> String? = Self.variable) {
+    init?(_ environment: (String) -> String? = Environment.variable) {
         func directory(_ name: String, _ usual: String) -> String? {
             [environment(name), environment("HOME").map { "\($0)/\(usual)" }].compactMap(\.self).first {
                 $0.hasPrefix("/")
@@ -22,8 +22,6 @@ struct UserPlace: Equatable, Sendable {
         self.state = "\(state)/latch-key"
         self.configuration = "\(configuration)/latch/central.conf"
     }
-
-    private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
 
     /// Of a command that names no daemon.
     init?(_ arguments: ParsedArguments, role: StateDirectory.Role) {

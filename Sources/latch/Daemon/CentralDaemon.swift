@@ -38,11 +38,10 @@ final class CentralDaemon {
         runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals)
         // Of its live keys the log alone concerns it.
         reload = ConfigurationReload(source, settings, runtime.journal) { _ in }
-        let deciding = ApproachDesk()
         let companion = Companion(
-            CompanionPlace(session: CompanionPlace.sessionBus(), tellsOwnActs: settings.tellsOwnActs), user: getuid(),
-            host: runtime.host, loop: runtime.loop, decide: { [deciding] in deciding.decide($0, $1) },
-            report: { [journal = runtime.journal] in journal.record($0) })
+            user: getuid(), session: .session(), tellsOwnActs: settings.tellsOwnActs, host: runtime.host,
+            loop: runtime.loop
+        ) { [journal = runtime.journal] in journal.record($0) }
         self.companion = companion
         key = try KeyDaemon(
             KeyDaemon.Configuration(
@@ -54,7 +53,7 @@ final class CentralDaemon {
             journal.record(event)
             companion.hear(event)
         }
-        deciding.key = key
+        companion.decide = { [weak key] approach, opens in key?.decide(approach, opens: opens) }
     }
 
     private func serve() throws -> ExitCode {
@@ -170,13 +169,6 @@ final class CentralDaemon {
                     + "that has forgotten this key); nothing was sent")
         }
     }
-}
-
-/// Where what a companion decides goes, once there is a key.
-private final class ApproachDesk {
-    weak var key: KeyDaemon?
-
-    func decide(_ approach: Approach, _ opens: Bool) { key?.decide(approach, opens: opens) }
 }
 
 extension CentralRequest.Command.Operation {

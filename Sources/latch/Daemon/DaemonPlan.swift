@@ -40,9 +40,9 @@ struct DaemonPlan {
         database = settings.database ?? directory.database
         machineKeyFile = settings.machineKey ?? directory.machineKey
         anchor =
-            settings.anchor ?? Self.serviceAnchor(getenv("STATE_DIRECTORY").map { String(cString: $0) })
+            settings.anchor ?? Self.serviceAnchor(Environment.variable("STATE_DIRECTORY"))
             ?? directory.anchor
-        let credentials = getenv("CREDENTIALS_DIRECTORY").map { String(cString: $0) }
+        let credentials = Environment.variable("CREDENTIALS_DIRECTORY")
         credentialsDirectory = settings.machineKey == nil ? credentials : nil
         controlSocket = settings.controlSocket ?? directory.controlSocket(role)
         controlGroup = settings.controlGroup

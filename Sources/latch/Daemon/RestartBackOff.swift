@@ -89,8 +89,7 @@ struct RestartBackOff {
     }
 
     private static var runtimeDirectory: String? {
-        guard let value = getenv("RUNTIME_DIRECTORY") else { return nil }
-        return String(cString: value).split(separator: ":").first.map(String.init)
+        Environment.variable("RUNTIME_DIRECTORY")?.split(separator: ":").first.map(String.init)
     }
 
     /// Counts this end; 1 where that cannot be written down.

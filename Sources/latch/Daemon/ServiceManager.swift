@@ -42,7 +42,7 @@ final class ServiceManager {
     /// nil where nobody listens: what was started by hand tells nobody.
     convenience init?() {
         guard
-            let terms = Terms({ name in getenv(name).map { String(cString: $0) } }, process: getpid())
+            let terms = Terms(Environment.variable, process: getpid())
         else { return nil }
         self.init(terms)
     }
