@@ -6,14 +6,16 @@ import GATT
 ///
 /// BlueZ, doc/gatt-api.txt
 enum BlueZAttribute: Hashable, Sendable {
-    case service(BluetoothUUID, isPrimary: Bool)
+    /// `includes`: where the services that it includes are declared.
+    case service(BluetoothUUID, isPrimary: Bool, includes: [AttributeHandle])
     case characteristic(BluetoothUUID, CharacteristicProperties)
     case descriptor(BluetoothUUID)
 
     /// nil for what is no attribute, or has no type.
     init?(_ interfaces: [String: [String: DBusValue]]) {
         if let service = interfaces[BlueZName.gattService], let uuid = Self.uuid(service) {
-            self = .service(uuid, isPrimary: service["Primary"]?.flag ?? true)
+            self = .service(
+                uuid, isPrimary: service["Primary"]?.flag ?? true, includes: Self.included(service) ?? [])
         } else if let characteristic = interfaces[BlueZName.gattCharacteristic], let uuid = Self.uuid(characteristic) {
             self = .characteristic(uuid, CharacteristicProperties(flags: characteristic["Flags"]?.texts ?? []))
         } else if let descriptor = interfaces[BlueZName.gattDescriptor], let uuid = Self.uuid(descriptor) {
@@ -21,6 +23,11 @@ enum BlueZAttribute: Hashable, Sendable {
         } else {
             return nil
         }
+    }
+
+    /// nil where nothing is said of them.
+    static func included(_ properties: [String: DBusValue]) -> [AttributeHandle]? {
+        properties["Includes"]?.texts?.compactMap { BlueZAttributePath($0)?.handle }
     }
 
     private static func uuid(_ properties: [String: DBusValue]) -> BluetoothUUID? {

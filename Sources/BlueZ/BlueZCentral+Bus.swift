@@ -48,6 +48,7 @@ extension BlueZCentral {
         objects = BlueZObjects()
         registration.forget()
         discovery = BlueZDiscovery()
+        direct.forget()
         endLinks(&outputs)
     }
 
@@ -90,15 +91,20 @@ extension BlueZCentral {
     }
 
     private mutating func deviceChanged(_ path: String, _ before: BlueZDevice?, _ outputs: inout [Output]) {
-        guard let device = objects.devices[path], device.adapter == adapter?.path else { return }
-        if wishes.isScanning, let address = device.address, let rssi = device.rssi,
-            before?.rssi != rssi || before == nil
-        {
-            outputs.append(
-                .seen(
-                    BlueZSighting(
-                        address: address, name: device.name, services: device.services, rssi: rssi,
-                        txPower: device.txPower)))
+        guard wishes.isScanning, let device = objects.devices[path], device.adapter == adapter?.path,
+            let sighting = BlueZSighting(device), before.flatMap(BlueZSighting.init) != sighting
+        else { return }
+        outputs.append(.seen(sighting))
+    }
+
+    /// Who is heard already, because others look for devices, need not change to be seen.
+    mutating func wished(_ new: BlueZWishes, _ outputs: inout [Output]) {
+        let begins = new.isScanning && !wishes.isScanning
+        wishes = new
+        released = []
+        guard begins, isOn, let adapter = adapter?.path else { return }
+        for device in objects.devices.values.sorted(by: { $0.path < $1.path }) where device.adapter == adapter {
+            if let sighting = BlueZSighting(device) { outputs.append(.seen(sighting)) }
         }
     }
 
@@ -129,6 +135,7 @@ extension BlueZCentral {
         case .operation(let token): operationAnswered(token, result, now, &outputs)
         case .notify(let device, let handle):
             if result.error != nil { links[device]?.notNotified(handle) }
+        case .connect(let device): direct.answered(device, isMade: result.error == nil, now)
         case .pairing: pairingAnswered(result, &outputs)
         case .ignored: break
         }

@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import DBus
 import GATT
@@ -5,13 +6,23 @@ import GATT
 // MARK: Links that are wanted
 
 extension BlueZCentral {
-    /// The devices of wanted peers that bluetoothd has a bond with, on this adapter.
+    /// The devices of wanted peers that bluetoothd connects with by itself, or has a link with, on this adapter.
     var wantedDevices: [BlueZDevice] {
+        devices { device, address in
+            let isStranger = wishes.strangers.contains(address)
+            return device.isPaired
+                ? isStranger || wishes.connections.contains(address) : isStranger && device.isConnected
+        }
+    }
+
+    private func devices(where isMeant: (BlueZDevice, DeviceAddress) -> Bool) -> [BlueZDevice] {
         guard isOn, let adapter = adapter?.path else { return [] }
         return objects.devices.values
             .filter { device in
-                device.adapter == adapter && device.isPaired && device.address.map(wishes.connections.contains) == true
-                    && device.address != pairing?.address
+                guard device.adapter == adapter, let address = device.address, address != pairing?.address else {
+                    return false
+                }
+                return isMeant(device, address)
             }
             .sorted { $0.path < $1.path }
     }
@@ -21,6 +32,7 @@ extension BlueZCentral {
 
     mutating func settleRegistration(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }
+        let wanted = wanted.filter(\.isPaired)
         let step = registration.step(
             services(of: wanted), devices: Set(wanted.map(\.path)),
             connected: Set(wanted.filter { $0.isConnected && !ending.contains($0.path) }.map(\.path)), now)
@@ -49,9 +61,28 @@ extension BlueZCentral {
             })
     }
 
+    /// Calls the strangers that are heard.
+    mutating func settleDirectConnections(_ now: Instant, _ outputs: inout [Output]) {
+        guard isOn else { return direct.forget() }
+        let waiting = devices { !$0.isPaired && !$0.isConnected && wishes.strangers.contains($1) }
+        let step = direct.step(
+            wanted: Set(waiting.map(\.path)), heard: Set(waiting.filter { $0.rssi != nil }.map(\.path)),
+            connected: Set(objects.devices.values.filter(\.isConnected).map(\.path)), now)
+        for device in step.takeBack { call(device, BlueZName.device, "Disconnect", for: .ignored, &outputs) }
+        for device in step.call { call(device, BlueZName.device, "Connect", for: .connect(device: device), &outputs) }
+    }
+
+    /// Whether a stranger is to be heard first. Nobody is looked for while one is called: a controller has one receiver.
+    private var isStrangerAway: Bool {
+        guard !direct.isCalling, let adapter = adapter?.path else { return false }
+        return wishes.strangers.contains { address in
+            objects.device(at: address, on: adapter).map { !$0.isPaired && !$0.isConnected } ?? true
+        }
+    }
+
     mutating func settleDiscovery(_ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path else { return discovery = BlueZDiscovery() }
-        switch discovery.step(isWanted: wishes.isScanning || pairing?.needsDiscovery == true) {
+        switch discovery.step(isWanted: wishes.isScanning || pairing?.needsDiscovery == true || isStrangerAway) {
         case .wait: break
         case .start:
             call(
@@ -66,13 +97,14 @@ extension BlueZCentral {
     mutating func settleLinks(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         let paths = Set(wanted.map(\.path))
         for path in links.keys.sorted()
-        where !paths.contains(path) || ending.contains(path) || objects.devices[path]?.isConnected != true {
+        where !paths.contains(path) || isGivenUp(path) || objects.devices[path]?.isConnected != true {
             end(path, &outputs)
         }
         ending = ending.filter { objects.devices[$0]?.isConnected == true }
-        for device in wanted where device.isConnected && !ending.contains(device.path) {
+        for device in wanted where device.isConnected && !isGivenUp(device.path) {
+            guard let address = device.address else { continue }
             let isInherited = links[device.path] == nil && isFresh
-            var link = links[device.path] ?? BlueZLink()
+            var link = links[device.path] ?? BlueZLink(isOfOthers: isOfOthers(address))
             defer { links[device.path] = link }
             guard device.isResolved else {
                 link.isUnresolved(since: now, isInherited: isInherited)
@@ -80,7 +112,6 @@ extension BlueZCentral {
                 continue
             }
             link.isResolvedOrGone()
-            guard let address = device.address else { continue }
             for value in link.notify(wishes.notifications[address] ?? []) {
                 startNotifying(device.path, value, &link, &outputs)
             }
@@ -89,10 +120,20 @@ extension BlueZCentral {
                 outputs.append(
                     .connected(
                         BlueZLinkInfo(
-                            path: device.path, address: address, name: device.name, isPaired: device.isPaired)))
+                            path: device.path, address: address, name: device.name, isPaired: device.isPaired,
+                            mtu: objects.trees[device.path]?.mtu ?? ATTBound.defaultMTUOctets)))
             }
         }
         isFresh = !isOn
+        wishedBefore = wishes.connections.union(wishes.strangers)
+    }
+
+    private func isGivenUp(_ path: String) -> Bool { ending.contains(path) || released.contains(path) }
+
+    /// A stranger's link that was there before anybody here wished for it is of use to somebody else: it is joined, and left without being
+    /// ended.
+    private func isOfOthers(_ address: DeviceAddress) -> Bool {
+        !isFresh && wishes.strangers.contains(address) && !wishedBefore.contains(address)
     }
 
     private mutating func startNotifying(
@@ -106,6 +147,7 @@ extension BlueZCentral {
     private mutating func repair(
         _ device: BlueZDevice, _ link: inout BlueZLink, _ now: Instant, _ outputs: inout [Output]
     ) {
+        guard !link.isOfOthers else { return link.isResolvedOrGone() }
         link = BlueZLink()
         // From now on as one that is being made, so that it is not ended again at once.
         link.isUnresolved(since: now, isInherited: false)
@@ -120,6 +162,10 @@ extension BlueZCentral {
     /// This side gives a link up; behind that bluetoothd does not connect by itself before it is asked again.
     mutating func disconnect(_ path: String, _ outputs: inout [Output]) {
         guard objects.devices[path]?.isConnected == true else { return }
+        if links[path]?.isOfOthers == true {
+            released.insert(path)
+            return
+        }
         registration.disarm(path)
         ending.insert(path)
         call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
@@ -134,6 +180,6 @@ extension BlueZCentral {
     mutating func endLinks(_ outputs: inout [Output]) {
         settleState(&outputs)
         for path in links.keys.sorted() { end(path, &outputs) }
-        (ending, isFresh) = ([], true)
+        (ending, released, isFresh) = ([], [], true)
     }
 }

@@ -10,8 +10,8 @@ import GATT
 /// - Owner: the host. It remembers nothing that outlives bluetoothd: what is wanted comes with ``Event/wished(_:)``.
 ///
 /// A pending connection is a profile of this side's that is registered with a service that the peer has: bluetoothd connects then by itself
-/// whenever the bonded peer is heard. No call to connect is ever under way, since one that is stands in everybody's way when its caller
-/// dies.
+/// whenever the bonded peer is heard. With a peer that it has no bond with it does not connect by itself: that one is called when it is
+/// heard (``BlueZDirectConnections``).
 ///
 /// BlueZ, doc/gatt-api.txt (GattManager1, GattProfile1)
 package struct BlueZCentral: Sendable {
@@ -25,6 +25,7 @@ package struct BlueZCentral: Sendable {
         case stopDiscovery
         case operation(UInt64)
         case notify(device: String, AttributeHandle)
+        case connect(device: String)
         case pairing
         case ignored
     }
@@ -46,9 +47,14 @@ package struct BlueZCentral: Sendable {
     var wishes = BlueZWishes()
     var registration = BlueZRegistration()
     var discovery = BlueZDiscovery()
+    var direct = BlueZDirectConnections()
     var links: [String: BlueZLink] = [:]
     /// Devices whose link this side has given up, and bluetoothd still has: what is wished for from now on is another one.
     var ending: Set<String> = []
+    /// Devices whose link this side has given up and others have: as ``ending``, until the next wishes come.
+    var released: Set<String> = []
+    /// Whom to be connected with, when bluetoothd's links were looked at last.
+    var wishedBefore: Set<DeviceAddress> = []
     var operations = BlueZOperations()
     var pairing: BlueZPairing?
     var toldState = BlueZState.unknown
@@ -56,10 +62,13 @@ package struct BlueZCentral: Sendable {
     var isFresh = true
     var calls = DBusCalls<Purpose>()
 
+    /// What bluetoothd is called on the bus.
+    package static let busName = BlueZName.service
+
     /// The signals that this side has to hear, as rules for matches of D-Bus's.
     package static let matches = [
-        "type='signal',sender='org.bluez'",
-        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='org.bluez'",
+        "type='signal',sender='\(busName)'",
+        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='\(busName)'",
     ]
 
     package init(adapter choice: AdapterChoice = .any) { self.choice = choice }
@@ -67,7 +76,7 @@ package struct BlueZCentral: Sendable {
     package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
         switch event {
         case .bus(let event): heard(event, now, &outputs)
-        case .wished(let wishes): self.wishes = wishes
+        case .wished(let wishes): wished(wishes, &outputs)
         case .operation(let token, let link, let operation, let until):
             begin(token, link, operation, until: until, &outputs)
         case .lapsed(let call):
@@ -84,7 +93,9 @@ package struct BlueZCentral: Sendable {
     /// When ``Event/timerFired`` is due.
     package var deadline: Instant? {
         links.values.reduce(
-            Instant.earliest(Instant.earliest(registration.deadline, operations.deadline), pairing?.until)
+            Instant.earliest(
+                Instant.earliest(registration.deadline, direct.deadline),
+                Instant.earliest(operations.deadline, pairing?.until))
         ) { Instant.earliest($0, $1.deadline) }
     }
 
@@ -94,6 +105,7 @@ package struct BlueZCentral: Sendable {
         settlePairing(now, &outputs)
         let wanted = wantedDevices
         settleRegistration(wanted, now, &outputs)
+        settleDirectConnections(now, &outputs)
         settleDiscovery(&outputs)
         settleLinks(wanted, now, &outputs)
         retryOperations(now, &outputs)

@@ -18,6 +18,12 @@ struct BlueZDevice: Hashable, Sendable {
     /// dBm, of the last advertisement; nil while nothing is heard of it.
     private(set) var rssi: Int8?
     private(set) var txPower: Int8?
+    /// Of its last advertisements: the company identifier, least significant octet first, and what follows it.
+    private(set) var manufacturerData: [UInt8]?
+    private(set) var serviceData: [BluetoothUUID: [UInt8]] = [:]
+    /// The octet of the Flags AD type; nil where it has sent none.
+    private(set) var flags: UInt8?
+    private(set) var appearance: UInt16?
 
     init(path: String, _ properties: [String: DBusValue]) {
         self.path = path
@@ -41,6 +47,23 @@ struct BlueZDevice: Hashable, Sendable {
         isResolved = properties["ServicesResolved"]?.flag ?? isResolved
         rssi = properties["RSSI"]?.integer() ?? rssi
         txPower = properties["TxPower"]?.integer() ?? txPower
+        appearance = properties["Appearance"]?.integer() ?? appearance
+        if let flags = properties["AdvertisingFlags"]?.octets { self.flags = flags.first }
+        if let data = properties["ManufacturerData"]?.numbered { manufacturerData = Self.first(of: data) }
+        if let data = properties["ServiceData"]?.properties {
+            serviceData = data.reduce(into: [:]) { all, entry in
+                if let uuid = BluetoothUUID(entry.key), let octets = entry.value.octets { all[uuid] = octets }
+            }
+        }
+    }
+
+    /// Of several companies' data, which one advertisement hardly ever has, that of the least number.
+    private static func first(of data: [UInt16: DBusValue]) -> [UInt8]? {
+        data.sorted { $0.key < $1.key }.lazy
+            .compactMap { company, value in
+                value.octets.map { [UInt8(truncatingIfNeeded: company), UInt8(company >> 8)] + $0 }
+            }
+            .first
     }
 
     /// Properties that there are no longer.
@@ -50,6 +73,9 @@ struct BlueZDevice: Hashable, Sendable {
             case "RSSI": rssi = nil
             case "TxPower": txPower = nil
             case "Name": self.name = nil
+            case "ManufacturerData": manufacturerData = nil
+            case "ServiceData": serviceData = [:]
+            case "AdvertisingFlags": flags = nil
             default: break
             }
         }

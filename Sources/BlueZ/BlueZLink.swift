@@ -2,6 +2,8 @@ import BluetoothCore
 
 /// A wanted peer's link, by its device's object.
 struct BlueZLink: Equatable, Sendable {
+    /// It is not this side's to end.
+    let isOfOthers: Bool
     /// The host has heard that it is up.
     var isTold = false
     /// bluetoothd calls it connected and does not say that its tree is known: since then.
@@ -15,6 +17,8 @@ struct BlueZLink: Equatable, Sendable {
     private static let discoveryMilliseconds: UInt64 = 30_000
     /// For a link that was there before this side looked: a bluetoothd that was killed can leave one that stays unresolved for ever.
     private static let inheritedMilliseconds: UInt64 = 1_500
+
+    init(isOfOthers: Bool = false) { self.isOfOthers = isOfOthers }
 
     /// When a link that stays unresolved is to be ended.
     var deadline: Instant? { unresolvedSince?.advanced(byMilliseconds: patienceMilliseconds) }

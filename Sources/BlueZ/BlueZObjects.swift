@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import DBus
 
@@ -45,6 +46,7 @@ struct BlueZObjects: Sendable {
             trees[place.device, default: BlueZTree()].count < Self.attributesMaximum
         else { return nil }
         trees[place.device, default: BlueZTree()].insert(attribute, at: place.handle, path: path)
+        agreed(interfaces[BlueZName.gattCharacteristic], of: place.device)
         return .tree(device: place.device)
     }
 
@@ -79,14 +81,26 @@ struct BlueZObjects: Sendable {
             guard let before = devices[path] else { return nil }
             devices[path]?.take(properties)
             devices[path]?.lose(invalidated)
+            // The next link agrees anew.
+            if devices[path]?.isConnected == false { trees[path]?.agreed(mtu: UInt16(ATTBound.defaultMTUOctets)) }
             return .device(path, before: before)
+        case BlueZName.gattService:
+            guard let included = BlueZAttribute.included(properties), let place = BlueZAttributePath(path),
+                trees[place.device]?.include(included, in: place.handle) == true
+            else { return nil }
+            return .tree(device: place.device)
         case BlueZName.gattCharacteristic:
+            if let place = BlueZAttributePath(path) { agreed(properties, of: place.device) }
             guard let value = properties["Value"]?.octets, let place = BlueZAttributePath(path), place.handle < .last,
                 trees[place.device] != nil
             else { return nil }
             return .value(device: place.device, AttributeHandle(place.handle.rawValue + 1), value)
         default: return nil
         }
+    }
+
+    private mutating func agreed(_ characteristic: [String: DBusValue]?, of device: String) {
+        if let mtu: UInt16 = characteristic?["MTU"]?.integer() { trees[device]?.agreed(mtu: mtu) }
     }
 
     /// The device that is known by this address, on this adapter.

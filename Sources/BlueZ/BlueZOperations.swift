@@ -89,8 +89,11 @@ extension BlueZRequest {
         case .discoverDatabase: .known(.database(tree.database))
         case .discoverPrimaryServices: .known(.services(primaries(tree)))
         case .discoverPrimaryServicesByUUID(let uuid): .known(.services(primaries(tree).filter { $0.uuid == uuid }))
-        // bluetoothd shows them by their paths alone, and no profile of ours has any.
-        case .findIncludedServices: .known(.includedServices([]))
+        case .findIncludedServices(let range):
+            .known(
+                .includedServices(
+                    tree.database.services.flatMap(\.includedServices)
+                        .filter { range.closed?.contains($0.handle) == true }))
         case .discoverCharacteristics(let range, let uuid):
             .known(
                 .characteristics(

@@ -5,17 +5,20 @@ import GATT
 /// What is wanted of the air. The machine compares it with what it has told bluetoothd. So it does the same for a new wish, for a bluetoothd
 /// that has begun anew, and for an adapter that is on again.
 package struct BlueZWishes: Equatable, Sendable {
-    /// Whom to be connected with whenever they are near.
+    /// Bonded peers to be connected with whenever they are near.
     package var connections: Set<DeviceAddress>
+    /// The same of peers that this side has no bond with. bluetoothd may have one.
+    package var strangers: Set<DeviceAddress>
     /// Values that are to be notified of, by the peer that has them.
     package var notifications: [DeviceAddress: Set<AttributeHandle>]
     package var isScanning: Bool
 
     package init(
-        connections: Set<DeviceAddress> = [], notifications: [DeviceAddress: Set<AttributeHandle>] = [:],
-        isScanning: Bool = false
+        connections: Set<DeviceAddress> = [], strangers: Set<DeviceAddress> = [],
+        notifications: [DeviceAddress: Set<AttributeHandle>] = [:], isScanning: Bool = false
     ) {
         self.connections = connections
+        self.strangers = strangers
         self.notifications = notifications
         self.isScanning = isScanning
     }
@@ -42,14 +45,8 @@ package struct BlueZLinkInfo: Hashable, Sendable {
     package var address: DeviceAddress
     package var name: String?
     package var isPaired: Bool
-}
-
-package struct BlueZSighting: Hashable, Sendable {
-    package var address: DeviceAddress
-    package var name: String?
-    package var services: [BluetoothUUID]
-    package var rssi: Int8
-    package var txPower: Int8?
+    /// ATT_MTU of the link, which bluetoothd has agreed on.
+    package var mtu: Int
 }
 
 extension BlueZCentral {

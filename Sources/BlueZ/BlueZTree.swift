@@ -1,3 +1,4 @@
+import ATT
 import BluetoothCore
 import GATT
 
@@ -10,7 +11,24 @@ struct BlueZTree: Hashable, Sendable {
 
     private var entries: [AttributeHandle: Entry] = [:]
 
+    /// ATT_MTU of the device's link, as bluetoothd says it of each characteristic while there is a link.
+    private(set) var mtu = ATTBound.defaultMTUOctets
+
     var count: Int { entries.count }
+
+    mutating func agreed(mtu: UInt16) {
+        self.mtu = min(max(Int(mtu), ATTBound.defaultMTUOctets), ATTBound.maximumMTUOctets)
+    }
+
+    /// bluetoothd knows the services that one includes when it knows them all.
+    /// False where nothing changes by it.
+    mutating func include(_ services: [AttributeHandle], in declaration: AttributeHandle) -> Bool {
+        guard let entry = entries[declaration], case .service(let uuid, let isPrimary, let before) = entry.attribute,
+            services != before
+        else { return false }
+        insert(.service(uuid, isPrimary: isPrimary, includes: services), at: declaration, path: entry.path)
+        return true
+    }
 
     mutating func insert(_ attribute: BlueZAttribute, at handle: AttributeHandle, path: String) {
         entries[handle] = Entry(path: path, attribute: attribute)
@@ -25,7 +43,7 @@ struct BlueZTree: Hashable, Sendable {
         var services: [RemoteService] = []
         for (handle, entry) in sorted {
             switch entry.attribute {
-            case .service(let uuid, let isPrimary):
+            case .service(let uuid, let isPrimary, _):
                 services.close(before: handle)
                 services.append(
                     RemoteService(uuid: uuid, isPrimary: isPrimary, declaration: handle, end: .last))
@@ -44,7 +62,23 @@ struct BlueZTree: Hashable, Sendable {
                     RemoteDescriptor(uuid: uuid, handle: handle))
             }
         }
+        for place in services.indices { services[place].includedServices = included(by: services[place], of: services) }
         return RemoteDatabase(services: services)
+    }
+
+    /// bluetoothd does not say where the declarations of included services are: they come behind their service's, in their order.
+    ///
+    /// Core 5.4, Vol 3, Part G, 3.2 (Include definition)
+    private func included(by service: RemoteService, of all: [RemoteService]) -> [RemoteIncludedService] {
+        guard case .service(_, _, let includes)? = entries[service.declaration]?.attribute else { return [] }
+        return includes.enumerated().compactMap { place, declaration in
+            guard let included = all.first(where: { $0.declaration == declaration }),
+                let handle = UInt16(exactly: Int(service.declaration.rawValue) + 1 + place),
+                handle <= service.end.rawValue
+            else { return nil }
+            return RemoteIncludedService(
+                handle: AttributeHandle(handle), uuid: included.uuid, declaration: declaration, end: included.end)
+        }
     }
 
     /// The object of the characteristic whose value is at this handle.

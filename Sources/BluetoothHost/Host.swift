@@ -71,7 +71,8 @@ package final class Host {
     package var configuration: HostConfiguration { core.configuration }
     package var identity: LocalIdentity { core.identity }
     package var now: Instant { core.now }
-    package var hostState: HostState { core.state }
+    /// As a manager of this role hears it.
+    package func hostState(for role: RestoreKey.Role) -> HostState { core.state(for: role) }
     /// Things a controller did that it should not have.
     package var faults: Int { core.faults }
 }

@@ -78,6 +78,11 @@ extension HostCore {
             unclaimed.endAll()
         }
         for manager in managers.centrals { announce(CentralNews.state(new), to: manager) }
-        announce(PeripheralNews.state(new))
+        announce(PeripheralNews.state(state(for: .peripheral)))
+    }
+
+    /// On an adapter that bluetoothd keeps there is the central role alone.
+    func state(for role: RestoreKey.Role) -> HostState {
+        role == .peripheral && blueZ != nil ? .unsupported : state
     }
 }

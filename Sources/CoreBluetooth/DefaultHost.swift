@@ -69,11 +69,9 @@ enum DefaultHost {
             machineKeyFile: "\(settings.stateDirectory)/machine.key",
             credentialsDirectory: settings.credentialsDirectory, components: [.host])
         let store = SQLiteHostStore(state, name: identity)
-        let controller = settings.transport.map { ControllerSource($0) } ?? .firstAdapter
         let runtime = try HostRuntime(
             settings.configuration, boot: settings.boot, state: state, store: store,
-            air: .controller(controller, launched: controller.launch()),
-            loop: EventLoop(signals: []), misuse: { Diagnosis.say($0) })
+            air: settings.openAir(), loop: EventLoop(signals: []), misuse: { Diagnosis.say($0) })
         return Composition(runtime: runtime, claim: claim)
     }
 
@@ -113,13 +111,24 @@ enum DefaultHost {
             let runtime = try? HostRuntime(
                 HostConfiguration(deviceName: ""), boot: BootID(bits: 0), store: MemoryHostStore(),
                 coordinator: MemoryTransactionCoordinator(),
-                air: .controller(.none, launched: ControllerSource.none.launch()), loop: EventLoop(signals: []),
+                air: .controller(.none), loop: EventLoop(signals: []),
                 misuse: { Diagnosis.say($0) })
         else { return }
         let state = HostState(error)
         runtime.driver.onTransportNotice = { [host = runtime.host] _ in host.transportUnavailable(state) }
         executor.reach(runtime.driver.executor)
         try? runtime.driver.run()
+    }
+}
+
+extension HostSettings {
+    /// What was named; otherwise bluetoothd, which leaves the adapter to others too, or else the first adapter.
+    func openAir() -> AirSource {
+        switch transport {
+        case .controller(let address): .controller(ControllerSource(address))
+        case .blueZ(let adapter): .blueZ(adapter)
+        case nil: .runningBlueZ ?? .controller(.firstAdapter)
+        }
     }
 }
 

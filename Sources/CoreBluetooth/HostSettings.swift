@@ -3,11 +3,12 @@ import BluetoothHost
 import Foundation
 import Glibc
 import HCITransport
+import HostComposition
 
 /// What the environment says of the process's host.
 struct HostSettings: Sendable {
     enum Variable {
-        /// A controller, as ``TransportAddress`` writes it; without it the first adapter there is.
+        /// As ``AirAddress`` writes it; without it bluetoothd's adapter, and where no bluetoothd runs the first one there is.
         static let transport = "LATCH_TRANSPORT"
         /// An absolute path: where everything is kept.
         static let state = "LATCH_STATE"
@@ -24,8 +25,8 @@ struct HostSettings: Sendable {
         let description: String
     }
 
-    /// nil: the first adapter there is.
-    var transport: TransportAddress?
+    /// nil: bluetoothd's adapter, and where no bluetoothd runs the first one there is.
+    var transport: AirAddress?
     var stateDirectory: String
     var configuration: HostConfiguration
     var boot: BootID
@@ -37,7 +38,7 @@ struct HostSettings: Sendable {
         self.boot = boot
         transport = try environment[Variable.transport].map { text in
             do throws(TransportError) {
-                return try TransportAddress(parsing: text)
+                return try AirAddress(parsing: text)
             } catch {
                 throw Malformed(description: "\(Variable.transport): \(error)")
             }

@@ -67,6 +67,14 @@ extension DBusValue {
         }
     }
 
+    /// Of `a{qv}`, without the variants around them; nil for anything else.
+    package var numbered: [UInt16: DBusValue]? {
+        entries(of: "{qv}")?.reduce(into: [:]) { numbered, entry in
+            guard case (.uint16(let number), .variant(let value)) = entry else { return }
+            numbered[number] = value
+        }
+    }
+
     /// Of `a{sa{sv}}`: the properties of each interface of an object.
     package var interfaces: [String: [String: DBusValue]]? {
         entries(of: "{sa{sv}}")?.reduce(into: [:]) { interfaces, entry in

@@ -102,11 +102,7 @@ package final class SystemBus: BusConnection {
 
     private func open() {
         var opened: OpaquePointer?
-        let result =
-            switch place {
-            case .system: latch_bus_open(nil, &opened)
-            case .address(let address): latch_bus_open(address, &opened)
-            }
+        let result = place.open(&opened)
         guard result >= 0, let opened else { return handle(.failed(error(-result))) }
         bus = opened
         do throws(TransportError) {

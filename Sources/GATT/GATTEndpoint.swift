@@ -21,6 +21,10 @@ package struct GATTEndpoint: Sendable {
 
     /// Octets of the largest PDU, either way.
     package var mtu: Int { bearer.mtu }
+
+    /// For a link whose bearer is another program's: what that one has agreed on with the peer.
+    package mutating func agreed(mtu: Int) { bearer.agree(peerRxMTU: UInt16(clamping: mtu)) }
+
     /// Whether ``indicate(_:_:token:now:security:server:outputs:)`` would find its queue full.
     package var isIndicationQueueFull: Bool { bearer.isIndicationQueueFull }
     /// Whether an app's indication has yet to be confirmed.

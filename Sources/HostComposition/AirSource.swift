@@ -11,6 +11,14 @@ package enum AirSource {
     /// The bluetoothd of this machine.
     package static func blueZ(_ adapter: AdapterChoice) -> Self { .bus(.system, adapter) }
 
+    /// The one of this machine, if it runs now. It waits for the bus's answer.
+    package static var runningBlueZ: Self? { SystemBus.isOwned(BlueZCentral.busName) ? .blueZ(.any) : nil }
+
+    /// A controller, as `source` opens it, from now on.
+    package static func controller(_ source: ControllerSource) -> Self {
+        .controller(source, launched: source.launch())
+    }
+
     /// The adapter of bluetoothd's; nil: a controller of its own.
     var adapter: AdapterChoice? { if case .bus(_, let adapter) = self { adapter } else { nil } }
 

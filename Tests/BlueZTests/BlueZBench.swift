@@ -90,6 +90,6 @@ struct BlueZBench {
         connections: [BlueZScript.lockAddress], notifications: [BlueZScript.lockAddress: [BlueZScript.challengeValue]])
 
     static var info: BlueZLinkInfo {
-        BlueZLinkInfo(path: BlueZScript.lock, address: BlueZScript.lockAddress, name: "Latch", isPaired: true)
+        BlueZLinkInfo(path: BlueZScript.lock, address: BlueZScript.lockAddress, name: "Latch", isPaired: true, mtu: 23)
     }
 }

@@ -115,6 +115,63 @@ struct BlueZHostTests {
         return (life, app, peer)
     }
 
+    @Test("An app finds a stranger by a service, is connected with it, and hears what its link can carry")
+    func stranger() throws {
+        let life = Life(MemoryHostStore())
+        let app = CentralApp(life.host, restoreIdentifier: nil)
+        try life.launch(lock: ["Paired": .boolean(false)])
+        func scan(_ service: BluetoothUUID) throws {
+            try life.turn { $0.startScan(app.manager, ScanRecord(services: [service], allowDuplicates: false)) }
+        }
+        try scan(BluetoothUUID(0x180D))
+        let advertised: [String: DBusValue] = [
+            "RSSI": .int16(-70), "AdvertisingFlags": .octets([6]), "ServiceData": .properties(["180f": .octets([50])]),
+            "ManufacturerData": .array(of: "{qv}", [.entry(.uint16(0x004C), .variant(.octets([2])))]),
+        ]
+        try life.lock(advertised)
+        #expect(app.reports.isEmpty, "it is another service that is looked for")
+        try scan(BluetoothUUID(0x180F))
+        try life.lock(["RSSI": .int16(-71)])
+        let report = try #require(app.reports.first)
+        #expect(report.address == Script.lockAddress && report.rssi == -71 && report.isConnectable)
+        #expect(report.mode == .general && report.localName == "Latch" && report.data.manufacturerData == [0x4C, 0, 2])
+        #expect(report.data.serviceData == [AdvertisedServiceData(service: BluetoothUUID(0x180F), octets: [50])])
+
+        try life.turn { $0.connect(app.manager, report.peer, options: 0, askedAtSeconds: 1) }
+        #expect(life.calls.last?.call.member == "Connect" && life.calls.last?.call.path == Script.lock)
+        try life.hear(Script.changed(Script.challenge, "GattCharacteristic1", ["MTU": .uint16(247)]))
+        try life.comesUp()
+        #expect(app.connections == 1 && app.link?.mtu == 247 && app.link?.bond == nil && app.link?.isProven == false)
+        #expect(life.host.maximumWriteLength(report.peer) == 244)
+        let link = try #require(app.link?.link)
+        #expect(throws: HostError.unsupportedByController) {
+            _ = try life.host.openChannel(app.manager, on: link, psm: 0x80, delegate: ChannelApp(life.host))
+        }
+        try life.turn { $0.cancelConnection(app.manager, report.peer) }
+        #expect(life.members.last == "Disconnect" && app.disconnections == 1)
+    }
+
+    @Test("A bonded peer that bluetoothd has forgotten is not called as a stranger: who is there now may be anybody")
+    func forgotten() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch(lock: ["Paired": .boolean(false), "RSSI": .int16(-50)])
+        _ = try Self.connect(life, app)
+        #expect(life.members == [])
+    }
+
+    @Test("A peripheral manager hears that there is no such role, whatever the adapter does")
+    func peripheral() throws {
+        let life = Life(MemoryHostStore())
+        let app = CentralApp(life.host, restoreIdentifier: nil)
+        let other = PeripheralApp(life.host, restoreIdentifier: nil)
+        try life.launch()
+        #expect(app.states == [.poweredOn] && Set(other.states) == [.unsupported])
+        #expect(life.host.hostState(for: .peripheral) == .unsupported)
+        try life.hear(Script.changed(Script.adapter, "Adapter1", ["Powered": .boolean(false)]))
+        #expect(app.states == [.poweredOn, .poweredOff] && Set(other.states) == [.unsupported])
+    }
+
     @Test("A bonded peer's link is the app's connection when it is ready, and proven, and its end is told")
     func link() throws {
         let life = Life(try Self.bonded())

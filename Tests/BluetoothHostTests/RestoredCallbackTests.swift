@@ -70,7 +70,7 @@ import WorldSupport
         street.live(asks: false)
         #expect(street.told.isEmpty)
         // While the first ones wait.
-        try #require(street.world.run { street.passer.host?.hostState == .poweredOn })
+        try #require(street.world.run { street.passer.host?.hostState(for: .central) == .poweredOn })
         street.passer.call { street.tell("third", $0) }
         try #require(street.world.run { !street.told.isEmpty })
         street.passer.call { street.tell("fourth", $0) }

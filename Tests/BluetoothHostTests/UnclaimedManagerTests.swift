@@ -81,7 +81,7 @@ import WorldSupport
         street.run(1_000)
         street.killHouse()
         street.launchHouse(nil)
-        try #require(street.world.run { street.house.host?.hostState == .poweredOn })
+        try #require(street.world.run { street.house.host?.hostState(for: .central) == .poweredOn })
         let on = street.world.now
         street.run(Self.grace - 1)
         #expect(street.published == builtIn + 1)
@@ -242,7 +242,7 @@ import WorldSupport
         #expect(street.published == builtIn + 1)
         street.house.wire.replug()
         street.house.call { $0.transportOpened() }
-        try #require(street.world.run { street.house.host?.hostState == .poweredOn })
+        try #require(street.world.run { street.house.host?.hostState(for: .central) == .poweredOn })
         street.run(Self.grace - 1)
         #expect(street.published == builtIn + 1)
         street.run(1)

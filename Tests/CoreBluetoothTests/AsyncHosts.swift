@@ -33,7 +33,7 @@ final class RadioHost: Sendable {
             let source = ControllerSource(try TransportAddress(parsing: "unix:\(path)"))
             let runtime = try HostRuntime(
                 configuration ?? HostConfiguration(deviceName: name), boot: BootID(bits: 1), store: running.store,
-                coordinator: MemoryTransactionCoordinator(), air: .controller(source, launched: source.launch()),
+                coordinator: MemoryTransactionCoordinator(), air: .controller(source),
                 loop: EventLoop(signals: []), misuse: { Issue.record("\($0)") })
             running.driver = runtime.driver
             return DefaultHost.Composition(runtime: runtime, claim: nil)

@@ -55,7 +55,7 @@ struct DefaultHostTests {
         let runtime = try HostRuntime(
             HostConfiguration(deviceName: "app"), boot: BootID(bits: 1), store: MemoryHostStore(),
             coordinator: coordinator,
-            air: .controller(controller, launched: controller.launch()), loop: EventLoop(signals: []), misuse: { _ in })
+            air: .controller(controller), loop: EventLoop(signals: []), misuse: { _ in })
         return DefaultHost.Composition(runtime: runtime, claim: nil)
     }
 
@@ -72,7 +72,7 @@ struct DefaultHostTests {
             let runtime = try HostRuntime(
                 HostConfiguration(deviceName: "gone"), boot: BootID(bits: 1), store: MemoryHostStore(),
                 coordinator: MemoryTransactionCoordinator(),
-                air: .controller(.none, launched: ControllerSource.none.launch()), loop: EventLoop(signals: []),
+                air: .controller(.none), loop: EventLoop(signals: []),
                 misuse: { Issue.record("\($0)") })
             gone = runtime
             // No host of another test takes this one.

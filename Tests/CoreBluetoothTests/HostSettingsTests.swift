@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import Foundation
 import HCITransport
+import HostComposition
 import Testing
 
 @testable import CoreBluetooth
@@ -44,7 +45,7 @@ struct HostSettingsTests {
             "LATCH_TRANSPORT": "hci:1", "LATCH_NAME": "Bell", "LATCH_PAIRING": "just-works", "LATCH_PRIVACY": "yes",
             "CREDENTIALS_DIRECTORY": "/run/credentials/bell",
         ])
-        #expect(settings.transport == .userChannel(.number(1), takes: false))
+        #expect(settings.transport == .controller(.userChannel(.number(1), takes: false)))
         #expect(settings.configuration.deviceName == "Bell")
         #expect(settings.configuration.pairing.admission == .anybody)
         #expect(settings.configuration.privacy)
@@ -52,10 +53,22 @@ struct HostSettingsTests {
         #expect(try !self.settings(["LATCH_PRIVACY": "no"]).configuration.privacy)
     }
 
+    @Test("an adapter that bluetoothd keeps can be named, and one of its own leaves bluetoothd alone")
+    func blueZ() throws {
+        #expect(try settings(["LATCH_TRANSPORT": "bluez:hci1"]).transport == AirAddress(parsing: "bluez:hci1"))
+        guard case .bus = try settings(["LATCH_TRANSPORT": "bluez:hci1"]).openAir(),
+            case .controller(_, .failure) = try settings(["LATCH_TRANSPORT": "unix:/nowhere/air"]).openAir()
+        else {
+            Issue.record("it is somewhere else")
+            return
+        }
+    }
+
     @Test(
         "what cannot be meant is refused, and the variable named",
         arguments: [
-            ("LATCH_TRANSPORT", "bluetooth"), ("LATCH_STATE", "state"), ("LATCH_PAIRING", "always"),
+            ("LATCH_TRANSPORT", "bluetooth"), ("LATCH_TRANSPORT", "bluez:1"), ("LATCH_STATE", "state"),
+            ("LATCH_PAIRING", "always"),
             ("LATCH_PRIVACY", "1"),
         ])
     func malformed(variable: String, value: String) {

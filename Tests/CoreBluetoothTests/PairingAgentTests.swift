@@ -120,13 +120,10 @@ struct PairingAgentTests {
             let settings = try HostSettings(
                 environment: ["LATCH_TRANSPORT": address, "HOME": "/nowhere", "LATCH_NAME": name],
                 boot: BootID(bits: 1), program: name, machine: name)
-            let transport = try #require(settings.transport)
-            let controller = ControllerSource(transport)
             let runtime = try HostRuntime(
                 settings.configuration, boot: settings.boot, store: MemoryHostStore(),
-                coordinator: MemoryTransactionCoordinator(),
-                air: .controller(controller, launched: controller.launch()),
-                loop: EventLoop(signals: []), misuse: { _ in })
+                coordinator: MemoryTransactionCoordinator(), air: settings.openAir(), loop: EventLoop(signals: []),
+                misuse: { _ in })
             return DefaultHost.Composition(runtime: runtime, claim: nil)
         }
     }

@@ -54,6 +54,17 @@ struct SystemBusTests {
         #expect(heard.first?.interface == "org.latch.Echo" && heard.first?.sender.hasPrefix(":1.") == true)
     }
 
+    @Test("Whether somebody has a name is asked of the bus, and nobody has one where there is no bus")
+    func owned() throws {
+        let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
+        let place = SystemBus.Place.address(bus.address)
+        #expect(!SystemBus.isOwned(Self.name, at: place))
+        let parties = try Self.parties(bus, loop)
+        withExtendedLifetime(parties) { #expect(SystemBus.isOwned(Self.name, at: place)) }
+        #expect(!SystemBus.isOwned("no name", at: place))
+        #expect(!SystemBus.isOwned(Self.name, at: .address("unix:path=/nowhere/bus")))
+    }
+
     @Test("A refusal has its name and its text, and what nobody has is refused by the bus")
     func refusals() throws {
         let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))

@@ -39,7 +39,7 @@ extension HostCore {
         case .lapsed(let token):
             let token = OperationToken(rawValue: token)
             if let (manager, peer) = blueZ?.lapsed(token) { announce(.writeLapsed(token, peer), to: manager) }
-        case .seen: break
+        case .seen(let sighting): seen(sighting)
         case .provideCode(_, let adapter):
             if let data = blueZ?.pairing?.data { acts.append(code: data, adapter: adapter) }
         case .paired(let address, let failure): pairedByBlueZ(address, failure)
@@ -75,7 +75,8 @@ extension HostCore {
             let asked = ledger.asked(owner)
             if asked.scan != nil { wishes.isScanning = true }
             for pending in asked.pendingConnections where !delays.isDelayed(owner, pending.peer) {
-                if let address = peers[pending.peer]?.address { wishes.connections.insert(address) }
+                guard let address = peers[pending.peer]?.address else { continue }
+                if isBonded(address) { wishes.connections.insert(address) } else { wishes.strangers.insert(address) }
             }
             for subscription in asked.subscriptions {
                 guard let address = peers[subscription.peer]?.address else { continue }
@@ -83,6 +84,24 @@ extension HostCore {
             }
         }
         return wishes
+    }
+
+    private func isBonded(_ address: DeviceAddress) -> Bool {
+        IdentityAddress(address).map { !bondBook.bonds(with: $0).isEmpty } ?? false
+    }
+
+    // MARK: What is heard
+
+    /// bluetoothd says of no device whether it can be connected with, and finds out when it is asked to.
+    private mutating func seen(_ sighting: BlueZSighting) {
+        let peer = peers.identifier(at: sighting.address, fresh: random.uint128())
+        if let name = sighting.name { peers.heard(peer, name: name) }
+        let data = AdvertisingData(sighting)
+        report(
+            AdvertisementReport(
+                peer: peer, address: sighting.address, rssi: sighting.rssi, isConnectable: true, mode: data.mode,
+                data: data),
+            services: data.services)
     }
 
     // MARK: Links
@@ -106,6 +125,7 @@ extension HostCore {
                 .central, LinkFacts(), connectedAt: now, supervisionTimeout: configuration.supervisionTimeout,
                 usesLinkLayer: false))
         link.device = info.path
+        link.endpoint.agreed(mtu: info.mtu)
         links.add(link)
         blueZ?.links[info.path] = id
         tell(.connected(id, isCentral: true, onAir: info.address, link.bond))
@@ -160,5 +180,19 @@ extension HostState {
         case .off: self = .poweredOff
         case .on: self = .poweredOn
         }
+    }
+}
+
+extension AdvertisingData {
+    fileprivate init(_ sighting: BlueZSighting) {
+        self.init()
+        flags = sighting.flags.map { AdvertisingFlags(rawValue: $0) }
+        services = sighting.services
+        serviceData = sighting.serviceData.sorted { $0.key.bits < $1.key.bits }
+            .map { AdvertisedServiceData(service: $0.key, octets: $0.value) }
+        localName = sighting.name
+        txPowerLevel = sighting.txPower
+        appearance = sighting.appearance
+        manufacturerData = sighting.manufacturerData
     }
 }

@@ -32,9 +32,13 @@ extension HostCore {
         let seen = AdvertisementReport(
             peer: peer, address: advertisement.address, rssi: advertisement.rssi ?? 127,
             isConnectable: announced.isConnectable, mode: announced.mode, data: data)
-        let services = advertisement.isScanResponse ? announced.services + data.services : data.services
+        report(seen, services: advertisement.isScanResponse ? announced.services + data.services : data.services)
+    }
+
+    /// To everybody who looks for one with these services, or for anybody.
+    mutating func report(_ seen: AdvertisementReport, services: [BluetoothUUID]) {
         for owner in ledger.owners(of: .central) {
-            guard let scan = ledger.asked(owner).scan, scan.procedure.lists(announced.mode),
+            guard let scan = ledger.asked(owner).scan, scan.procedure.lists(seen.mode),
                 scan.services.isEmpty || !Set(scan.services).isDisjoint(with: services)
             else { continue }
             if let manager = managers.manager(of: owner) { announce(.discovered(seen), to: manager) }

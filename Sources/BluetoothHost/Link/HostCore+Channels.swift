@@ -38,6 +38,7 @@ extension HostCore {
     {
         guard managers[manager] != nil else { throw .unknownManager }
         guard let link = links[link], !link.isDisconnecting else { throw .notConnected }
+        guard link.device == nil else { throw .unsupportedByController }
         let spsm = SPSM(rawValue: psm)
         var outputs: [LELogicalLinkOutput] = []
         let number: ChannelNumber

@@ -107,7 +107,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
 }
 
 extension CBCentralManager: CoreManager {
-    static var kind: String { "central" }
+    static var role: RestoreKey.Role { .central }
 
     func tellState(_ delegate: any CBCentralManagerCallbacks) { delegate.centralManagerDidUpdateState(self) }
 }

@@ -123,7 +123,7 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
 }
 
 extension CBPeripheralManager: CoreManager {
-    static var kind: String { "peripheral" }
+    static var role: RestoreKey.Role { .peripheral }
 
     func tellState(_ delegate: any CBPeripheralManagerCallbacks) { delegate.peripheralManagerDidUpdateState(self) }
 }

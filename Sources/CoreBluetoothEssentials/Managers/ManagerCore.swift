@@ -4,8 +4,7 @@ import Synchronization
 /// A manager as its core sees it.
 protocol CoreManager: CBManager {
     associatedtype AppDelegate
-    /// What an app that misuses it reads.
-    static var kind: String { get }
+    static var role: RestoreKey.Role { get }
     /// The state has changed.
     func tellState(_ delegate: AppDelegate)
 }
@@ -85,7 +84,12 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
             let (id, record) = enter(host)
             self.id = id
             if let record { self.restore(record, host, id) }
-            self.hostStateChanged(host.hostState)
+            if Manager.role == .peripheral, host.configuration.besideBlueZ != nil {
+                self.handle.misuse(
+                    "the peripheral manager: bluetoothd keeps this adapter, and there is the central role alone on it. Give this host an adapter of its own"
+                )
+            }
+            self.hostStateChanged(host.hostState(for: Manager.role))
         }
     }
 
@@ -126,7 +130,7 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
 
     func isPoweredOn(_ what: String) -> Bool {
         if state == .poweredOn { return true }
-        handle.misuse("\(what): the \(Manager.kind) manager is not powered on")
+        handle.misuse("\(what): the \(Manager.role) manager is not powered on")
         return false
     }
 

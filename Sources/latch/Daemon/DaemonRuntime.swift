@@ -125,7 +125,7 @@ final class DaemonRuntime {
         switch address {
         case .controller(let address):
             let controller = ControllerSource(address, capture: capture)
-            return .controller(controller, launched: controller.launch())
+            return .controller(controller)
         case .blueZ(let adapter):
             guard capture == nil else {
                 throw Failure(.usage, "bluetoothd's packets are not this program's to record: use btmon")

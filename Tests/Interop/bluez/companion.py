@@ -20,13 +20,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 
 import bluez
 from bluez import BlueZ
+from headphone import Headphone
 from machine import Machine
 from support.daemons import Latch
-from support.processes import DEADLINE_SECONDS, Process, eventually
+from support.processes import DEADLINE_SECONDS
 from support.radios import VirtualRadio
 from support.steps import StepFailed, Suite, check, check_equal
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 # Nothing moves but what a step asks for; a challenge outlives the slowness of an emulated machine.
 LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\nchallenge_life_ms = 25500\n"
 USER = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs"
@@ -35,18 +35,6 @@ SOCKET = "/run/latch-oob.socket"
 # On the radio, in the order in which they come: the machine last, when somebody has connected with its shell.
 LOCK, MACHINE = 1, 3
 WAIT = str(int(DEADLINE_SECONDS))
-
-
-class Headphone(Process):
-    """Of Bumble's: it says when its link is up and when it is down."""
-
-    def __init__(self, python, radio):
-        super().__init__("headphone", [python, f"{HERE}/../bumble/headphone.py", radio.transport])
-        self.address = self.output.wait_for(lambda line: line.split()[1] if line.startswith("ADVERTISING") else None, "the headphone advertises")
-
-    def counts(self):
-        lines = self.output.all()
-        return tuple(sum(line.startswith(word) for line in lines) for word in ("UP", "DOWN"))
 
 
 class Companion:
@@ -224,11 +212,7 @@ async def run(suite, arguments, radio, machine, lock, headphone):
         await host.connect()
         await host.start()
         await host.power("hci0")
-        await host.call("/org/bluez/hci0", bluez.ADAPTER, "StartDiscovery")
-        path = f"/org/bluez/hci0/dev_{headphone.address.replace(':', '_')}"
-        await host.until(lambda: host.get(path, bluez.DEVICE, "RSSI") is not None, "the headphone is heard")
-        await host.call("/org/bluez/hci0", bluez.ADAPTER, "StopDiscovery")
-        await host.call(path, bluez.DEVICE, "Connect")
+        await headphone.connected_by(host)
         figure.is_(machine.run("/usr/libexec/bluetooth/bluetoothd --version"))
     key = Companion(machine, arguments.latch)
     with suite.step("the key finds it"):
@@ -262,7 +246,6 @@ async def drill(suite, arguments, host, machine, key, headphone):
             times.append(time.monotonic() - begin)
         check_equal(headphone.counts()[1], 0, "links of the headphone lost")
         figure.is_(spread(times))
-    path = f"/org/bluez/hci0/dev_{headphone.address.replace(':', '_')}"
     for title, count, stir in (
         ("bluetoothd is killed and started again", arguments.daemons, restart),
         ("the adapter is switched off and on", arguments.powers, cycle),
@@ -275,7 +258,7 @@ async def drill(suite, arguments, host, machine, key, headphone):
                 await asyncio.to_thread(key.opens)
                 times.append(time.monotonic() - begin)
                 await host.look()
-                await host.call(path, bluez.DEVICE, "Connect")
+                await host.call(headphone.path, bluez.DEVICE, "Connect")
             figure.is_(spread(times))
 
 

@@ -1,0 +1,59 @@
+import BluetoothCore
+
+/// Calls to connect with devices that bluetoothd has no bond with, and so does not connect with by itself.
+///
+/// - In: the devices that are wanted, and those that are heard; what becomes of each call; time.
+/// - Out: the devices to call, and those whose call is to be taken back (``Step``).
+/// - Owner: ``BlueZCentral``.
+///
+/// A device is called while it is heard, and not before: a call that waits for a device that is away stands in everybody's way for as long
+/// as it waits, and for 40 s behind its caller's death.
+///
+/// Core 5.4, Vol 3, Part C, 9.3.8 (Direct connection establishment procedure); BlueZ, doc/device-api.txt (Connect)
+struct BlueZDirectConnections: Equatable, Sendable {
+    private struct Attempt: Equatable {
+        /// When to call again; nil while a call is under way.
+        var again: Instant?
+        /// One behind the other.
+        var failures = 0
+    }
+
+    /// By the devices' objects: those alone that are wanted.
+    private var attempts: [String: Attempt] = [:]
+
+    static let waitMilliseconds: UInt64 = 1_000
+    static let longestWaitMilliseconds: UInt64 = 30_000
+
+    /// When a device may be called again.
+    var deadline: Instant? { attempts.values.compactMap(\.again).min() }
+
+    var isCalling: Bool { attempts.values.contains { $0.again == nil } }
+
+    struct Step: Equatable {
+        var call: [String] = []
+        var takeBack: [String] = []
+    }
+
+    /// `wanted`: devices without a bond and without a link. `connected`: those that have a link by now.
+    mutating func step(wanted: Set<String>, heard: Set<String>, connected: Set<String>, _ now: Instant) -> Step {
+        let over = attempts.filter { !wanted.contains($0.key) }
+        for device in over.keys { attempts[device] = nil }
+        let due = wanted.intersection(heard).filter { device in
+            attempts[device].map { $0.again.map { $0 <= now } ?? false } ?? true
+        }
+        for device in due { attempts[device, default: Attempt()].again = nil }
+        return Step(
+            call: due.sorted(),
+            takeBack: over.filter { $0.value.again == nil && !connected.contains($0.key) }.keys.sorted())
+    }
+
+    /// bluetoothd has made the link, or has not. It says so of the link itself, too: who is not connected a moment later is called again.
+    mutating func answered(_ device: String, isMade: Bool, _ now: Instant) {
+        guard let attempt = attempts[device], attempt.again == nil else { return }
+        let failures = isMade ? 0 : attempt.failures + 1
+        let wait = min(Self.waitMilliseconds << UInt64(min(failures, 5)), Self.longestWaitMilliseconds)
+        attempts[device] = Attempt(again: now.advanced(byMilliseconds: wait), failures: failures)
+    }
+
+    mutating func forget() { attempts = [:] }
+}
