@@ -91,7 +91,7 @@ extension BlueZCentral {
     }
 
     private mutating func deviceChanged(_ path: String, _ before: BlueZDevice?, _ outputs: inout [Output]) {
-        guard wishes.isScanning, let device = objects.devices[path], device.adapter == adapter?.path,
+        guard wishes.isScanning, isOn, let device = objects.devices[path], device.adapter == adapter?.path,
             let sighting = BlueZSighting(device), before.flatMap(BlueZSighting.init) != sighting
         else { return }
         outputs.append(.seen(sighting))
@@ -134,7 +134,11 @@ extension BlueZCentral {
         case .stopDiscovery: discovery.stopped()
         case .operation(let token): operationAnswered(token, result, now, &outputs)
         case .notify(let device, let handle):
-            if result.error != nil { links[device]?.notNotified(handle) }
+            if result.error == nil {
+                links[device]?.notifyGranted(handle)
+            } else {
+                links[device]?.notifyRefused(handle, now)
+            }
         case .connect(let device): direct.answered(device, isMade: result.error == nil, now)
         case .pairing: pairingAnswered(result, &outputs)
         case .ignored: break

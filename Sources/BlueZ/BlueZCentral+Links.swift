@@ -108,11 +108,11 @@ extension BlueZCentral {
             defer { links[device.path] = link }
             guard device.isResolved else {
                 link.isUnresolved(since: now, isInherited: isInherited)
-                if let due = link.deadline, due <= now { repair(device, &link, now, &outputs) }
+                if let due = link.repairDue, due <= now { repair(device, &link, now, &outputs) }
                 continue
             }
             link.isResolvedOrGone()
-            for value in link.notify(wishes.notifications[address] ?? []) {
+            for value in link.notify(wishes.notifications[address] ?? [], now) {
                 startNotifying(device.path, value, &link, &outputs)
             }
             if !link.isTold {
@@ -148,6 +148,7 @@ extension BlueZCentral {
         _ device: BlueZDevice, _ link: inout BlueZLink, _ now: Instant, _ outputs: inout [Output]
     ) {
         guard !link.isOfOthers else { return link.isResolvedOrGone() }
+        tellEnd(of: link, device.path, &outputs)
         link = BlueZLink()
         // From now on as one that is being made, so that it is not ended again at once.
         link.isUnresolved(since: now, isInherited: false)
@@ -172,7 +173,10 @@ extension BlueZCentral {
     }
 
     private mutating func end(_ path: String, _ outputs: inout [Output]) {
-        guard let link = links.removeValue(forKey: path) else { return }
+        if let link = links.removeValue(forKey: path) { tellEnd(of: link, path, &outputs) }
+    }
+
+    private mutating func tellEnd(of link: BlueZLink, _ path: String, _ outputs: inout [Output]) {
         failOperations(of: path, &outputs)
         if link.isTold { outputs.append(.disconnected(link: path)) }
     }

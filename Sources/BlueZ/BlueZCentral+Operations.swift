@@ -16,7 +16,7 @@ extension BlueZCentral {
         case .refused(let error): outputs.append(.completed(token, .failure(error)))
         case .ask(let request):
             operations[token] = BlueZOperations.Operation(link: link, request: request)
-            if case .startNotify(let value) = request.kind { _ = links[link]?.notify([value]) }
+            if case .startNotify(let value) = request.kind { links[link]?.appNotifies(value) }
             ask(token, request, until: until, &outputs)
             // Nobody answers a command: it is on its way.
             if case .writeWithoutResponse = operation {

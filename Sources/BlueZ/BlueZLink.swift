@@ -12,6 +12,16 @@ struct BlueZLink: Equatable, Sendable {
     private var patienceMilliseconds = Self.discoveryMilliseconds
     /// Values whose notifications were asked for, of this bluetoothd.
     private(set) var notified: Set<AttributeHandle> = []
+    /// Values whose notifications were refused, and when to ask again.
+    private var refusals: [AttributeHandle: Refusal] = [:]
+
+    private struct Refusal: Equatable {
+        let again: Instant
+        let failures: Int
+    }
+
+    private static let waitMilliseconds: UInt64 = 100
+    private static let longestWaitMilliseconds: UInt64 = 5_000
 
     /// For a link that was made while this side watched: bluetoothd may have to discover the tree, at the peer's pace.
     private static let discoveryMilliseconds: UInt64 = 30_000
@@ -21,7 +31,10 @@ struct BlueZLink: Equatable, Sendable {
     init(isOfOthers: Bool = false) { self.isOfOthers = isOfOthers }
 
     /// When a link that stays unresolved is to be ended.
-    var deadline: Instant? { unresolvedSince?.advanced(byMilliseconds: patienceMilliseconds) }
+    var repairDue: Instant? { unresolvedSince?.advanced(byMilliseconds: patienceMilliseconds) }
+
+    /// When something of this link is due.
+    var deadline: Instant? { Instant.earliest(repairDue, refusals.values.map(\.again).min()) }
 
     mutating func isUnresolved(since now: Instant, isInherited: Bool) {
         guard unresolvedSince == nil else { return }
@@ -31,12 +44,27 @@ struct BlueZLink: Equatable, Sendable {
 
     mutating func isResolvedOrGone() { unresolvedSince = nil }
 
-    /// Those of the values that are not asked for yet; they are from now on.
-    mutating func notify(_ values: Set<AttributeHandle>) -> [AttributeHandle] {
-        let missing = values.subtracting(notified).sorted()
+    /// Those of the values that are to be asked for now; they are asked for from now on.
+    mutating func notify(_ values: Set<AttributeHandle>, _ now: Instant) -> [AttributeHandle] {
+        refusals = refusals.filter { values.contains($0.key) }
+        let missing = values.subtracting(notified).filter { value in refusals[value].map { $0.again <= now } ?? true }
         notified.formUnion(missing)
-        return missing
+        return missing.sorted()
     }
 
+    /// This side's app asks by itself, and hears the answer.
+    mutating func appNotifies(_ value: AttributeHandle) { notified.insert(value) }
+
+    /// It is asked for again with what happens next.
     mutating func notNotified(_ value: AttributeHandle) { notified.remove(value) }
+
+    /// bluetoothd refuses while it ends the link, and tells of the end later: who asks again at once asks without end.
+    mutating func notifyRefused(_ value: AttributeHandle, _ now: Instant) {
+        notified.remove(value)
+        let failures = min((refusals[value]?.failures ?? 0) + 1, 6)
+        let wait = min(Self.waitMilliseconds << UInt64(failures), Self.longestWaitMilliseconds)
+        refusals[value] = Refusal(again: now.advanced(byMilliseconds: wait), failures: failures)
+    }
+
+    mutating func notifyGranted(_ value: AttributeHandle) { refusals[value] = nil }
 }

@@ -187,6 +187,53 @@ struct BlueZCentralTests {
         #expect(bench.notified([8], by: ":1.66") == [])
     }
 
+    @Test("A link that is unresolved again, for longer than a tree takes, is told to have ended when it is ended")
+    func unresolvedAgain() {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(Bench.wishes))
+        bench.answer("RegisterApplication")
+        #expect(bench.comesUp() == [.connected(Bench.info)])
+        bench.answer("StartNotify")
+        #expect(bench.changed(["ServicesResolved": .boolean(false)]) == [])
+        #expect(bench.pass(milliseconds: 30_000) == [.disconnected(link: Script.lock)])
+        #expect(bench.members.last == "Disconnect")
+        #expect(bench.changed(["Connected": .boolean(false)]) == [])
+    }
+
+    @Test(
+        "Notifications that bluetoothd refuses, while it ends the link, are asked for again later and later; a new link asks at once"
+    )
+    func refusedNotifications() {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(Bench.wishes))
+        bench.answer("RegisterApplication")
+        bench.comesUp()
+        var waits: [UInt64] = []
+        for _ in 0..<7 {
+            #expect(bench.members == ["StartNotify"])
+            bench.refuse("StartNotify", "org.bluez.Error.NotConnected")
+            bench.changed(["Trusted": .boolean(true)])
+            #expect(bench.members == [])
+            let wait = bench.deadline.map { $0.milliseconds(since: bench.now) } ?? 0
+            waits.append(wait)
+            bench.pass(milliseconds: wait)
+        }
+        #expect(waits == [200, 400, 800, 1_600, 3_200, 5_000, 5_000])
+        bench.refuse("StartNotify", "org.bluez.Error.NotConnected")
+        bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
+        #expect(bench.members == [] && bench.deadline == nil)
+        bench.comesUp()
+        bench.answer("StartNotify")
+        #expect(bench.members == [] && bench.deadline == nil)
+        // Granted once, it is refused for the first time again.
+        bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
+        bench.comesUp()
+        bench.refuse("StartNotify", "org.bluez.Error.NotConnected")
+        #expect(bench.deadline.map { $0.milliseconds(since: bench.now) } == 200)
+    }
+
     @Test("A link that stands already when it is wished for is told at once, and one that nobody wants is nobody's")
     func standing() {
         var bench = Bench()
