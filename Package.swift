@@ -213,8 +213,9 @@ let package = Package(
         .target(
             name: "FuzzTargets",
             dependencies: [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DaemonControl", "Drills", "GATT", "HCI",
-                "HCITransport", "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol", "SecurityManager",
+                "ATT", "BlueZ", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DBus", "DaemonControl", "Drills",
+                "GATT", "HCI", "HCITransport", "L2CAP", "LockCentral", "LockPeripheral", "LockProtocol",
+                "SecurityManager",
                 "StrikeControl", "VirtualRadio",
             ],
             path: "Fuzz/Targets", swiftSettings: swift),

@@ -54,6 +54,7 @@ package struct FuzzTarget: Sendable {
         FuzzTarget("key-enrolment", fuzzKeyEnrolment),
         FuzzTarget("host", fuzzHost),
         FuzzTarget("strike", fuzzStrike),
+        FuzzTarget("bluez", fuzzBlueZ),
     ]
 
     package static let all = parsers + machines
