@@ -19,6 +19,8 @@ from support.processes import DEADLINE_SECONDS, Process, eventually
 from support.radios import VirtualRadio
 from support.steps import StepFailed, Suite, check, check_equal
 
+# Of Debian's package mate-notification-daemon.
+BUTTONS = "/usr/lib/mate-notification-daemon/mate-notification-daemon"
 HERE = os.path.dirname(os.path.abspath(__file__))
 LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\n"
 ASKING = "[proximity]\nunlock = true\nneeds_user = true\nask_first = true\n"
@@ -81,12 +83,16 @@ class Desk:
         settings = os.path.join(self._directory, "dunstrc")
         with open(settings, "w", encoding="utf-8") as file:
             file.write(f"[global]\ndmenu = {menu}\nfont = DejaVu Sans 11\nwidth = 340\norigin = top-right\noffset = 12x12\nshow_indicators = yes\n")
-        self._dunst = self._begin(["dunst", "-config", settings], stderr=subprocess.DEVNULL)
+        self._service = self._begin(["dunst", "-config", settings], stderr=subprocess.DEVNULL)
         eventually(lambda: self.shown() is not None, "dunst answers")
 
     def end_notifications(self):
-        self._dunst.kill()
-        self._dunst.wait()
+        self._service.kill()
+        self._service.wait()
+
+    def begin_buttons(self):
+        """Another service, which draws actions as buttons. It cannot be asked what it shows."""
+        self._service = self._begin([BUTTONS], stderr=subprocess.DEVNULL)
 
     def ask_dunst(self, *words):
         done = subprocess.run(["dunstctl", *words], env=self.environment, capture_output=True, text=True, check=False)
@@ -123,6 +129,10 @@ class Desk:
 
     def photograph(self, path):
         subprocess.run(["import", "-window", "root", path], env=self.environment, check=True)
+
+    def is_blank(self, path):
+        colours = subprocess.run(["identify", "-format", "%k", path], capture_output=True, text=True, check=True)
+        return int(colours.stdout) == 1
 
 
 class DeskKey(Key):
@@ -167,8 +177,6 @@ def asking(suite, begin, lock, desk, picture):
             key.walk()
             desk.await_notice()
             check_equal(lock.status()["bolt"], "locked", "the bolt while nobody has answered")
-            if picture:
-                desk.photograph(picture)
         with suite.step("Unlock: it opens, and says so"):
             desk.choose("Unlock")
             bolt(lock, "unlocked")
@@ -195,8 +203,28 @@ def asking(suite, begin, lock, desk, picture):
         check("nobody can be asked" in refused["reason"], f"it says {refused}")
         check_equal(lock.status()["bolt"], "locked", "the bolt")
         figure.is_(refused["reason"])
-        desk.begin_notifications()
         key.stop()
+    if picture:
+        photograph(suite, begin, desk, picture)
+    desk.begin_notifications()
+
+
+def photograph(suite, begin, desk, picture):
+    with suite.step("the question as a service with buttons draws it") as figure, begin(ASKING) as key:
+        desk.begin_buttons()
+        key.ask("rename", "--lock", "Front door <b>", "--name", "Front door")
+        key.walk()
+
+        def is_drawn():
+            before = open(picture, "rb").read() if os.path.exists(picture) else b""
+            desk.photograph(picture)
+            return not desk.is_blank(picture) and before == open(picture, "rb").read()
+
+        eventually(is_drawn, "a notification is drawn")
+        subprocess.run(["mogrify", "-trim", "+repage", picture], check=True)
+        key.stop()
+        desk.end_notifications()
+        figure.is_(picture)
 
 
 def telling(suite, begin, lock, desk):
