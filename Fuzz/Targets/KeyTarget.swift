@@ -129,7 +129,8 @@ private struct KeyWorld {
         }
         outputs.removeAll()
         approaches = [:]
-        let policy = ApproachPolicy(asksFirst: input.bool(), needsUser: input.bool())
+        let policy = ApproachPolicy(
+            asksFirst: input.bool(), needsUser: input.bool(), asksProgram: input.bool())
         machine = KeyMachine(restoring: committed, boot: boot, policy: policy, now: now, into: &outputs)
         settle()
     }

@@ -11,6 +11,8 @@ struct ApproachTests {
     private static let asking = ApproachPolicy(asksFirst: true, needsUser: false)
     private static let looking = ApproachPolicy(asksFirst: false, needsUser: true)
 
+    private static let program = ApproachPolicy(asksFirst: false, needsUser: false, asksProgram: true)
+
     private func approach(_ outputs: [KeyOutput]) -> Approach? {
         for case .approached(let approach) in outputs { return approach }
         return nil
@@ -24,7 +26,7 @@ struct ApproachTests {
 
     @Test("Nothing is asked of the lock, and nothing is kept, until it is decided; then it opens once")
     func opens() throws {
-        for policy in [Self.asking, Self.looking] {
+        for policy in [Self.asking, Self.looking, Self.program] {
             let walk = Walk(policy: policy)
             let approach = try come(walk)
             #expect(approach.peer == door && approach.policy == policy)
@@ -54,6 +56,18 @@ struct ApproachTests {
         #expect(walk.operation == nil)
         walk.bench.put(.decided(second, opens: true))
         #expect(walk.operation == .unlock)
+    }
+
+    @Test("A program that has to agree has its time, and whoever is asked behind it has theirs")
+    func times() throws {
+        for (policy, milliseconds) in [
+            (Self.looking, 3_000), (Self.program, 8_000), (Self.asking, 30_000),
+            (ApproachPolicy(asksFirst: true, needsUser: true, asksProgram: true), 35_000),
+        ] as [(ApproachPolicy, UInt64)] {
+            let walk = Walk(policy: policy)
+            let approach = try come(walk)
+            #expect(approach.until.milliseconds(since: walk.bench.now) == milliseconds)
+        }
     }
 
     @Test("Who does not answer in time has not said yes")

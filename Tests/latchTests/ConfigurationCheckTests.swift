@@ -83,6 +83,28 @@ struct ConfigurationCheckTests {
         #expect(try names(bench.path("lock")).isEmpty)
     }
 
+    @Test("A program that others could change, and thresholds too near each other, are both told of a key")
+    func approach() throws {
+        let script = try bench.directory.write("#!/bin/sh\n", to: "agree")
+        chmod(script, 0o777)
+        func text(_ program: String) -> String {
+            """
+            transport = "unix:\(bench.path("air"))"
+            state = "\(bench.path("key"))"
+            [proximity]
+            program = "\(program)"
+            near_dbm = -70
+            away_dbm = -71
+            """
+        }
+        let outcome = try check(text(script), role: "central")
+        #expect(outcome.status == ExitCode.configuration.rawValue && outcome.errorLines.count == 2, "\(outcome)")
+        #expect(outcome.errors.contains("`program` in section [proximity]") && outcome.errors.contains("chmod go-w"))
+        #expect(outcome.errors.contains("`near_dbm` and `away_dbm`"))
+        let relative = try check(text("agree"), role: "central")
+        #expect(relative.errors.contains("`program`") && relative.errors.contains("whole path"), "\(relative)")
+    }
+
     @Test("Every fault of the bolt's section is told, and not its first alone")
     func bolt() throws {
         let script = try bench.directory.write("#!/bin/sh\n", to: "bolt")

@@ -34,17 +34,22 @@ final class Companion {
     private var question: PresenceQuestion?
     /// Of whom it is asked whether the user is there.
     private var asking: [Approach] = []
+    /// nil where none is named.
+    private let program: ApproachProgram?
     private var names: [PeerIdentifier: String] = [:]
     private var questions: [PeerIdentifier: Approach] = [:]
     /// The last request of the key's own for each lock: its outcome is told too.
     private var ownRequests: [PeerIdentifier: KeyRequestID] = [:]
     private var board = NoticeBoard()
 
-    /// `user`: by their number. `session`: the bus of their session; nil for none.
+    /// `user`: by their number. `session`: the bus of their session; nil for none. `program`: the path of one that has to agree.
+    ///
+    /// - Throws: What to do, where the kernel gives such a program no timer.
     init(
-        user: UInt32, session place: SystemBus.Place?, tellsOwnActs: Bool, host: Host, loop: EventLoop,
-        report: @escaping (Report) -> Void
-    ) {
+        user: UInt32, session place: SystemBus.Place?, tellsOwnActs: Bool, program path: String?, host: Host,
+        loop: EventLoop, report: @escaping (Report) -> Void
+    ) throws {
+        program = try path.map { try ApproachProgram(path: $0, loop: loop) }
         (self.host, self.user, self.tellsOwnActs, self.report) = (host, user, tellsOwnActs, report)
         machine = DesktopBus(.system, host: host, loop: loop)
         session = place.map { DesktopBus($0, matches: NoticeBoard.matches, host: host, loop: loop) }
@@ -52,6 +57,10 @@ final class Companion {
         machine.unavailable = { [unowned self] in present(.unknown(reason: $0)) }
         session?.event = { [unowned self] in feed(.bus($0)) }
         session?.unavailable = { [unowned self] in feed(.noBus(reason: $0)) }
+        program?.answered = { [unowned self] approach, refusal in
+            host.beginIteration(now: SystemClock.now())
+            if let refusal { stay(approach, refusal) } else { ask(approach) }
+        }
     }
 
     func hear(_ event: KeyEvent) {
@@ -61,6 +70,7 @@ final class Companion {
             if approach.policy.needsUser { askWhetherThere(approach) } else { proceed(approach) }
         case .approachEnded(let approach):
             asking.removeAll { $0 == approach }
+            program?.withdraw(approach)
             if questions[approach.peer] == approach {
                 questions[approach.peer] = nil
                 feed(.withdraw(approach.peer))
@@ -123,6 +133,11 @@ final class Companion {
     // MARK: What they are asked, and told
 
     private func proceed(_ approach: Approach) {
+        guard let program else { return ask(approach) }
+        program.ask(approach, lock: names[approach.peer] ?? "")
+    }
+
+    private func ask(_ approach: Approach) {
         guard approach.policy.asksFirst else { return decide(approach, true) }
         let left = host.now < approach.until ? approach.until.milliseconds(since: host.now) : 0
         questions[approach.peer] = approach

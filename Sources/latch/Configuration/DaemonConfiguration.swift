@@ -29,14 +29,19 @@ extension PeripheralSettings {
 
 extension CentralSettings {
     func faults(in file: String) -> [Failure] {
+        var faults: [Failure] = []
+        if let approachProgram {
+            faults += OperatorProgram(path: approachProgram, section: "proximity", key: "program").faults(in: file)
+        }
         let least = ProximityRules.hysteresisMinimumDB
-        guard nearDBm - awayDBm < least else { return [] }
-        return [
-            Failure(
-                .configuration,
-                "keys `near_dbm` and `away_dbm` in section [proximity] of \(file) are \(nearDBm) and \(awayDBm): near has to"
-                    + " be \(least) dB or more above away")
-        ]
+        if nearDBm - awayDBm < least {
+            faults.append(
+                Failure(
+                    .configuration,
+                    "keys `near_dbm` and `away_dbm` in section [proximity] of \(file) are \(nearDBm) and \(awayDBm): near has"
+                        + " to be \(least) dB or more above away"))
+        }
+        return faults
     }
 
     var files: [(key: String, path: String?)] { [] }

@@ -141,6 +141,8 @@ struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
     var asksFirst = false
     /// Coming near opens nothing while the user is not there; nil: as it suits whose key it is.
     var needsUser: Bool?
+    /// A program that has to agree before coming near opens anything.
+    var approachProgram: String?
     var locksOnLeaving = false
     /// Whether a desktop tells what the key has done by itself.
     var tellsOwnActs = true
@@ -152,6 +154,7 @@ struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
             ConfigurationKey("proximity", "away_dbm", .integer(\.awayDBm, ProximityRules.dBmRange)),
             ConfigurationKey("proximity", "ask_first", .boolean(\.asksFirst)),
             ConfigurationKey("proximity", "needs_user", .optionalBoolean(\.needsUser)),
+            ConfigurationKey("proximity", "program", .optionalText(\.approachProgram)).fault(OperatorProgram.fault),
             ConfigurationKey("proximity", "lock_on_leaving", .boolean(\.locksOnLeaving)),
             ConfigurationKey("proximity", "notify", .boolean(\.tellsOwnActs)),
         ]
@@ -163,6 +166,7 @@ struct CentralSettings: DaemonConfiguration, Equatable, Sendable {
 
     /// `isUsersOwn`: the key of whoever sits at the machine, not of a service.
     func approach(isUsersOwn: Bool) -> ApproachPolicy {
-        ApproachPolicy(asksFirst: asksFirst, needsUser: needsUser ?? isUsersOwn)
+        ApproachPolicy(
+            asksFirst: asksFirst, needsUser: needsUser ?? isUsersOwn, asksProgram: approachProgram != nil)
     }
 }

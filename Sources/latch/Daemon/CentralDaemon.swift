@@ -38,9 +38,9 @@ final class CentralDaemon {
         runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals)
         // Of its live keys the log alone concerns it.
         reload = ConfigurationReload(source, settings, runtime.journal) { _ in }
-        let companion = Companion(
-            user: getuid(), session: .session(), tellsOwnActs: settings.tellsOwnActs, host: runtime.host,
-            loop: runtime.loop
+        let companion = try Companion(
+            user: getuid(), session: .session(), tellsOwnActs: settings.tellsOwnActs, program: settings.approachProgram,
+            host: runtime.host, loop: runtime.loop
         ) { [journal = runtime.journal] in journal.record($0) }
         self.companion = companion
         key = try KeyDaemon(

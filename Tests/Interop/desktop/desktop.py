@@ -227,6 +227,25 @@ def photograph(suite, begin, desk, picture):
         figure.is_(picture)
 
 
+def agreeing(suite, begin, lock, directory):
+    program = os.path.join(directory, "agree")
+    settings = f'{TELLING}program = "{program}"\n'
+    for answer, wanted in (("exit 1", "locked"), ("exit 0", "unlocked")):
+        with open(program, "w", encoding="utf-8") as file:
+            file.write(f"#!/bin/sh\nread line\n{answer}\n")
+        os.chmod(program, 0o755)
+        with suite.step(f"a program of the user's that ends by {answer}: {wanted}"), begin(settings) as key:
+            key.walk()
+            if wanted == "locked":
+                refused = key.wait_for_event("approach_refused")
+                check("ended with status 1" in refused["reason"], f"it says {refused}")
+            else:
+                key.wait_for_event("by_itself", operation="unlock", verdict="accepted")
+            bolt(lock, wanted)
+            key.ask("lock")
+            key.stop()
+
+
 def telling(suite, begin, lock, desk):
     for what, reason in (("locked", "the session is locked"), ("lid", "the lid is closed")):
         with suite.step(f"{reason}: nothing moves"), begin(TELLING) as key:
@@ -270,6 +289,7 @@ def main():
                     return DeskKey(latch, desk, radio, number, settings)
 
                 asking(suite, begin, lock, desk, arguments.picture)
+                agreeing(suite, begin, lock, directory)
                 telling(suite, begin, lock, desk)
                 lock.stop()
             radio.stop()
