@@ -14,6 +14,7 @@ import LockProtocol
 private struct KeyWorld {
     private static let handle = AttributeHandle(0x20)
     private static let receiptKey = ReceiptKey(lockCSRK: Secret([UInt8](repeating: 9, count: 16)))
+    private static let programKey = ProgramKey(Secret([UInt8](repeating: 8, count: ProgramKey.octets)))
 
     private var machine: KeyMachine
     private var committed = KeySnapshot()
@@ -23,6 +24,9 @@ private struct KeyWorld {
     private var open: Set<KeyRequestID> = []
     private var taken: Set<KeyRequestID> = []
     private var counter: UInt32 = 0
+    private var random: UInt64 = 0
+    /// What was written last to each lock's control point.
+    private var asked: [PeerIdentifier: [UInt8]] = [:]
     /// When each lock's last challenge came.
     private var received: [PeerIdentifier: Instant] = [:]
     /// What nobody has decided, nor the key itself ended.
@@ -64,6 +68,7 @@ private struct KeyWorld {
             switch input.octet() & 3 {
             case 0: feed(.encryptionFailed(peer))
             case 1: feed(.proven(peer))
+            case 2: feed(.encrypted(peer, Self.programKey))
             default: feed(.encrypted(peer))
             }
         case 6:
@@ -118,8 +123,16 @@ private struct KeyWorld {
             challenge: sent(peer), signCounter: nil, result: LockResult(rawValue: input.octet() & 15),
             phase: CommandPhase(rawValue: input.octet() & 7))
         let status = KeyStatus(role: 1, rights: [.lock, .unlock], lastCommand: input.bool() ? last : nil)
-        let response = ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
-        feed(.controlPoint(peer, response.encoded))
+        let asked = asked[peer] ?? []
+        guard case .questionKeyStatus(let question)? = try? ControlPointProcedure(exactly: asked),
+            let key = Self.programKey
+        else {
+            let response = ControlPointResponse(request: .keyStatus, result: .success, parameters: status.encoded)
+            return feed(.controlPoint(peer, response.encoded))
+        }
+        let response = ControlPointResponse(
+            request: .keyStatus, result: .success, parameters: QuestionedStatus(status, asked: question).encoded)
+        feed(.controlPoint(peer, key.authenticated(response, asked: asked).encoded))
     }
 
     private mutating func relaunch(_ input: inout FuzzInput) {
@@ -136,7 +149,8 @@ private struct KeyWorld {
     }
 
     private mutating func feed(_ event: KeyInput) {
-        machine.handle(event, now: now, into: &outputs)
+        random &+= 1
+        machine.handle(event, now: now, random: random, into: &outputs)
         settle()
     }
 
@@ -181,7 +195,9 @@ private struct KeyWorld {
         case .writeProgram(let peer, let command, let until):
             require(now < until, "a command is written whose time is over")
             require(committed.locks[peer]?.request?.sent == command.challenge, "a command leaves that is not on disk")
-        case .writeControlPoint(_, let octets): require(octets.count <= 20, "a procedure needs a longer MTU")
+        case .writeControlPoint(let peer, let octets):
+            require(octets.count <= 20, "a procedure needs a longer MTU")
+            asked[peer] = octets
         case .persist, .connect, .disconnect, .encrypt, .vouch, .readChallenge, .readRSSI, .outcome, .stateKnown,
             .advanceSignCounter:
             break

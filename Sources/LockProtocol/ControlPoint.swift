@@ -5,7 +5,7 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// What became of this credential's last command. No operands.
+    /// What became of this credential's last command. No operands, or those of ``StatusQuestion``.
     package static let keyStatus = Self(rawValue: 0x01)
     /// Who has a credential, a page at a time.
     package static let listCredentials = Self(rawValue: 0x02)
@@ -33,7 +33,8 @@ package struct ControlPointOpcode: RawRepresentable, Hashable, Sendable {
     /// A program and the lock come to a key of their own, in a window that asks for one. Operands and parameters are the two messages of
     /// ``ProgramKeyAgreement``.
     package static let agreeOnKey = Self(rawValue: 0x10)
-    /// The program shows that it has the key, and its bond is confirmed. Operands are ``ProgramKey/confirmation``.
+    /// The program shows that it has the key, and its bond is confirmed. Operands are ``ProgramKey/confirmation``, parameters
+    /// ``ProgramKey/acceptance``.
     package static let confirmKey = Self(rawValue: 0x11)
     /// Opens every indication.
     package static let response = Self(rawValue: 0x20)

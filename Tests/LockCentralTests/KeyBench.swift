@@ -24,6 +24,8 @@ struct KeyBench {
     var machine: KeyMachine
     let store: MemoryKeyStore
     var now = Instant(nanoseconds: 1_000_000_000)
+    /// Of the last input.
+    private(set) var random: UInt64 = 0x0102_0304_0506_0700
     var outputs: [KeyOutput] = []
 
     init(
@@ -46,7 +48,8 @@ struct KeyBench {
     @discardableResult
     mutating func put(_ input: KeyInput) -> [KeyOutput] {
         outputs.removeAll()
-        machine.handle(input, now: now, into: &outputs)
+        random &+= 1
+        machine.handle(input, now: now, random: random, into: &outputs)
         commit()
         return outputs
     }

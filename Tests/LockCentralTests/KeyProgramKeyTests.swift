@@ -31,8 +31,8 @@ struct KeyProgramKeyTests {
         return (response.encoded, try #require(key))
     }
 
-    private func confirmation(_ result: ControlPointResult) -> [UInt8] {
-        ControlPointResponse(request: .confirmKey, result: result).encoded
+    private func confirmation(_ result: ControlPointResult, _ key: ProgramKey? = nil) -> [UInt8] {
+        ControlPointResponse(request: .confirmKey, result: result, parameters: key?.acceptance ?? []).encoded
     }
 
     private func proof(_ state: BondProgramKey, _ offer: ProgramKeyOffer? = nil) -> KeyEnrolmentMachine.Proof {
@@ -70,7 +70,7 @@ struct KeyProgramKeyTests {
         #expect(
             bench.answer(proof(.awaited(random: random), try offer()), door, answer) == [keeping, .confirmKey(door)])
         #expect(bench.promoted.isEmpty)
-        let outputs = bench.answer(proof(.agreed(random: random, key)), door, confirmation(.success))
+        let outputs = bench.answer(proof(.agreed(random: random, key)), door, confirmation(.success, key))
         #expect(outputs.prefix(2) == [.keepProgramKey(bondID(7), .confirmed(key)), .promoteBond(bondID(7))])
         #expect(outputs.contains(.progress(.enrolled(door, name: "Front door"))) && bench.promoted == [bondID(7)])
     }
@@ -110,6 +110,21 @@ struct KeyProgramKeyTests {
         #expect(key != other && bench.promoted.isEmpty)
     }
 
+    @Test("A confirmation that the lock's key does not stand behind enrols nobody, and takes nothing from the true one")
+    func forgedConfirmation() throws {
+        let (key, other) = (try agreed().key, try agreed(2, 1).key)
+        var bench = paired()
+        let state = BondProgramKey.agreed(random: random, key)
+        _ = prepare(&bench, state)
+        for forged in [
+            confirmation(.success), confirmation(.success, other),
+            ControlPointResponse(request: .confirmKey, result: .success, parameters: key.confirmation).encoded,
+        ] { #expect(bench.answer(proof(state), door, forged).isEmpty && bench.promoted.isEmpty) }
+        #expect(bench.programKeys[bondID(7)] == .awaited(random: random), "what is kept is not the key's alone yet")
+        _ = bench.answer(proof(state), door, confirmation(.success, key))
+        #expect(bench.promoted == [bondID(7)] && bench.programKeys[bondID(7)] == .confirmed(key))
+    }
+
     // MARK: Commands
 
     private func key() throws -> ProgramKey { try agreed().key }
@@ -139,5 +154,113 @@ struct KeyProgramKeyTests {
         #expect(bench.verdicts.isEmpty)
         receipt(key.receipts, ProgramKey.receiptHandle, counter: 1)
         #expect(bench.verdicts == [.done] && bench.known?.receiptCounter == 1)
+    }
+
+    // MARK: What became of it
+
+    /// The command that answers challenge 5 has left under this key, and no receipt has come: the key has asked.
+    private func asked(_ key: ProgramKey) throws -> (bench: KeyBench, question: StatusQuestion) {
+        var bench = KeyBench()
+        bench.ask()
+        bench.connect(signed: false)
+        bench.put(.proven(door))
+        bench.put(.encrypted(door, key))
+        bench.challenge(5, [])
+        bench.run(milliseconds: KeyMachine.answerWaitMilliseconds)
+        return (bench, try question(bench))
+    }
+
+    /// The one that the last input had asked.
+    private func question(_ bench: KeyBench) throws -> StatusQuestion {
+        let written = bench.acts.compactMap { act -> [UInt8]? in
+            if case .writeControlPoint(door, let octets) = act { octets } else { nil }
+        }
+        #expect(written.count == 1 && written[0].count == 15)
+        guard case .questionKeyStatus(let question) = try ControlPointProcedure(exactly: try #require(written.first))
+        else { throw DecodingError.invalidValue(field: "question") }
+        #expect(question.challenge == ChallengeID(bits: 5) && question.number == bench.random)
+        return question
+    }
+
+    private func answer(
+        _ question: StatusQuestion, _ key: ProgramKey, _ phase: CommandPhase, result: LockResult = .done,
+        counter: UInt32 = 3, says: ControlPointResult = .success
+    ) -> [UInt8] {
+        let status = QuestionedStatus(
+            role: 1, rights: .programs, lastCounter: counter, result: result, phase: phase)
+        let bare = ControlPointResponse(
+            request: .keyStatus, result: says, parameters: says == .success ? status.encoded : [])
+        return key.authenticated(bare, asked: ControlPointProcedure.questionKeyStatus(question).encoded).encoded
+    }
+
+    @Test("Key Status without the lock's authenticator says nothing, whoever sends it: the command's end stays unknown")
+    func bareStatus() throws {
+        let key = try key()
+        let other = try #require(ProgramKey(Secret([UInt8](repeating: 7, count: ProgramKey.octets))))
+        var (bench, asked) = try asked(key)
+        let last = LastCommand(challenge: ChallengeID(bits: 5), signCounter: .max - 1, result: .done, phase: .done)
+        let elsewhere = StatusQuestion(number: asked.number, challenge: ChallengeID(bits: 6))
+        let earlier = StatusQuestion(number: asked.number &- 1, challenge: asked.challenge)
+        for forged in [
+            ControlPointResponse(
+                request: .keyStatus, result: .success,
+                parameters: KeyStatus(role: 1, rights: .programs, lastCommand: last).encoded
+            ).encoded,
+            ControlPointResponse(
+                request: .keyStatus, result: .success,
+                parameters: KeyStatus(role: 1, rights: .programs, lastCommand: nil).encoded
+            ).encoded,
+            Array(answer(asked, key, .done).dropLast(ProgramKey.authenticatorOctets)),
+            ControlPointResponse(request: .keyStatus, result: .invalidOperand).encoded,
+            answer(asked, other, .done), answer(elsewhere, key, .done), answer(earlier, key, .none),
+        ] {
+            #expect(bench.put(.controlPoint(door, forged)).isEmpty, "\(HexText.encode(forged))")
+        }
+        #expect(bench.known?.request?.sent == ChallengeID(bits: 5))
+        // Nothing true comes: each link has its time, and then nobody knows.
+        bench.run(milliseconds: KeyMachine.statusWaitMilliseconds)
+        #expect(bench.acts == [.disconnect(door)])
+        bench.now = bench.now.advanced(byMilliseconds: 40_000)
+        bench.put(.disconnected(door))
+        #expect(bench.verdicts == [.unknown])
+    }
+
+    @Test(
+        "The lock's own word counts, and each question has a number of its own",
+        arguments: [
+            (CommandPhase.done, LockResult.done, KeyVerdict.done), (.accepted, .accepted, .accepted),
+            (.refused, .busy, .refused(.busy)), (.aborted, .accepted, .aborted), (.unknown, .accepted, .unknown),
+        ] as [(CommandPhase, LockResult, KeyVerdict)])
+    func trueStatus(phase: CommandPhase, result: LockResult, verdict: KeyVerdict) throws {
+        let key = try key()
+        var (bench, asked) = try asked(key)
+        bench.put(.controlPoint(door, answer(asked, key, phase, result: result)))
+        #expect(bench.verdicts == [verdict])
+        var (second, next) = try self.asked(key)
+        second.put(.disconnected(door))
+        second.connect(signed: false)
+        second.put(.encrypted(door, key))
+        let again = try question(second)
+        #expect(again.number != next.number && second.put(.controlPoint(door, answer(next, key, phase))).isEmpty)
+        second.put(.controlPoint(door, answer(again, key, phase, result: result)))
+        #expect(second.verdicts == [verdict])
+    }
+
+    @Test("A lock that has not taken the command says so by the key: it is asked anew, behind the lock's counter")
+    func notTaken() throws {
+        let key = try key()
+        var (bench, asked) = try asked(key)
+        bench.put(.controlPoint(door, answer(asked, key, .none, counter: 40)))
+        #expect(bench.acts == [.advanceSignCounter(door, beyond: 40)] && bench.known?.request?.sent == nil)
+        bench.challenge(6, [])
+        guard case .writeProgram(door, let command, _)? = bench.acts.first else {
+            Issue.record("\(bench.acts)")
+            return
+        }
+        #expect(command.challenge == ChallengeID(bits: 6))
+        // A refusal to say it is the lock's word too.
+        (bench, asked) = try self.asked(key)
+        bench.put(.controlPoint(door, answer(asked, key, .none, says: .notPermitted)))
+        #expect(bench.verdicts == [.unknown])
     }
 }

@@ -82,7 +82,8 @@ struct LockProgramKeyTests {
         #expect(ask(.confirmKey(first.confirmation), &bench) == refusal(.confirmKey))
         #expect(bench.bonds[bondID(7)]?.state == .unconfirmed)
 
-        let confirmed = Output.answer(ControlPointResponse(request: .confirmKey, result: .success))
+        let confirmed = Output.answer(
+            ControlPointResponse(request: .confirmKey, result: .success, parameters: second.acceptance))
         let outputs = ask(.confirmKey(second.confirmation), &bench)
         #expect(outputs.contains(.promoteBond(bondID(7))) && outputs.contains(.progress(.ended(.enrolled(bondID(7))))))
         #expect(outputs.suffix(2) == [.keepProgramKey(bondID(7), .confirmed(second)), confirmed])
@@ -117,5 +118,94 @@ struct LockProgramKeyTests {
         for octets in [0, 1, 15, 17, 31, 33, 47, 49, 255] {
             #expect(BondProgramKey(secret: Secret([UInt8](repeating: 1, count: octets))) == .unreadable, "\(octets)")
         }
+    }
+
+    // MARK: What the program asks
+
+    private func encrypted(_ key: ProgramKey?) -> LockBench {
+        var bench = LockBench()
+        let claim = LinkClaim(bond: alice, receiptKey: receiptKey(of: alice), programKey: key)
+        bench.put(.connected(LockLink(rawValue: 1), claim, subscriptions: [.challenge, .receipt]))
+        bench.put(.encrypted(LockLink(rawValue: 1), claim))
+        return bench
+    }
+
+    private func command(
+        _ challenge: ChallengeID, _ key: ProgramKey, counter: UInt32, _ bench: inout LockBench
+    ) {
+        let command = key.authenticate(LockCommand(operation: .unlock, challenge: challenge), counter: counter)
+        bench.put(.command(LockLink(rawValue: 1), .encrypted, command.encoded))
+    }
+
+    private func written(_ procedure: ControlPointProcedure, _ bench: inout LockBench) -> [UInt8]? {
+        let outputs = bench.put(.controlPoint(LockLink(rawValue: 1), procedure.encoded))
+        for case .indicateControlPoint(_, let octets) in outputs { return octets }
+        return nil
+    }
+
+    /// What the lock says by the key of this command.
+    private func status(
+        of challenge: ChallengeID, number: UInt64 = 1, _ key: ProgramKey, _ bench: inout LockBench
+    ) throws -> QuestionedStatus {
+        let procedure = ControlPointProcedure.questionKeyStatus(StatusQuestion(number: number, challenge: challenge))
+        let octets = try #require(written(procedure, &bench))
+        #expect(octets.count == 20, "as many as the smallest ATT_MTU carries")
+        let response = try #require(key.answer(octets, asked: procedure.encoded))
+        return try QuestionedStatus(exactly: response.parameters)
+    }
+
+    @Test(
+        "A question is answered under the key: of the last command what became of it, of any other that it was not taken"
+    )
+    func questions() throws {
+        let key = try key(2, 1)
+        var bench = encrypted(key)
+        let first = try bench.challenge(1).id
+        let nothing = try status(of: ChallengeID(bits: 99), key, &bench)
+        #expect(nothing.phase == .none && nothing.lastCounter == 0 && nothing.rights == .programs)
+        command(first, key, counter: 3, &bench)
+        let second = try bench.challenge(1).id
+        #expect(try status(of: first, key, &bench).phase == .accepted)
+        bench.finishMovement()
+        command(second, key, counter: 4, &bench)
+        let last = try status(of: second, key, &bench)
+        #expect(last.phase == .accepted && last.lastCounter == 4 && last.role == Role.owner.rawValue)
+        let before = try status(of: first, key, &bench)
+        #expect(before.phase == .none && before.lastCounter == 4)
+        // Without a question any program is told, as before.
+        let bare = try #require(written(.keyStatus, &bench))
+        #expect(
+            try KeyStatus(exactly: try ControlPointResponse(exactly: bare).parameters).lastCommand?.signCounter == 4)
+    }
+
+    @Test("A command that is held back on the very link is dead once the lock has said that it was not taken")
+    func heldBackOnTheLink() throws {
+        let key = try key(2, 1)
+        var bench = encrypted(key)
+        let held = try bench.challenge(1).id
+        #expect(try status(of: held, key, &bench).phase == .none)
+        command(held, key, counter: 3, &bench)
+        #expect(bench.orders.isEmpty)
+        #expect(try status(of: held, key, &bench).phase == .none, "a dead challenge takes no command's place")
+        // A key that asks goes on with the next challenge.
+        bench.put(.challengeRead(LockLink(rawValue: 1)))
+        command(try bench.challenge(1).id, key, counter: 4, &bench)
+        #expect(bench.orders.count == 1)
+    }
+
+    @Test("A refusal is under the key too, and a bond without a program's key gets no answer to a question")
+    func refusals() throws {
+        let key = try key(2, 1)
+        var bench = encrypted(key)
+        bench.put(.administration(.named("Alice", .disabled)))
+        let procedure = ControlPointProcedure.questionKeyStatus(
+            StatusQuestion(number: 1, challenge: ChallengeID(bits: 5)))
+        let refused = try #require(written(procedure, &bench))
+        #expect(
+            key.answer(refused, asked: procedure.encoded)
+                == ControlPointResponse(request: .keyStatus, result: .notPermitted))
+        bench = encrypted(nil)
+        let invalid = ControlPointResponse(request: .keyStatus, result: .invalidOperand).encoded
+        #expect(written(procedure, &bench) == invalid)
     }
 }

@@ -70,7 +70,7 @@ final class KeyOnDisk {
     func put(_ input: KeyInput) {
         guard life != nil else { return }
         var outputs: [KeyOutput] = []
-        life?.machine.handle(input, now: moment.now, into: &outputs)
+        life?.machine.handle(input, now: moment.now, random: 1, into: &outputs)
         do { try release(outputs) } catch { end(error) }
     }
 

@@ -128,4 +128,75 @@ struct ProgramKeyTests {
                 == expected)
         #expect(key.receipts.open(expected, answering: challenge, handle: handle) == state)
     }
+
+    // MARK: What the lock answers
+
+    private func question() throws -> (octets: [UInt8], question: StatusQuestion) {
+        let octets = try value("program status question")
+        guard case .questionKeyStatus(let question) = try ControlPointProcedure(exactly: octets) else {
+            throw DecodingError.invalidValue(field: "question")
+        }
+        #expect(ControlPointProcedure.questionKeyStatus(question).encoded == octets && octets.count == 15)
+        // One octet is the procedure without operands.
+        for octets in (2..<15).map({ Array(octets.prefix($0)) }) + [octets + [0]] {
+            #expect(throws: DecodingError.self) { try ControlPointProcedure(exactly: octets) }
+        }
+        return (octets, question)
+    }
+
+    @Test(
+        "Key Status: the question, and the answers of the lock to it, which the smallest ATT_MTU carries",
+        arguments: [("done", CommandPhase.done, 9), ("not taken", .none, 8)] as [(String, CommandPhase, UInt32)])
+    func status(name: String, phase: CommandPhase, counter: UInt32) throws {
+        let (key, (octets, question)) = (try key(), try question())
+        let derived = CMAC(key: key.secret.part(16..<32)).derive(Array("latch status 1".utf8))
+        #expect(derived == Secret(try value("program status key")))
+        #expect(question.challenge == (try ChallengeID(exactly: try value("challenge"))))
+        let last = LastCommand(
+            challenge: phase == .none ? ChallengeID(bits: 1) : question.challenge, signCounter: counter, result: .done,
+            phase: .done)
+        let status = KeyStatus(role: 1, rights: .programs, lastCommand: last)
+        let said = QuestionedStatus(status, asked: question)
+        #expect((said.phase, said.lastCounter) == (phase, counter) && said.encoded.count == QuestionedStatus.octets)
+        let bare = ControlPointResponse(request: .keyStatus, result: .success, parameters: said.encoded)
+        let answer = try value("program status \(name)")
+        #expect(key.authenticated(bare, asked: octets).encoded == answer && answer.count == 20)
+        #expect(key.answer(answer, asked: octets) == bare)
+    }
+
+    @Test("Key Status: no bit of the answer or of the question may be another, and no other answer counts")
+    func forgedStatus() throws {
+        let (key, (question, _)) = (try key(), try question())
+        let refusal = ControlPointResponse(request: .keyStatus, result: .notPermitted)
+        #expect(key.authenticated(refusal, asked: question).encoded == (try value("program status refused")))
+        #expect(key.answer(try value("program status refused"), asked: question) == refusal)
+        let answer = try value("program status done")
+        for bit in 0..<answer.count * 8 {
+            var changed = answer
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(key.answer(changed, asked: question) == nil, "answer, bit \(bit)")
+        }
+        for bit in 0..<question.count * 8 {
+            var changed = question
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(key.answer(answer, asked: changed) == nil, "question, bit \(bit)")
+        }
+        for count in 0..<answer.count { #expect(key.answer(Array(answer.prefix(count)), asked: question) == nil) }
+        // What the same key says elsewhere is no answer.
+        let other = try #require(ProgramKey(Secret([UInt8](repeating: 7, count: ProgramKey.octets))))
+        #expect(other.answer(answer, asked: question) == nil)
+        #expect(key.answer(answer + [0], asked: question) == nil)
+    }
+
+    @Test("Confirmation: the lock shows that it has the key, and not by what the program has shown")
+    func acceptance() throws {
+        let (key, octets) = (try key(), try value("program acceptance"))
+        #expect(key.acceptance == octets && key.isAccepted(by: octets) && !key.isAccepted(by: key.confirmation))
+        for bit in 0..<octets.count * 8 {
+            var changed = octets
+            changed[bit / 8] ^= 1 << UInt8(bit % 8)
+            #expect(!key.isAccepted(by: changed), "bit \(bit)")
+        }
+        #expect(!key.isAccepted(by: []))
+    }
 }

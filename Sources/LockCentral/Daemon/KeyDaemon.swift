@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
 import FoundationEssentials
@@ -86,7 +87,7 @@ package final class KeyDaemon {
     /// One input of the machine, and everything that it wants done.
     func feed(_ input: KeyInput) {
         var outputs: [KeyOutput] = []
-        machine.handle(input, now: host.now, into: &outputs)
+        machine.handle(input, now: host.now, random: SystemRandom.uint64(), into: &outputs)
         carryOut(outputs)
         armTimer()
     }

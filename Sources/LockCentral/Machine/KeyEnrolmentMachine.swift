@@ -381,6 +381,8 @@ extension KeyEnrolmentMachine {
                 outputs.append(.keepProgramKey(proof.bond, .agreed(random: random, key)))
                 ask(peer, .confirmKey(peer), &confirmation, now, &outputs)
             case (.confirmKey, .agreed(_, let key)) where response.result == .success:
+                // Anybody who shares the link, or is at its other end, can say so: the lock shows that it has the key.
+                guard key.isAccepted(by: response.parameters) else { return }
                 outputs.append(.keepProgramKey(proof.bond, .confirmed(key)))
                 confirmed(peer, proof, confirmation, &outputs)
             // The lock has the key of another agreement: its answer was lost.

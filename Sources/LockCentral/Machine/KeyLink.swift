@@ -6,8 +6,8 @@ enum KeyLink {
     case none
     case clear(OpenLink, SignedPath?)
     case encrypting(OpenLink, until: Instant)
-    /// Encrypted with the bond's key, so that the lock itself is at the other end. Its tree and the subscriptions are on
-    /// their way.
+    /// Encrypted with the bond's key, so that the lock itself is at the other end; where other programs share the bond, that is what
+    /// only a program's key shows. Its tree and the subscriptions are on their way.
     case proven(OpenLink, until: Instant)
     case encrypted(OpenLink)
 
@@ -31,14 +31,15 @@ enum KeyLink {
         case challenge(until: Instant)
         /// A receipt, or Lock State under encryption.
         case answer(until: Instant)
-        case status(until: Instant)
+        /// Key Status. `question`: of a program with a key of its own, for the answer.
+        case status(question: StatusQuestion?, until: Instant)
         /// The end of what was accepted; then the link goes.
         case outcome(until: Instant)
 
         var until: Instant? {
             switch self {
             case .nothing: nil
-            case .challenge(let until), .answer(let until), .status(let until), .outcome(let until): until
+            case .challenge(let until), .answer(let until), .status(_, let until), .outcome(let until): until
             }
         }
     }

@@ -86,33 +86,70 @@ extension KeyMachine {
     }
 
     /// Key Status. The lock's answer comes behind everything that was sent to it on this link, and on a link that is
-    /// encrypted now nothing signed can follow: a command that it has not taken, it never will.
+    /// encrypted now nothing signed can follow: a command that it has not taken, it never will. Where a program has a key of its own, the
+    /// link proves nothing of the lock: its answer counts by its authenticator, and nothing else is an answer.
     mutating func controlPoint(_ peer: PeerIdentifier, _ octets: [UInt8], _ turn: inout KeyTurn) {
-        guard case .encrypted(let open) = locks[peer]?.link, case .status = open.wait,
+        guard case .encrypted(let open) = locks[peer]?.link, case .status(let question, _) = open.wait,
             let request = locks[peer]?.request, let sent = request.sent,
-            let response = try? ControlPointResponse(exactly: octets), response.request == .keyStatus
+            let response = response(octets, to: question, open.programKey), response.request == .keyStatus
         else { return }
         locks[peer]?.link.open?.wait = .nothing
-        guard response.result == .success, let status = try? KeyStatus(exactly: response.parameters) else {
+        guard response.result == .success,
+            let word = question == nil
+                ? CommandWord(of: sent, in: response.parameters) : CommandWord(answering: response.parameters)
+        else {
             end(peer, request, .unknown, &turn)
             return letGo(peer, &turn)
         }
-        guard let last = status.lastCommand, last.challenge == sent else {
+        if word.phase == .none {
             // Silence is also what a counter gets that this key has used before: it may have been put back to an older state.
-            if locks[peer]?.isSentCounted == true, let last = status.lastCommand {
-                turn.act(.advanceSignCounter(peer, beyond: last.signCounter))
+            if word.hasLastCommand, locks[peer]?.isSentCounted == true {
+                turn.act(.advanceSignCounter(peer, beyond: word.lastCounter))
             }
             return retry(peer, countsAsDead: false, else: .expired, &turn)
         }
         commanded(peer, by: request, &turn)
-        switch last.phase {
+        switch word.phase {
         case .accepted: conclude(peer, request, .accepted, &turn)
         case .done: conclude(peer, request, .done, &turn)
-        case .refused: conclude(peer, request, last.result, &turn)
+        case .refused: conclude(peer, request, word.result, &turn)
         case .aborted: conclude(peer, request, .aborted, &turn)
         default:
             end(peer, request, .unknown, &turn)
             letGo(peer, &turn)
         }
+    }
+
+    private func response(
+        _ octets: [UInt8], to question: StatusQuestion?, _ key: ProgramKey?
+    ) -> ControlPointResponse? {
+        guard let question else { return try? ControlPointResponse(exactly: octets) }
+        return key?.answer(octets, asked: ControlPointProcedure.questionKeyStatus(question).encoded)
+    }
+}
+
+/// What Key Status says of the command that was asked about.
+private struct CommandWord {
+    /// None: the lock has not taken it.
+    let phase: CommandPhase
+    let result: LockResult
+    let hasLastCommand: Bool
+    /// nil where nobody knows.
+    let lastCounter: UInt32?
+
+    /// The lock tells its last command, whichever that is.
+    init?(of sent: ChallengeID, in parameters: [UInt8]) {
+        guard let status = try? KeyStatus(exactly: parameters) else { return nil }
+        let asked = status.lastCommand.flatMap { $0.challenge == sent ? $0 : nil }
+        phase = asked?.phase ?? .none
+        result = asked?.result ?? .done
+        hasLastCommand = status.lastCommand != nil
+        lastCounter = status.lastCommand?.signCounter
+    }
+
+    /// The lock was asked about this one.
+    init?(answering parameters: [UInt8]) {
+        guard let status = try? QuestionedStatus(exactly: parameters) else { return nil }
+        (phase, result, hasLastCommand, lastCounter) = (status.phase, status.result, true, status.lastCounter)
     }
 }

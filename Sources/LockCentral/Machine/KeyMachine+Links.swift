@@ -76,7 +76,7 @@ extension KeyMachine {
         guard let slot = locks[peer], let request = slot.request, let open = slot.link.open, !open.isLeaving else {
             return
         }
-        if request.sent != nil { return askWhatBecame(peer, open.wait, &turn) }
+        if let sent = request.sent { return askWhatBecame(of: sent, peer, open.wait, &turn) }
         guard request.boot == boot, turn.now < request.deadline else { return expireIfLate(peer, &turn) }
         switch slot.link {
         case .none, .encrypting, .proven: return
@@ -144,17 +144,21 @@ extension KeyMachine {
     }
 
     /// Only over encryption: in clear, silence proves nothing.
-    private mutating func askWhatBecame(_ peer: PeerIdentifier, _ wait: KeyLink.Wait, _ turn: inout KeyTurn) {
+    private mutating func askWhatBecame(
+        of sent: ChallengeID, _ peer: PeerIdentifier, _ wait: KeyLink.Wait, _ turn: inout KeyTurn
+    ) {
         switch wait {
         case .answer, .status: return
         case .nothing, .challenge, .outcome: break
         }
         switch locks[peer]?.link {
         case .clear: encrypt(peer, &turn)
-        case .encrypted:
+        case .encrypted(let open):
+            let question = open.programKey.map { _ in StatusQuestion(number: turn.random, challenge: sent) }
             locks[peer]?.link.open?.wait = .status(
-                until: turn.now.advanced(byMilliseconds: Self.statusWaitMilliseconds))
-            turn.act(.writeControlPoint(peer, ControlPointRequest(opcode: .keyStatus).encoded))
+                question: question, until: turn.now.advanced(byMilliseconds: Self.statusWaitMilliseconds))
+            let procedure = question.map { ControlPointProcedure.questionKeyStatus($0) } ?? .keyStatus
+            turn.act(.writeControlPoint(peer, procedure.encoded))
         case .encrypting, .proven, .some(.none), nil: return
         }
     }

@@ -76,7 +76,7 @@ package struct KeyMachine {
         // A damaged file may say any number, and there is more to be added to it.
         nextRequest = min(snapshot.requestsReservedBelow, KeySnapshot.unreachedRequestNumber)
         requestsReservedBelow = nextRequest
-        var turn = KeyTurn(now)
+        var turn = KeyTurn(now, random: 0)
         for (peer, known) in snapshot.locks {
             let isAway = known.proximity == .away && AbsenceWatch.outlasts(known.watched, boot: boot, now: now)
             locks[peer] = LockSlot(
@@ -93,8 +93,11 @@ package struct KeyMachine {
         turn.flush(into: &outputs)
     }
 
-    package mutating func handle(_ input: KeyInput, now: Instant, into outputs: inout [KeyOutput]) {
-        var turn = KeyTurn(now)
+    /// One input. `random` is fresh from the CSPRNG for each; it becomes a question's number if one is due.
+    package mutating func handle(
+        _ input: KeyInput, now: Instant, random: UInt64, into outputs: inout [KeyOutput]
+    ) {
+        var turn = KeyTurn(now, random: random)
         look(&turn)
         switch input {
         case .ask(let peer, let operation, let argument, let life):

@@ -108,10 +108,15 @@ package enum KeyOutput: Hashable, Sendable {
 /// What one input makes of a key: facts apart from acts, so that no act can get in front of a fact.
 struct KeyTurn {
     let now: Instant
+    /// The next question's number, from the shell's random source.
+    let random: UInt64
     private(set) var facts: [KeyMutation] = []
     private(set) var acts: [KeyOutput] = []
 
-    init(_ now: Instant) { self.now = now }
+    init(_ now: Instant, random: UInt64) {
+        self.now = now
+        self.random = random
+    }
 
     mutating func persist(_ fact: KeyMutation) { facts.append(fact) }
     mutating func act(_ act: KeyOutput) { acts.append(act) }

@@ -47,6 +47,9 @@ struct ChallengeBook {
         return look(id, bound, now)
     }
 
+    /// No command that answers this one is in time any more.
+    mutating func end(_ id: ChallengeID) { live.removeAll { $0.id == id } }
+
     private func look(_ id: ChallengeID, _ bound: CommandBound, _ now: Instant) -> Use {
         guard let entry = live.first(where: { $0.id == id }), now < entry.expires else { return .dead }
         #if LATCH_PLANTS

@@ -216,7 +216,7 @@ extension LockEnrolment {
         case (.confirmed, .confirmed(let key)):
             // The answer to the first one may have been lost.
             if case .confirmKey(let shown) = procedure, key.isConfirmed(by: shown) {
-                return outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .success)))
+                return outputs.append(.answer(Self.accepted(key)))
             }
             outputs.append(.admit)
         case (.confirmed, _): outputs.append(.admit)
@@ -232,7 +232,7 @@ extension LockEnrolment {
             case (.confirmKey(let shown), .agreed(_, let key)) where key.isConfirmed(by: shown):
                 guard promote(bond, register, paired, &outputs) else { return }
                 outputs.append(.keepProgramKey(id, .confirmed(key)))
-                outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .success)))
+                outputs.append(.answer(Self.accepted(key)))
             // It has the key of an agreement before the last one, and agrees anew.
             case (.confirmKey, _):
                 outputs.append(.answer(ControlPointResponse(request: .confirmKey, result: .notPermitted)))
@@ -240,6 +240,10 @@ extension LockEnrolment {
             }
         case (.unconfirmed, .confirmed), (.unconfirmed, .unreadable): return
         }
+    }
+
+    private static func accepted(_ key: ProgramKey) -> ControlPointResponse {
+        ControlPointResponse(request: .confirmKey, result: .success, parameters: key.acceptance)
     }
 
     /// False, and then nothing is said: there is nothing to be promoted for.

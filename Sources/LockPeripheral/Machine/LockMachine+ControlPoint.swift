@@ -67,9 +67,8 @@ package struct ControlPointContext: Equatable, Sendable {
                 credentials += all(.ofUser(user)).filter { !credentials.contains($0) }
             }
         case .closeEnrolment: credentials = window.map { all(.named($0.name)) } ?? []
-        case .keyStatus, .getSettings, .getEnrolment, .setSettings, .setMode, .getTime, .setTime, .agreeOnKey,
-            .confirmKey,
-            nil:
+        case .keyStatus, .questionKeyStatus, .getSettings, .getEnrolment, .setSettings, .setMode, .getTime, .setTime,
+            .agreeOnKey, .confirmKey, nil:
             break
         }
     }
@@ -89,7 +88,14 @@ extension LockMachine {
         }
         // Key Status says "not taken" of what was signed on a clear link: that has to stay true.
         voidChallenges(of: bond, besides: link)
-        guard let response = answer(request, octets, bond: bond, on: link, context, &turn) else { return }
+        guard var response = answer(request, octets, bond: bond, on: link, context, &turn) else { return }
+        if let key = links[link]?.claim?.programKey,
+            case .questionKeyStatus(let question)? = try? ControlPointProcedure(exactly: octets)
+        {
+            // The same of a command that somebody between the two holds back on this very link.
+            links[link]?.challenges.end(question.challenge)
+            response = key.authenticated(response, asked: octets)
+        }
         if response.result == .notPermitted, request.opcode != .keyStatus {
             guard auditRefusal(of: request.opcode, bond: bond, on: link, &turn) else { return }
         }
@@ -112,11 +118,11 @@ extension LockMachine {
             return value.response(to: request.opcode, at: place, responseOctets: most)
         }
         switch procedure {
-        case .keyStatus:
-            let status = KeyStatus(
-                role: sender.role.rawValue, rights: links[link]?.rights(of: sender) ?? [],
-                lastCommand: lastCommands[bond])
-            return result(.success, status.encoded)
+        case .keyStatus: return result(.success, keyStatus(of: bond, sender, on: link).encoded)
+        // Without the program's key nobody could tell the answer from somebody else's.
+        case .questionKeyStatus where links[link]?.claim?.programKey == nil: return result(.invalidOperand)
+        case .questionKeyStatus(let question):
+            return result(.success, QuestionedStatus(keyStatus(of: bond, sender, on: link), asked: question).encoded)
         case .listCredentials(_, let place):
             let rows = context.credentials.map { CredentialRow($0.record) }
             return read(ReadableValue(rows), at: place)
@@ -150,6 +156,11 @@ extension LockMachine {
         case .getEnrolment(let place):
             return read(ReadableValue(EnrolmentState(context.window, for: sender)), at: place)
         }
+    }
+
+    private func keyStatus(of bond: UInt64, _ sender: Credential, on link: LockLink) -> KeyStatus {
+        KeyStatus(
+            role: sender.role.rawValue, rights: links[link]?.rights(of: sender) ?? [], lastCommand: lastCommands[bond])
     }
 
     /// Who may come now and has these rights over this link; nil for everybody else.

@@ -3,6 +3,8 @@ import BluetoothCore
 /// A request to the control point with its operands read.
 package enum ControlPointProcedure: WireCodable, Hashable {
     case keyStatus
+    /// Key Status too, of one command, as a program with a key of its own asks for it.
+    case questionKeyStatus(StatusQuestion)
     /// From the credential of this number on, or the next one that there is.
     case listCredentials(from: CredentialID, ReadingPlace)
     case getCredential(CredentialID, ReadingPlace)
@@ -23,7 +25,7 @@ package enum ControlPointProcedure: WireCodable, Hashable {
 
     package var opcode: ControlPointOpcode {
         switch self {
-        case .keyStatus: .keyStatus
+        case .keyStatus, .questionKeyStatus: .keyStatus
         case .listCredentials: .listCredentials
         case .getCredential: .getCredential
         case .change(_, _, let change): change.opcode
@@ -43,7 +45,8 @@ package enum ControlPointProcedure: WireCodable, Hashable {
     package init(decoding reader: inout ByteReader) throws(DecodingError) {
         let opcode = ControlPointOpcode(rawValue: try reader.readUInt8())
         switch opcode {
-        case .keyStatus: self = .keyStatus
+        case .keyStatus:
+            self = reader.remaining == 0 ? .keyStatus : .questionKeyStatus(try StatusQuestion(decoding: &reader))
         case .listCredentials:
             let from = CredentialID(rawValue: try reader.readUInt64())
             self = .listCredentials(from: from, try ReadingPlace(decoding: &reader))
@@ -76,6 +79,7 @@ package enum ControlPointProcedure: WireCodable, Hashable {
         writer.write(opcode.rawValue)
         switch self {
         case .keyStatus, .closeEnrolment, .getTime: break
+        case .questionKeyStatus(let question): question.encode(into: &writer)
         case .setSettings(let version, let settings):
             writer.write(version.rawValue)
             settings.encode(into: &writer)

@@ -12,19 +12,25 @@ package struct ProgramKey: Sendable, Equatable {
     package static let receiptHandle = AttributeHandle(0)
     static let commandLabel: [UInt8] = Array("latch command 1".utf8)
     static let confirmationLabel: [UInt8] = Array("latch confirm 1".utf8)
+    static let acceptanceLabel: [UInt8] = Array("latch confirmed 1".utf8)
+    static let answerLabel: [UInt8] = Array("latch status 1".utf8)
 
     /// Both halves, for whoever keeps it.
     package let secret: Secret
     private let command: Secret
     /// Of receipts for commands under this key.
     package let receipts: ReceiptKey
+    /// Of the lock's answers to a ``StatusQuestion``, and of nothing else.
+    let answers: Secret
 
     /// nil unless there are ``octets``.
     package init?(_ secret: Secret) {
         guard secret.count == Self.octets else { return nil }
         self.secret = secret
         command = secret.part(0..<Self.octets / 2)
-        receipts = ReceiptKey(programSecret: secret.part(Self.octets / 2..<Self.octets))
+        let fromLock = secret.part(Self.octets / 2..<Self.octets)
+        receipts = ReceiptKey(programSecret: fromLock)
+        answers = CMAC(key: fromLock).derive(Self.answerLabel)
     }
 
     package static func == (a: Self, b: Self) -> Bool { a.secret == b.secret }
@@ -34,6 +40,12 @@ package struct ProgramKey: Sendable, Equatable {
 
     /// In constant time.
     package func isConfirmed(by octets: [UInt8]) -> Bool { ConstantTime.equal(octets, confirmation) }
+
+    /// What shows the program that the lock has confirmed this key: the parameters of its answer.
+    package var acceptance: [UInt8] { CMAC(key: command).authenticate(Self.acceptanceLabel).octets }
+
+    /// In constant time.
+    package func isAccepted(by octets: [UInt8]) -> Bool { ConstantTime.equal(octets, acceptance) }
 
     /// A counter never goes with two commands.
     package func authenticate(_ command: LockCommand, counter: UInt32) -> ProgramCommand {

@@ -27,6 +27,7 @@ from support.suites import play
 # docs/PROTOCOL.md, Control Point and Program key.
 AGREE_ON_KEY, CONFIRM_KEY = 0x10, 0x11
 NOT_PERMITTED = 0x05
+PHASE_NONE, PHASE_DONE = 0, 3
 LIST_CREDENTIALS = bytes([0x02]) + bytes(14)
 MTU = 247
 LINK_LAYER_RANDOM = 1
@@ -64,10 +65,27 @@ class Program:
     def confirmation(self):
         return peer.cmac(self.key[:16], b"latch confirm 1")
 
+    def acceptance(self):
+        return peer.cmac(self.key[:16], b"latch confirmed 1")
+
+    def question(self, challenge):
+        """The operands of Key Status."""
+        return os.urandom(8) + challenge[:6]
+
+    def status(self, question, answer):
+        """The parameters of an answer to this question, without the authenticator."""
+        said, authenticator = answer[:-8], answer[-8:]
+        key = peer.cmac(self.key[16:], b"latch status 1")
+        check_equal(authenticator, peer.cmac(key, KEY_STATUS + question + said)[:8], "the answer's authenticator")
+        return said[3:]
+
     def command(self, operation, challenge):
         message = peer.command(operation, challenge) + self._counter.to_bytes(4, "little")
         self._counter += 1
         return message + peer.cmac(self.key[:16], b"latch command 1" + message)[:8]
+
+    def last_counter(self):
+        return (self._counter - 1).to_bytes(4, "little")
 
     def open(self, receipt, challenge):
         key = peer.cmac(self.key[16:], b"latch receipt 1")
@@ -138,7 +156,8 @@ async def enrol(suite, phone, lock):
             program.agree(parameters)
             check_equal((await ask(link, answers, CONFIRM_KEY, bytes(16)))[0], NOT_PERMITTED, "a wrong confirmation")
             for _ in range(2):
-                check_equal((await ask(link, answers, CONFIRM_KEY, program.confirmation()))[0], SUCCESS, "confirmation")
+                accepted = await ask(link, answers, CONFIRM_KEY, program.confirmation())
+                check_equal(accepted, (SUCCESS, program.acceptance()), "confirmation")
         at_lock = await asyncio.to_thread(window.answer)
         check_equal(at_lock.status, EXIT_OK, "the window's exit status")
         check_bond(lock, "laptop")
@@ -163,6 +182,22 @@ async def operate(suite, phone, lock, program, address, handles, operation, bolt
             check_equal(state[2], peer.RESULT_DONE, "the result")
             figure.is_(f"{len(counters)} receipts, counters {counters}")
         check_equal(lock.status()["bolt"], bolt, "the bolt")
+
+
+async def question(suite, phone, program, address, handles):
+    with suite.step("ask what became of a command: the lock answers under the program's key, in 20 octets"):
+        async with phone.connected(address, handles) as link:
+            await encrypted(link)
+            answers = await link.subscribe(peer.CONTROL_POINT, indications=True)
+            taken = await link.challenge()
+            await link.write(peer.LOCK_COMMAND, program.command(peer.OPERATION_LOCK, taken))
+            for challenge, phase in ((taken, PHASE_DONE), (bytes(6), PHASE_NONE)):
+                operands = program.question(challenge)
+                await link.write(peer.CONTROL_POINT, KEY_STATUS + operands)
+                answer = await peer.within(answers.get(), "the answer")
+                check_equal(len(answer), 20, "the answer's octets")
+                status = program.status(operands, answer)
+                check_equal((status[3:7], status[8]), (program.last_counter(), phase), "the counter, and the phase")
 
 
 async def attack(suite, phone, lock, program, address, handles):
@@ -203,6 +238,7 @@ async def run(suite, program, radio, directory):
             held, address, handles = await enrol(suite, phone, lock)
             await operate(suite, phone, lock, held, address, handles, peer.OPERATION_UNLOCK, "unlocked")
             await operate(suite, phone, lock, held, address, handles, peer.OPERATION_LOCK, "locked")
+            await question(suite, phone, held, address, handles)
             await attack(suite, phone, lock, held, address, handles)
             await operate(suite, phone, lock, held, address, handles, peer.OPERATION_UNLOCK, "unlocked")
             lock.stop()
