@@ -68,7 +68,7 @@ package struct BlueZCentral: Sendable {
     /// The signals that this side has to hear, as rules for matches of D-Bus's.
     package static let matches = [
         "type='signal',sender='\(busName)'",
-        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='\(busName)'",
+        DBusName.ownerMatch(busName),
     ]
 
     package init(adapter choice: AdapterChoice = .any) { self.choice = choice }

@@ -10,4 +10,9 @@ package enum DBusName {
 
     package static let accessDenied = "org.freedesktop.DBus.Error.AccessDenied"
     package static let unknownMethod = "org.freedesktop.DBus.Error.UnknownMethod"
+
+    /// A rule of D-Bus's for matches: who has this name from now on.
+    package static func ownerMatch(_ name: String) -> String {
+        "type='signal',sender='\(bus)',member='NameOwnerChanged',arg0='\(name)'"
+    }
 }

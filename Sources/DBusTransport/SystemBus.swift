@@ -32,7 +32,7 @@ package final class SystemBus: BusConnection {
     private var listener: BusListener?
     private var bus: OpaquePointer?
     private var registration: EventLoop.Registration?
-    private var calls: [UInt64: DBusCallID] = [:]
+    private var answers = DBusAnswers()
     /// Calls that no message can carry. Whoever made them hears so in the next iteration.
     private var unsent: [DBusCallID] = []
     private var requests: [DBusRequestID: OpaquePointer] = [:]
@@ -144,7 +144,7 @@ package final class SystemBus: BusConnection {
         if let registration { loop.unregister(registration) }
         registration = nil
         for message in requests.values { latch_bus_release(message) }
-        (calls, unsent, requests) = ([:], [], [:])
+        (answers, unsent, requests) = (DBusAnswers(), [], [:])
         if let bus { latch_bus_close(bus) }
         bus = nil
     }
@@ -177,22 +177,35 @@ package final class SystemBus: BusConnection {
     private func received(_ message: OpaquePointer) {
         switch latch_bus_kind(message) {
         case Int32(LATCH_BUS_ANSWER.rawValue):
-            guard let call = calls.removeValue(forKey: latch_bus_answered_cookie(message)) else { return }
             let body = DBusReader(message).body()
-            listener?.event(.answered(call, body.map { .success($0) } ?? .failure(Self.unreadable)))
+            answered(message, isError: false, body.map { .success($0) } ?? .failure(Self.unreadable))
         case Int32(LATCH_BUS_ERROR.rawValue):
-            guard let call = calls.removeValue(forKey: latch_bus_answered_cookie(message)) else { return }
             let error = DBusError(
                 name: Self.text(latch_bus_error_name(message)), text: Self.text(latch_bus_error_text(message)))
-            listener?.event(.answered(call, .failure(error)))
+            answered(message, isError: true, .failure(error))
         case Int32(LATCH_BUS_SIGNAL.rawValue):
-            if let signal = decode(message) { listener?.event(.signal(signal)) }
+            guard let signal = decode(message) else { return }
+            answers.heard(signal)
+            listener?.event(.signal(signal))
         case Int32(LATCH_BUS_CALL.rawValue): called(message)
         default: break
         }
     }
 
     private static let unreadable = DBusError(name: "org.freedesktop.DBus.Error.InvalidSignature")
+
+    /// What somebody else says in the place of whom was called is no answer, and the call goes on waiting.
+    private func answered(_ message: OpaquePointer, isError: Bool, _ result: Result<[DBusValue], DBusError>) {
+        let sender = Self.text(latch_bus_sender(message))
+        switch answers.take(latch_bus_answered_cookie(message), from: sender, isError: isError) {
+        case .call(let id): listener?.event(.answered(id, result))
+        case .owner(let name):
+            // Nobody has it yet: who does later, the bus tells by itself.
+            guard case .success(let body) = result, let owner = body.first?.text else { return }
+            answers.owner(of: name, is: owner)
+        case nil: break
+        }
+    }
 
     private func called(_ message: OpaquePointer) {
         guard let call = decode(message), requests.count < Self.requestsMaximum else {
@@ -221,7 +234,14 @@ package final class SystemBus: BusConnection {
         switch act {
         case .call(let id, let call):
             guard bus != nil else { return }
-            if let cookie = send(call) { calls[cookie] = id } else { unsent.append(id) }
+            if let (match, owner) = answers.prelude(to: call.destination) {
+                _ = send(match)
+                if let number = send(owner) {
+                    answers.sent(number, for: .owner(of: call.destination), to: owner.destination)
+                }
+            }
+            guard let number = send(call) else { return unsent.append(id) }
+            answers.sent(number, for: .call(id), to: call.destination)
         case .answer(let id, let body):
             guard let message = requests.removeValue(forKey: id) else { return }
             defer { latch_bus_release(message) }

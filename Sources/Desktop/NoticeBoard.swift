@@ -60,8 +60,7 @@ package struct NoticeBoard: Sendable {
 
     /// What is to be heard of the session's bus.
     package static let matches = [
-        "type='signal',sender='\(name)',interface='\(name)'",
-        "type='signal',sender='\(DBusName.bus)',member='NameOwnerChanged',arg0='\(name)'",
+        "type='signal',sender='\(name)',interface='\(name)'", DBusName.ownerMatch(name),
     ]
 
     private var service = Service.closed

@@ -180,4 +180,72 @@ struct SystemBusTests {
         }
         #expect(client.answer(to: next) == nil)
     }
+
+    enum Destination: CaseIterable { case name, owner, bus }
+
+    @Test(
+        "An answer that another connection forges, on a bus that lets it through, is none: the call's own counts",
+        arguments: Destination.allCases)
+    func forgedAnswer(to destination: Destination) throws {
+        let (bus, loop) = (try PrivateBus(passesEverything: true), try EventLoop(signals: []))
+        let (client, server) = try Self.parties(bus, loop)
+        let owner = try Self.owner(client, server, loop)
+        var calls: [DBusCallID] = []
+        switch destination {
+        case .name: calls.append(client.call(Self.name, "/", "a.b", "C"))
+        case .owner: calls.append(client.call(owner, "/", "a.b", "C"))
+        // It answers at once, and nothing else is to be heard of these.
+        case .bus: break
+        }
+        func requests() -> [(DBusRequestID, sender: String)] {
+            server.events.compactMap { if case .called(let id, let message) = $0 { (id, message.sender) } else { nil } }
+        }
+        // Whoever is called knows who has called.
+        if calls.isEmpty { client.call(owner, "/", "a.b", "Here") }
+        try loop.run([client, server]) { !requests().isEmpty }
+        let victim = requests()[0].sender
+        let forger = try Forger(at: bus.address)
+        for number: UInt32 in 1...64 {
+            forger.answer(victim, number, "forged")
+            forger.refuse(victim, number, "org.latch.Forged")
+        }
+        if destination == .bus { calls.append(client.callBus("GetNameOwner", [.string(Self.name)])) }
+        // Behind them on the same connection.
+        forger.call(victim, "Last")
+        try loop.run([client, server]) {
+            client.events.contains { if case .called(_, let message) = $0 { message.member == "Last" } else { false } }
+        }
+        if destination != .bus {
+            #expect(client.answer(to: calls[0]) == nil)
+            server.bus.perform(.answer(requests()[0].0, [.string("true")]))
+        }
+        try loop.run([client, server]) { client.answer(to: calls[0]) != nil }
+        #expect(client.answer(to: calls[0]) == .success([.string(destination == .bus ? owner : "true")]))
+    }
+
+    private static func owner(_ client: Party, _ server: Party, _ loop: EventLoop) throws -> String {
+        let asked = client.callBus("GetNameOwner", [.string(name)])
+        try loop.run([client, server]) { client.answer(to: asked) != nil }
+        guard case .success(let body)? = client.answer(to: asked) else { return "" }
+        return try #require(body.first?.text)
+    }
+
+    @Test("A name that a service gets after the call: its answer counts, and a later owner's of a later call")
+    func lateOwner() throws {
+        let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
+        let (client, server) = try Self.parties(bus, loop)
+        server.service = { _ in .success([.byte(1)]) }
+        let first = client.call(Self.name, "/", "a.b", "C")
+        try loop.run([client, server]) { client.answer(to: first) != nil }
+        let next = Party(at: bus.address, loop)
+        next.start()
+        next.service = { _ in .success([.byte(2)]) }
+        let released = server.callBus("ReleaseName", [.string(Self.name)])
+        try loop.run([client, server, next]) { server.answer(to: released) != nil }
+        let owned = next.callBus("RequestName", [.string(Self.name), .uint32(0)])
+        try loop.run([client, server, next]) { next.answer(to: owned) != nil }
+        let second = client.call(Self.name, "/", "a.b", "C")
+        try loop.run([client, server, next]) { client.answer(to: second) != nil }
+        #expect(client.answer(to: first) == .success([.byte(1)]) && client.answer(to: second) == .success([.byte(2)]))
+    }
 }
