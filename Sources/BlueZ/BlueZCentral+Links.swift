@@ -172,8 +172,12 @@ extension BlueZCentral {
         call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
     }
 
+    /// Whoever has ended it: any user of the machine may have, and bluetoothd does not connect with an untrusted device by itself behind
+    /// that, before it is asked again.
     private mutating func end(_ path: String, _ outputs: inout [Output]) {
-        if let link = links.removeValue(forKey: path) { tellEnd(of: link, path, &outputs) }
+        guard let link = links.removeValue(forKey: path) else { return }
+        registration.disarm(path)
+        tellEnd(of: link, path, &outputs)
     }
 
     private mutating func tellEnd(of link: BlueZLink, _ path: String, _ outputs: inout [Output]) {

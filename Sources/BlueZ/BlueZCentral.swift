@@ -104,10 +104,10 @@ package struct BlueZCentral: Sendable {
         settleState(&outputs)
         settlePairing(now, &outputs)
         let wanted = wantedDevices
+        settleLinks(wanted, now, &outputs)
         settleRegistration(wanted, now, &outputs)
         settleDirectConnections(now, &outputs)
         settleDiscovery(&outputs)
-        settleLinks(wanted, now, &outputs)
         retryOperations(now, &outputs)
     }
 

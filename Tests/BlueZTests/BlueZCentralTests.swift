@@ -135,7 +135,32 @@ struct BlueZCentralTests {
         #expect(bench.comesUp() == [.connected(Bench.info)])
         bench.answer("StartNotify")
         bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
-        #expect(bench.members == [])
+        #expect(bench.members == ["UnregisterApplication"])
+    }
+
+    @Test(
+        "Another local user's Disconnect ends what bluetoothd does by itself: behind each end this side registers anew")
+    func disarmed() {
+        for isResolved in [true, false] {
+            var bench = Bench()
+            bench.launch()
+            bench.handle(.wished(Bench.wishes))
+            bench.answer("RegisterApplication")
+            bench.changed(["Connected": .boolean(true)])
+            if isResolved {
+                bench.changed(["ServicesResolved": .boolean(true)])
+                bench.answer("StartNotify")
+            }
+            #expect(bench.members == [])
+            // Nothing says who has ended it.
+            bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
+            #expect(bench.members == ["UnregisterApplication"])
+            bench.answer("UnregisterApplication")
+            #expect(bench.members == ["RegisterApplication"])
+            bench.answer("RegisterApplication")
+            #expect(bench.members == [])
+            #expect(bench.comesUp() == [.connected(Bench.info)])
+        }
     }
 
     @Test("Behind a power cycle, and with another bluetoothd, everything is asked for anew")
@@ -223,10 +248,10 @@ struct BlueZCentralTests {
         #expect(waits == [200, 400, 800, 1_600, 3_200, 5_000, 5_000])
         bench.refuse("StartNotify", "org.bluez.Error.NotConnected")
         bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
-        #expect(bench.members == [] && bench.deadline == nil)
+        #expect(bench.members == ["UnregisterApplication"] && bench.deadline == nil)
         bench.comesUp()
         bench.answer("StartNotify")
-        #expect(bench.members == [] && bench.deadline == nil)
+        #expect(bench.members == ["UnregisterApplication"] && bench.deadline == nil)
         // Granted once, it is refused for the first time again.
         bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)])
         bench.comesUp()
@@ -259,6 +284,8 @@ struct BlueZCentralTests {
         bench.pass(milliseconds: 5_000)
         #expect(bench.members == [])
         bench.changed(["Connected": .boolean(false)])
+        bench.answer("UnregisterApplication")
+        bench.answer("RegisterApplication")
         #expect(bench.comesUp() == [.connected(Bench.info)])
         #expect(bench.members == ["StartNotify"])
     }

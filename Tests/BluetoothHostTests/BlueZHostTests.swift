@@ -84,18 +84,20 @@ struct BlueZHostTests {
         }
     }
 
-    /// A store that knows the lock's bond.
-    private static func bonded() throws -> MemoryHostStore {
+    /// A store that knows the lock's bond, which bluetoothd keeps.
+    private static func bonded() throws -> MemoryHostStore { store([try bond(5, keys: [])]) }
+
+    private static func store(_ bonds: [Bond]) -> MemoryHostStore {
         let store = MemoryHostStore()
-        let identity = try #require(IdentityAddress(Script.lockAddress))
-        store.append(
-            .bond(
-                .upsert(
-                    Bond(
-                        id: BondID(5), identity: identity, ltk: Secret([]), model: .outOfBand, state: .confirmed,
-                        credential: "key"))))
+        for bond in bonds { store.append(.bond(.upsert(bond))) }
         store.didCommit()
         return store
+    }
+
+    private static func bond(_ id: Int64, keys: [UInt8], _ state: BondState = .confirmed) throws -> Bond {
+        let identity = try #require(IdentityAddress(Script.lockAddress))
+        return Bond(
+            id: BondID(id), identity: identity, ltk: Secret(keys), model: .outOfBand, state: state, credential: "key")
     }
 
     private static func connect(_ life: Life, _ app: CentralApp) throws -> PeerIdentifier {
@@ -188,6 +190,28 @@ struct BlueZHostTests {
         #expect(life.host.connection(to: peer)?.isProven == true && life.host.connection(to: peer)?.bond == BondID(5))
         try life.lock(["Connected": .boolean(false)])
         #expect(app.disconnections == 1 && app.disconnectionErrors == [.disconnected(.connectionTimeout)])
+    }
+
+    @Test(
+        "A bond that this program's own host made vouches for no link of bluetoothd's: what bluetoothd calls paired is nobody here",
+        arguments: [BondState.unconfirmed, .confirmed])
+    func ownHostsBond(_ state: BondState) throws {
+        let own = try Self.bond(6, keys: [UInt8](repeating: 7, count: 16), state)
+        func connected(_ bonds: [Bond]) throws -> (CentralApp, LinkInfo?) {
+            let life = Life(Self.store(bonds))
+            let app = CentralApp(life.host, restoreIdentifier: "key")
+            try life.launch()
+            let peer = try Self.connect(life, app)
+            try life.answer("RegisterApplication")
+            try life.comesUp()
+            // Asked to prove itself, it is as unproven as before.
+            try life.turn { $0.encrypt(peer) }
+            return (app, life.host.connection(to: peer))
+        }
+        let (stranger, unproven) = try connected([own])
+        #expect(unproven?.isProven == false && unproven?.bond == nil && !stranger.secured.contains(true))
+        let (_, proven) = try connected([own, try Self.bond(5, keys: [])])
+        #expect(proven?.isProven == true && proven?.bond == BondID(5))
     }
 
     @Test(

@@ -165,6 +165,24 @@ import WorldSupport
         #expect(app.secured.count == before)
     }
 
+    @Test("A bond whose key another host has is no key here: a key of zeros, which everybody knows, proves nothing")
+    func keyOfZeros() throws {
+        let fortress = try Fortress()
+        var bond = fortress.bond
+        bond.ltk = Secret([])
+        fortress.lock.kill()
+        fortress.lock.store.append(.bond(.upsert(bond)))
+        fortress.lock.store.didCommit()
+        fortress.scene.launchLock()
+        fortress.world.run(forMilliseconds: 500)
+        let peer = try fortress.impostor()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        peer.encrypt(Secret([UInt8](repeating: 0, count: 16)))
+        peer.run(200)
+        #expect(!peer.isEncrypted)
+        #expect(try fortress.app().secured.isEmpty)
+    }
+
     @Test("A spoofed advertisement writes nothing to the disk")
     func spoofedName() throws {
         let fortress = try Fortress()

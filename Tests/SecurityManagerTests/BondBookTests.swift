@@ -373,6 +373,28 @@ struct BondLifeTests {
         #expect(book.promote(new.id).isEmpty)
     }
 
+    @Test(
+        "A bond that another host keeps encrypts no link of this one, signs nothing, and one of this host's vouches for none of that one's"
+    )
+    func keptElsewhere() throws {
+        let identity = try Fixture.identity(Fixture.initiatorAddress)
+        func elsewhere(_ id: Int64, _ state: BondState) throws -> Bond {
+            Bond(id: BondID(id), identity: identity, ltk: Secret([]), model: .outOfBand, state: state)
+        }
+        for (own, other) in [(BondState.confirmed, BondState.unconfirmed), (.unconfirmed, .confirmed)] {
+            let book = try book([try Fixture.bond(1, state: own), try elsewhere(2, other)])
+            #expect(book.bondForEncryption(with: identity)?.id == BondID(1))
+            book.encryptionLost(BondID(1))
+            #expect(book.bondForEncryption(with: identity)?.id == BondID(1), "there is no other one")
+            #expect(book.bondKeptElsewhere(with: identity)?.id == BondID(2))
+            #expect(book.confirmedBond(with: identity)?.id == (own == .confirmed ? BondID(1) : nil))
+        }
+        let alone = try book([try elsewhere(2, .confirmed), try elsewhere(3, .unconfirmed)])
+        #expect(alone.bondForEncryption(with: identity) == nil && alone.confirmedBond(with: identity) == nil)
+        #expect(alone.bondKeptElsewhere(with: identity)?.id == BondID(3), "the last that it made")
+        #expect(try book([try Fixture.bond(1)]).bondKeptElsewhere(with: identity) == nil)
+    }
+
     @Test("A link lost over a renewed bond gives the old one its turn, and the other way round; a deleted one has none")
     func lostEncryption() throws {
         let (old, new) = (try Fixture.bond(1), try Fixture.bond(2, state: .unconfirmed))

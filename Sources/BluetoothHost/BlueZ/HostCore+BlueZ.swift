@@ -106,11 +106,11 @@ extension HostCore {
 
     // MARK: Links
 
-    /// bluetoothd calls a link ready when it is as secure as the bond makes it. Whose bond that is, and whether a stranger could be there,
-    /// is bluetoothd's to know: who has another key than the bond's gets no link that is ready.
+    /// bluetoothd calls a link ready when it is as secure as its bond makes it: who has another key than the bond's gets no link that is
+    /// ready. A bond whose keys are here says nothing of such a link, since bluetoothd does not know it.
     private mutating func linkOpened(_ info: BlueZLinkInfo) {
         let identity = IdentityAddress(info.address)
-        let bond = info.isPaired ? identity.flatMap(bondBook.bondForEncryption) : nil
+        let bond = info.isPaired ? identity.flatMap(bondBook.bondKeptElsewhere) : nil
         let peer = peers.identifier(at: info.address, fresh: random.uint128())
         guard let handle = links.freeHandle else { return noteFault() }
         let id = links.makeID()

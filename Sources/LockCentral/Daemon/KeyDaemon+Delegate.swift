@@ -140,7 +140,12 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
     private func prepared(_ peer: PeerIdentifier) {
         let programKey = programKey(on: peer)
         guard feedEnrolment(.prepared(peer, isTreeKnown: sessions[peer]?.handles != nil, programKey)) else { return }
-        if case .confirmed(let key) = programKey { feed(.encrypted(peer, key)) } else { feed(.encrypted(peer)) }
+        switch programKey {
+        case .confirmed(let key): feed(.encrypted(peer, key))
+        case .none where !host.pairsWithoutLink: feed(.encrypted(peer))
+        // The bond vouches for the host, which others share or shared. Without the program's key there is nobody here to command.
+        case .none, .awaited, .agreed, .unreadable: feed(.encryptionFailed(peer))
+        }
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {

@@ -46,7 +46,10 @@ package enum ControlPointProcedure: WireCodable, Hashable {
         let opcode = ControlPointOpcode(rawValue: try reader.readUInt8())
         switch opcode {
         case .keyStatus:
-            self = reader.remaining == 0 ? .keyStatus : .questionKeyStatus(try StatusQuestion(decoding: &reader))
+            // What has the octets of neither is refused as too long.
+            self =
+                reader.remaining < StatusQuestion.octets
+                ? .keyStatus : .questionKeyStatus(try StatusQuestion(decoding: &reader))
         case .listCredentials:
             let from = CredentialID(rawValue: try reader.readUInt64())
             self = .listCredentials(from: from, try ReadingPlace(decoding: &reader))

@@ -96,6 +96,9 @@ package struct Bond: Equatable, Sendable {
 
     package var isAuthenticated: Bool { model.isAuthenticated }
 
+    /// Another host of this machine has made it and has its keys: that one alone encrypts links with it.
+    package var isKeptElsewhere: Bool { ltk.count == 0 }
+
     package var strength: BondStrength {
         BondStrength(isAuthenticated: isAuthenticated, isSecureConnections: secureConnections, keyOctets: keySize)
     }

@@ -188,7 +188,7 @@ package final class BondBook {
     }
 
     /// The bond to encrypt a link with: the newest that waits for its confirmation before those it is to replace, unless it
-    /// was tried last, in vain.
+    /// was tried last, in vain. Of those whose keys are here.
     package func bondForEncryption(with identity: IdentityAddress) -> Bond? {
         let candidates = candidates(with: identity)
         return candidates.first { !doubted.contains($0.id) } ?? candidates.first
@@ -204,8 +204,13 @@ package final class BondBook {
         if doubted.isSuperset(of: candidates) { doubted.subtract(candidates.filter { $0 != id }) }
     }
 
-    private func candidates(with identity: IdentityAddress) -> [Bond] {
-        let bonds = bonds(with: identity)
+    /// The bond that another host of this machine encrypts its links with. It has one with a peer, the last that it made.
+    package func bondKeptElsewhere(with identity: IdentityAddress) -> Bond? {
+        candidates(with: identity, keptElsewhere: true).first
+    }
+
+    private func candidates(with identity: IdentityAddress, keptElsewhere: Bool = false) -> [Bond] {
+        let bonds = bonds(with: identity).filter { $0.isKeptElsewhere == keptElsewhere }
         return bonds.reversed().filter { $0.state == .unconfirmed } + bonds.filter { $0.state == .confirmed }
     }
 
@@ -222,14 +227,8 @@ package final class BondBook {
     }
 
     /// The bond that signed commands may rest on.
-    package func confirmedBond(with identity: IdentityAddress) -> Bond? { bond(with: identity, in: .confirmed) }
-
-    private func bond(with identity: IdentityAddress, in state: BondState) -> Bond? {
-        readIdentity(identity)
-        for id in byIdentity[identity] ?? [] {
-            if let bond = entries[id]?.bond, bond.state == state { return bond }
-        }
-        return nil
+    package func confirmedBond(with identity: IdentityAddress) -> Bond? {
+        candidates(with: identity).first { $0.state == .confirmed }
     }
 
     // MARK: Signed commands
