@@ -124,6 +124,9 @@ let package = Package(
                 "SecurityManager",
             ]),
 
+        // A walk with the key: its trace, what it proposes for the door, how it is drawn. Pure.
+        room("ProximityWalks", ["BluetoothCore", "LockCentral"]),
+
         // Shells: disk and descriptors.
         room(
             "StatePersistence",
@@ -178,7 +181,7 @@ let package = Package(
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
                 "CoreBluetoothEssentials", "DBus", "DBusTransport", "DaemonControl", "Desktop", "GATT", "HCI",
                 "HCITransport", "HostComposition", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
-                "SecurityManager", "StatePersistence",
+                "ProximityWalks", "SecurityManager", "StatePersistence",
             ],
             swiftSettings: swift, linkerSettings: launch),
         .executableTarget(
@@ -337,6 +340,7 @@ let package = Package(
                 "Simulation", "StrikeControl", "TestSupport",
             ]),
         tests("LockCentral", ["BluetoothCore", "BluetoothCrypto", "LockProtocol", "MemoryStores", "SecurityManager"]),
+        tests("ProximityWalks", ["LockCentral"]),
         .executableTarget(
             name: "StoreHammer",
             dependencies: [

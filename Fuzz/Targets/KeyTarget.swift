@@ -29,6 +29,8 @@ private struct KeyWorld {
     private var asked: [PeerIdentifier: [UInt8]] = [:]
     /// When each lock's last challenge came.
     private var received: [PeerIdentifier: Instant] = [:]
+    /// Locks whose user walks to calibrate them.
+    private var walks: Set<PeerIdentifier> = []
     /// What nobody has decided, nor the key itself ended.
     private var approaches: [PeerIdentifier: Approach] = [:]
 
@@ -51,11 +53,18 @@ private struct KeyWorld {
             let life = UInt64(input.uint16())
             feed(.ask(peer, operation, RelockArgument(octet: input.octet()), lifeMilliseconds: life))
         case 1:
-            switch input.octet() & 3 {
+            switch input.octet() & 7 {
             case 0: feed(.cancel(peer))
             case 1: feed(.bonded(peer))
             case 2: feed(.notWritten(peer, isLate: input.bool()))
-            default: feed(.radio(isOn: input.bool()))
+            case 3: feed(.radio(isOn: input.bool()))
+            case 4, 5: calibrate(peer)
+            case 6:
+                walks.remove(peer)
+                feed(.endCalibration(peer))
+            default:
+                let near = Int(Int8(bitPattern: input.octet()))
+                feed(.thresholds(peer, ProximityThresholds(nearDBm: near, awayDBm: near - Int(input.octet() & 15))))
             }
         case 2:
             let record = LockRecord(peer: peer, name: "fuzz", unlocksWhenNear: input.bool())
@@ -95,6 +104,11 @@ private struct KeyWorld {
             feed(.timerFired)
         default: relaunch(&input)
         }
+    }
+
+    private mutating func calibrate(_ peer: PeerIdentifier) {
+        guard walks.insert(peer).inserted else { return }
+        feed(.calibrate(peer))
     }
 
     private mutating func present(_ peer: PeerIdentifier, _ octets: [UInt8]) {
@@ -142,6 +156,7 @@ private struct KeyWorld {
         }
         outputs.removeAll()
         approaches = [:]
+        walks = []
         let policy = ApproachPolicy(
             asksFirst: input.bool(), needsUser: input.bool(), asksProgram: input.bool())
         machine = KeyMachine(restoring: committed, boot: boot, policy: policy, now: now, into: &outputs)
@@ -168,6 +183,9 @@ private struct KeyWorld {
         outputs.removeAll()
         let kept = Set(committed.locks.values.compactMap { $0.request?.id })
         require(kept == open, "\(open.count) requests are open and \(kept.count) are kept")
+        for peer in walks {
+            require(committed.locks[peer]?.request?.origin != .proximity, "a walk opens or closes its lock")
+        }
     }
 
     private mutating func act(_ output: KeyOutput) {
@@ -175,7 +193,11 @@ private struct KeyWorld {
         case .took(_, let id):
             require(taken.insert(id).inserted, "a request's number was given twice")
             open.insert(id)
+        case .calibration(let peer, let report):
+            require(walks.contains(peer), "a walk is told of that is over")
+            if case .ended = report { walks.remove(peer) }
         case .approached(let approach):
+            require(!walks.contains(approach.peer), "a walk comes near")
             require(
                 approaches.updateValue(approach, forKey: approach.peer).map { $0.until <= now } ?? true,
                 "what is to be decided is asked again")

@@ -20,6 +20,7 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
@@ -352,6 +353,12 @@ static inline int latch_spawn_alone(
 
 // Readable once the process has ended; -1 without one.
 static inline int latch_pidfd_open(pid_t process) { return (int)syscall(SYS_pidfd_open, process, 0); }
+
+// Columns of a terminal; 0 where it does not say. ioctl is variadic, which Swift does not call.
+static inline int latch_terminal_columns(int fd) {
+    struct winsize size;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 // ppoll is declared for _GNU_SOURCE only: waits for nanoseconds rather than milliseconds.
 static inline int latch_poll(struct pollfd *interests, nfds_t count, uint64_t nanoseconds) {

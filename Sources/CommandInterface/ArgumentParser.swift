@@ -108,6 +108,14 @@ package struct ArgumentParser: Sendable {
             // Never repeated in the message: it may be a secret that went astray.
             guard word == "-", arguments.operands.isEmpty else { throw Failure(.usage, refusal) }
             arguments.operands.append(word)
+        case .name(let shown):
+            guard arguments.operands.isEmpty else {
+                throw Failure(
+                    .usage,
+                    "`\(arguments.command)` takes one \(shown), and `\(word)` is another: put a name with blanks in quotes"
+                        + " (see `\(arguments.command) --help`)")
+            }
+            arguments.operands.append(word)
         case .none, .forwarded:
             throw Failure(
                 .usage, "`\(arguments.command)` takes options only, not `\(word)` (see `\(arguments.command) --help`)")

@@ -10,6 +10,10 @@ package enum CentralRequest: ControlRequest {
     case rename(lock: String, name: String)
     /// Ends what is between the key and a lock, with their bond.
     case forget(lock: String)
+    /// Each reading of a lock's link from now on, until the client goes; nothing comes of proximity meanwhile. nil: the only lock.
+    case calibrate(lock: String?)
+    /// Gives a lock thresholds of its own, or with nil the configuration's again.
+    case thresholds(lock: String?, Thresholds?)
     /// Every state transition from now on, until the client goes.
     case events
     /// Reads the configuration file anew.
@@ -55,6 +59,16 @@ package enum CentralRequest: ControlRequest {
         }
     }
 
+    /// In dBm, as a link is near and as it is away.
+    package struct Thresholds: Equatable, Sendable {
+        package static let dBmRange: ClosedRange<Int64> = -127...20
+
+        package var near: Int64
+        package var away: Int64
+
+        package init(near: Int64, away: Int64) { (self.near, self.away) = (near, away) }
+    }
+
     /// Takes the members that the request has.
     ///
     /// - Throws: ``ControlFailure`` when the name is unknown, or a member is missing or out of its bounds.
@@ -74,9 +88,16 @@ package enum CentralRequest: ControlRequest {
             self = .command(Command(operation: operation, relock: relock, lock: lock, waitSeconds: wait))
         case "rename": self = .rename(lock: try fields.text("lock"), name: try fields.text("name"))
         case "forget": self = .forget(lock: try fields.text("lock"))
+        case "calibrate": self = .calibrate(lock: try fields.optionalText("lock"))
+        case "thresholds":
+            self = .thresholds(lock: try fields.optionalText("lock"), try Self.thresholds(&fields))
         default:
             throw .unknown(
-                name, known: ["status", "enroll", "command", "rename", "forget", "reload", "events", "stop"])
+                name,
+                known: [
+                    "status", "enroll", "command", "rename", "forget", "calibrate", "thresholds", "reload", "events",
+                    "stop",
+                ])
         }
     }
 
@@ -94,6 +115,17 @@ package enum CentralRequest: ControlRequest {
         case (.open, _):
             throw ControlFailure(
                 .unknownRequest, "\"relock\" and \"hold\" do not go together: a bolt that stays open has no time")
+        }
+    }
+
+    private static func thresholds(_ fields: inout RequestFields) throws(ControlFailure) -> Thresholds? {
+        let near = try fields.optionalNumber("near_dbm", in: Thresholds.dBmRange)
+        let away = try fields.optionalNumber("away_dbm", in: Thresholds.dBmRange)
+        switch (near, away) {
+        case (nil, nil): return nil
+        case (let near?, let away?): return Thresholds(near: near, away: away)
+        case (_?, nil), (nil, _?):
+            throw ControlFailure(.unknownRequest, "\"near_dbm\" and \"away_dbm\" go together, or neither is there")
         }
     }
 
@@ -117,6 +149,16 @@ package enum CentralRequest: ControlRequest {
             }
             return ("command", fields)
         case .rename(let lock, let name): return ("rename", ["lock": .string(lock), "name": .string(name)])
+        case .calibrate(let lock):
+            var fields = JSONObject()
+            fields["lock"] = lock.map { .string($0) }
+            return ("calibrate", fields)
+        case .thresholds(let lock, let values):
+            var fields = JSONObject()
+            fields["lock"] = lock.map { .string($0) }
+            fields["near_dbm"] = values.map { .number($0.near) }
+            fields["away_dbm"] = values.map { .number($0.away) }
+            return ("thresholds", fields)
         case .forget(let lock): return ("forget", ["lock": .string(lock)])
         }
     }

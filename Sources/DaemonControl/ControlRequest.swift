@@ -82,7 +82,15 @@ package struct RequestFields: Sendable {
     package mutating func number(_ name: String, in range: ClosedRange<Int64>, default fallback: Int64)
         throws(ControlFailure) -> Int64
     {
-        guard let value = take(name) else { return fallback }
+        try optionalNumber(name, in: range) ?? fallback
+    }
+
+    /// The same; nil when it is absent or null.
+    ///
+    /// - Throws: ``ControlFailure`` for anything else.
+    package mutating func optionalNumber(_ name: String, in range: ClosedRange<Int64>) throws(ControlFailure) -> Int64?
+    {
+        guard let value = take(name) else { return nil }
         guard let number = value.number, range.contains(number) else {
             throw wrong(name, "a number from \(range.lowerBound) to \(range.upperBound)")
         }

@@ -39,5 +39,15 @@ extension SchemaComponent {
                 ALTER TABLE key_lock ADD COLUMN watched_boot BLOB;
                 ALTER TABLE key_lock ADD COLUMN watched_until INTEGER;
                 """),
+            // A table of its own: damaged, they cost the lock its calibration and nothing else.
+            Migration(
+                "4 thresholds of each lock",
+                """
+                CREATE TABLE key_thresholds (
+                    peer BLOB NOT NULL PRIMARY KEY REFERENCES key_lock (peer) ON DELETE CASCADE,
+                    near_dbm INTEGER NOT NULL,
+                    away_dbm INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """),
         ])
 }

@@ -53,6 +53,13 @@ package final class SQLiteKeyStore: KeyStore {
                 boot: BootID(bits: try row.uint128(5)), deadline: Instant(nanoseconds: try row.integer(6)),
                 sent: try row.optionalInteger(7).map { ChallengeID(bits: $0) })
         }
+        try each("key_thresholds", "SELECT peer, near_dbm, away_dbm FROM key_thresholds") { (row) throws(StoreError) in
+            let (near, away): (Int8, Int8) = (try row.integer(1), try row.integer(2))
+            guard let thresholds = ProximityThresholds(nearDBm: Int(near), awayDBm: Int(away)) else {
+                throw row.misfit(1)
+            }
+            snapshot.locks[PeerIdentifier(bits: try row.uint128(0))]?.thresholds = thresholds
+        }
         let areNumbersWhole = try each(
             "key_request_numbers", "SELECT reserved_below FROM key_request_numbers WHERE only = 1"
         ) { (row) throws(StoreError) in
@@ -89,6 +96,9 @@ package final class SQLiteKeyStore: KeyStore {
             try run(
                 "UPDATE key_lock SET watched_boot = ?2, watched_until = ?3 WHERE peer = ?1", SQLValue(peer.bits),
                 SQLValue(mark.boot.bits), SQLValue(mark.until.nanoseconds))
+        case .thresholds(let peer, nil):
+            try run("DELETE FROM key_thresholds WHERE peer = ?", SQLValue(peer.bits))
+        case .thresholds(let peer, let thresholds?): try write(thresholds, for: peer)
         case .requestsReserved(let below):
             try run("INSERT OR REPLACE INTO key_request_numbers VALUES (1, ?)", SQLValue(below))
         }
@@ -103,6 +113,15 @@ package final class SQLiteKeyStore: KeyStore {
             """, SQLValue(peer.bits), SQLValue(request.id.rawValue), SQLValue(request.operation.rawValue),
             SQLValue(request.argument.octet), SQLValue(request.origin.rawValue), SQLValue(request.boot.bits),
             SQLValue(request.deadline.nanoseconds), SQLValue(optional: request.sent?.bits))
+    }
+
+    /// The same.
+    private func write(_ thresholds: ProximityThresholds, for peer: PeerIdentifier) throws(StoreError) {
+        try run(
+            """
+            INSERT OR REPLACE INTO key_thresholds (peer, near_dbm, away_dbm)
+            SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM key_lock WHERE peer = ?1)
+            """, SQLValue(peer.bits), SQLValue(thresholds.nearDBm), SQLValue(thresholds.awayDBm))
     }
 
     private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {

@@ -40,6 +40,7 @@ import Testing
             "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials",
             "FoundationEssentials", "GATT", "HCI", "LockProtocol", "SecurityManager",
         ],
+        "ProximityWalks": ["BluetoothCore", "LockCentral"],
         "StatePersistence": [
             "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "GATT", "Glibc",
             "SecurityManager",
@@ -73,7 +74,7 @@ import Testing
             "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CQRencode", "CommandInterface",
             "CoreBluetoothEssentials", "DBus", "DBusTransport", "DaemonControl", "Desktop", "GATT", "Glibc", "HCI",
             "HCITransport", "HostComposition", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol",
-            "SecurityManager", "StatePersistence",
+            "ProximityWalks", "SecurityManager", "StatePersistence",
         ],
     ]
 

@@ -104,8 +104,24 @@ struct RequestTests {
             Issue.record("not what was asked")
             return
         }
+        let own = CentralRequest.Thresholds(near: -60, away: -70)
+        guard
+            case .calibrate("a") = try CentralRequest(
+                line: CentralRequest.calibrate(lock: "a").line.dropLast().map { $0 }),
+            case .calibrate(nil) = try request(#"{"request":"calibrate"}"#),
+            case .thresholds("a", own) = try CentralRequest(
+                line: CentralRequest.thresholds(lock: "a", own).line.dropLast().map { $0 }),
+            case .thresholds(nil, nil) = try CentralRequest(
+                line: CentralRequest.thresholds(lock: nil, nil).line.dropLast().map { $0 })
+        else {
+            Issue.record("not what was asked about a walk")
+            return
+        }
         let command = #"{"request":"command","operation":"#
         for text in [
+            #"{"request":"thresholds","near_dbm":-60}"#, #"{"request":"thresholds","away_dbm":-60}"#,
+            #"{"request":"thresholds","near_dbm":-60,"away_dbm":-128}"#,
+            #"{"request":"thresholds","near_dbm":21,"away_dbm":-70}"#,
             command + #""unlock","relock":255}"#, command + #""unlock","relock":0}"#,
             command + #""unlock","hold":"shut"}"#,
             command + #""unlock","relock":5,"hold":"open"}"#, command + #""lock","relock":5}"#,

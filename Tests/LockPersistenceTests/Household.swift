@@ -146,6 +146,7 @@ struct Household {
         for number in 1...2 as ClosedRange<UInt64> {
             facts.append(.lock(LockRecord(peer: peer(number), name: "lock \(number)")))
             facts.append(.receiptCounter(peer(number), 5))
+            facts.append(.thresholds(peer(number), ProximityThresholds(nearDBm: -60, awayDBm: -70)))
             facts.append(.watched(peer(number), WatchMark(boot: boot, until: Instant(nanoseconds: 4))))
             facts.append(
                 .request(

@@ -9,8 +9,7 @@ import Testing
 @Suite("What older versions left of a key")
 struct KeyMigrationTests {
     /// What a store of so many steps has, written in its own words: the present one speaks of columns that it lacks.
-    private func open(afterMigrations count: Int) throws -> KeySnapshot {
-        let scratch = Scratch()
+    private func open(afterMigrations count: Int, in scratch: Scratch = Scratch()) throws -> KeySnapshot {
         let former = SchemaComponent("key", Array(SchemaComponent.key.migrations.prefix(count)))
         do {
             let database = try Database(path: scratch.path, components: [.lock, former])
@@ -23,6 +22,20 @@ struct KeyMigrationTests {
     func absences() throws {
         let kept = try open(afterMigrations: 1)
         #expect(kept.locks.values.map(\.proximity) == [.near] && kept.locks.values.first?.record.name == "Front")
+    }
+
+    @Test("A lock from before locks had thresholds of their own has the configuration's, and takes its own")
+    func thresholds() throws {
+        let peer = PeerIdentifier(bits: 7)
+        let scratch = Scratch()
+        let kept = try open(afterMigrations: 3, in: scratch)
+        #expect(kept.locks[peer]?.record.name == "Front" && kept.locks[peer]?.thresholds == nil)
+        let own = try #require(ProximityThresholds(nearDBm: -70, awayDBm: -80))
+        let database = try scratch.open()
+        let store = SQLiteKeyStore(database)
+        store.append(.thresholds(peer, own))
+        try database.commit([store])
+        #expect(try store.load().locks[peer]?.thresholds == own)
     }
 
     @Test("An absence from before its watch was kept has none, and so counts for nothing at the next launch")

@@ -79,7 +79,7 @@ struct KeyStoreContractTests {
 extension KeyMutation {
     static func random(using generator: inout SeededGenerator) -> Self {
         let peer = PeerIdentifier(bits: generator.oneOf([1, 2, .max]))
-        switch generator.next() % 11 {
+        switch generator.next() % 12 {
         case 0, 1:
             return .lock(
                 LockRecord(
@@ -96,6 +96,9 @@ extension KeyMutation {
             return .request(peer, generator.maybe(request))
         case 6: return .receiptCounter(peer, generator.edge())
         case 7: return .receiptCounterReset(peer)
+        case 10:
+            let thresholds = ProximityThresholds(nearDBm: generator.oneOf([0, -104]), awayDBm: -110)
+            return .thresholds(peer, thresholds.flatMap { generator.maybe($0) })
         case 8: return .proximity(peer, generator.oneOf([.near, .away]))
         case 9:
             return .watched(

@@ -67,6 +67,16 @@ struct BadInputTests {
         Case(words: "central status --socket /tmp/latch-nobody", code: .state, names: ["directory /tmp", "anybody"]),
         Case(words: "central enroll --state x --code-file /nonexistent", code: .usage, names: ["`--code-file`"]),
         Case(words: "central enroll --state x --code-file y -", code: .usage, names: ["`-`", "`--code-file`"]),
+        Case(
+            words: "central calibrate --state x", code: .usage,
+            names: ["nobody can be asked here", "`--yes`"]),
+        Case(words: "central calibrate a b --state x --yes", code: .usage, names: ["[LOCK]", "`b`", "quotes"]),
+        Case(words: "central calibrate --clear --svg x", code: .usage, names: ["`--clear`", "`--svg`"]),
+        Case(words: "central calibrate --state x --yes --seconds 1", code: .usage, names: ["`--seconds`", "2 to 60"]),
+        Case(words: "central calibrate --state x --yes --svg -", code: .usage, names: ["`--svg`", "a file's name"]),
+        Case(
+            words: "central calibrate --state x --yes --svg /nonexistent/w.svg", code: .refused,
+            names: ["/nonexistent/w.svg"]),
         Case(words: "radio --socket a", code: .usage, names: ["`--control`"], program: "latch-lab"),
         Case(words: "radio --socket a --control b --seed -1", code: .usage, names: ["`--seed`"], program: "latch-lab"),
         Case(

@@ -2,10 +2,12 @@ import BluetoothCore
 import BluetoothHost
 import SecurityManager
 
-/// Why a lock is neither renamed nor forgotten.
+/// Why a lock is neither renamed, forgotten nor calibrated.
 package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(KeyLockChoice)
     case isEnrolling
+    /// Somebody walks already.
+    case isCalibrating
     /// Another lock is called so.
     case nameIsTaken(String)
     case nameIsTooLong
@@ -14,6 +16,7 @@ package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible
         switch self {
         case .unknown(let choice): choice.description
         case .isEnrolling: "an enrolment at this lock is under way: wait for its end"
+        case .isCalibrating: "somebody calibrates this lock already: wait for the end of that walk"
         case .nameIsTaken(let name): "another lock is called \"\(name)\": choose another name"
         case .nameIsTooLong: "a name has at most \(LockRecord.nameOctetsMaximum) octets"
         }
@@ -81,7 +84,7 @@ extension KeyDaemon {
     /// The peer that has this bond; nil until the bond has an identity.
     func peer(of bond: Bond) -> PeerIdentifier? { bond.identity.map { host.peer(at: $0.address) } }
 
-    private func known(_ lock: String) throws(KeyLockRefusal) -> LockRecord {
+    func known(_ lock: String?) throws(KeyLockRefusal) -> LockRecord {
         do throws(KeyLockChoice) { return try choose(lock) } catch { throw .unknown(error) }
     }
 }

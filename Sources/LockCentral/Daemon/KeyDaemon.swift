@@ -50,6 +50,8 @@ package final class KeyDaemon {
     var offers: [PeerIdentifier: ProgramKeyOffer] = [:]
     /// The operator who waits, and behind them the one whose code takes their place.
     var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
+    /// Who walks to calibrate a lock.
+    var calibrations: [PeerIdentifier: (CalibrationReport) -> Void] = [:]
     private var asking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
 
@@ -119,6 +121,7 @@ package final class KeyDaemon {
             case .advanceSignCounter(let peer, let counter):
                 sessions[peer]?.peripheral?.advanceSignCounter(beyond: counter)
             case .took(let peer, let id): took(peer, id)
+            case .calibration(let peer, let report): calibrated(peer, report)
             case .approached(let approach): tell(.approached(approach, name: name(of: approach.peer)))
             case .approachEnded(let approach): tell(.approachEnded(approach))
             case .byItself(let peer, let id, let operation, let verdict):
@@ -183,6 +186,13 @@ package final class KeyDaemon {
         if let peripheral = sessions[peer]?.peripheral { manager?.cancelPeripheralConnection(peripheral) }
     }
 
+    /// Ends the wait for a link that nothing wants any more.
+    func withdrawConnection(_ peer: PeerIdentifier) {
+        if !machine.wantsLink(peer), sessions[peer]?.peripheral?.state == .connecting, !enrolment.holds(peer) {
+            disconnect(peer)
+        }
+    }
+
     private func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
         if let known = sessions[peer]?.peripheral { return known }
         return manager?.peripheral(peer).map { keep($0) }
@@ -229,10 +239,7 @@ extension KeyDaemon {
 
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
-        // Nothing waits for this connection any more.
-        if !machine.wantsLink(peer), sessions[peer]?.peripheral?.state == .connecting, !enrolment.holds(peer) {
-            disconnect(peer)
-        }
+        withdrawConnection(peer)
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
         host.afterCommit { command.report(.accepted) }
         let until = host.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds)

@@ -23,6 +23,12 @@ package enum KeyEvent: Sendable {
     case approachEnded(Approach)
     /// How a request has ended that nobody has made but the key itself. Where the lock took it, ``outcome(_:_:_:)`` may follow.
     case byItself(PeerIdentifier, name: String, KeyRequestID, LockOperation, KeyVerdict)
+    /// Its user walks, to give the lock thresholds of its own.
+    case calibrating(PeerIdentifier, name: String)
+    /// That walk is over.
+    case calibrationEnded(PeerIdentifier)
+    /// nil: the configuration's count again.
+    case thresholds(PeerIdentifier, name: String, ProximityThresholds?)
     case enrolled(PeerIdentifier, name: String)
     case renamed(PeerIdentifier, name: String)
     /// With its bond.

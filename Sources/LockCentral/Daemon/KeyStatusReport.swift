@@ -11,6 +11,9 @@ package struct KeyDaemonStatus: Sendable {
         package var request: KeyRequest?
         package var proximity: Proximity
         package var nearness: Nearness
+        /// What is near and what is away, and whether that is the lock's own.
+        package var rules: ProximityRules
+        package var isCalibrated: Bool
         package var link: LinkInfo?
     }
 
@@ -23,6 +26,8 @@ package struct KeyDaemonStatus: Sendable {
         /// A link to measure on is asked for.
         case connecting
         case measuring
+        /// Its user walks, and nothing comes of that by itself.
+        case calibrating
         /// A link has shown nothing new: no advertisement is looked at for so long.
         case resting(milliseconds: UInt64)
     }
@@ -58,6 +63,7 @@ extension KeyDaemon {
                 KeyDaemonStatus.Lock(
                     record: slot.record, connection: sessions[slot.record.peer]?.peripheral?.state ?? .disconnected,
                     request: slot.request, proximity: slot.nearness.proximity, nearness: nearness(slot),
+                    rules: slot.nearness.rules, isCalibrated: slot.thresholds != nil,
                     link: host.link(of: slot.record.peer))
             }, isEnrolling: enrolment.enrolling != nil,
             unconfirmed: enrolment.unattended(register).map { lock in
@@ -66,6 +72,7 @@ extension KeyDaemon {
     }
 
     private func nearness(_ slot: KeyMachine.LockSlot) -> KeyDaemonStatus.Nearness {
+        guard slot.calibration == nil else { return .calibrating }
         guard slot.nearness.isEnabled else { return .off }
         return switch slot.nearness.activity {
         case .listening: .listening

@@ -19,8 +19,9 @@ extension KeyMachine {
         locks[peer]?.isLinkAskedToMeasure = false
         if slot.link.open != nil { locks[peer]?.nearness.linkEnded(now: turn.now) }
         if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
+        calibrationLinkEnded(peer, &turn)
         expireIfLate(peer, &turn)
-        if locks[peer]?.request != nil { connectAgain(peer, since: slot.link.open?.since, &turn) }
+        if locks[peer]?.needsLink == true { connectAgain(peer, since: slot.link.open?.since, &turn) }
     }
 
     /// At once after the first link that came to nothing. Those after it are spaced.
@@ -175,8 +176,9 @@ extension KeyMachine {
             expireIfLate(peer, &turn)
             if let due = locks[peer]?.connectAt, turn.now >= due {
                 locks[peer]?.connectAt = nil
-                if locks[peer]?.request != nil { turn.act(.connect(peer)) }
+                if locks[peer]?.needsLink == true { turn.act(.connect(peer)) }
             }
+            calibrationTimerFired(peer, &turn)
             proximityTimerFired(peer, &turn)
             if let until = locks[peer]?.link.deadline, turn.now >= until { waitedInVain(peer, &turn) }
         }

@@ -12,7 +12,7 @@ extension KeyMachine {
     /// Whether anything of this lock needs a link.
     package func wantsLink(_ peer: PeerIdentifier) -> Bool {
         guard let slot = locks[peer] else { return false }
-        return slot.request != nil || slot.nearness.wantsLink
+        return slot.needsLink || slot.nearness.wantsLink
     }
 
     /// Asked for once: a pending connection outlives what made it wanted.
@@ -26,11 +26,14 @@ extension KeyMachine {
 
     /// A link that nobody asked for anything is there to measure on: it has to prove itself first.
     mutating func beginToMeasure(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        guard let slot = locks[peer], slot.request == nil, slot.nearness.wantsLink else { return }
+        guard let slot = locks[peer], slot.request == nil, slot.nearness.wantsLink || slot.calibration != nil else {
+            return
+        }
         switch slot.link {
         case .clear: encrypt(peer, &turn)
         case .proven(let open, _), .encrypted(let open):
             guard !open.isLeaving else { return }
+            guard slot.calibration == nil else { return calibrationLinkProven(peer, &turn) }
             locks[peer]?.nearness.linkProven(now: turn.now)
             sample(peer, &turn)
         case .none, .encrypting: break
@@ -43,6 +46,7 @@ extension KeyMachine {
 
     mutating func measured(_ peer: PeerIdentifier, _ rssi: Int8, _ turn: inout KeyTurn) {
         guard let slot = locks[peer], slot.link.isProven, slot.link.open?.isLeaving == false else { return }
+        guard slot.calibration == nil else { return calibrationRead(peer, rssi, &turn) }
         if let finding = locks[peer]?.nearness.measured(rssi, now: turn.now) { found(peer, finding, &turn) }
     }
 

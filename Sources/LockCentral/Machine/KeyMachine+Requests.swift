@@ -98,7 +98,9 @@ extension KeyMachine {
 
     /// The same, unless a command or its end is waited for on it, or it is measured on.
     mutating func letGoIfIdle(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink, !slot.keepsLinkForApproach {
+        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink, !slot.keepsLinkForApproach,
+            slot.calibration == nil
+        {
             letGo(peer, &turn)
         }
     }
@@ -107,6 +109,12 @@ extension KeyMachine {
 extension KeyMachine.LockSlot {
     /// Nothing is under way with this lock, and no end of anything is waited for.
     var isIdle: Bool { request == nil && link.open?.accepted == nil }
+
+    /// Whether anything comes of how near the key is.
+    var watches: Bool { record.isWatched && calibration == nil }
+
+    /// Something other than a measurement needs a link.
+    var needsLink: Bool { request != nil || calibration != nil }
 
     /// Who asks nobody knows in a moment what to do with the link that has shown the door.
     var keepsLinkForApproach: Bool { approach.map { !$0.policy.asksFirst } ?? false }

@@ -40,7 +40,8 @@ package struct KeyMachine {
     package static let requestBlock: UInt64 = 64
 
     let boot: BootID
-    private let rules: ProximityRules
+    /// Of a lock that has no thresholds of its own.
+    let rules: ProximityRules
     let policy: ApproachPolicy
     var locks: [PeerIdentifier: LockSlot] = [:]
     private var nextRequest: UInt64
@@ -59,6 +60,10 @@ package struct KeyMachine {
         var linksInVain = 0
         /// A link to measure on is asked for, and has not been made yet.
         var isLinkAskedToMeasure = false
+        /// Its own; nil before it is calibrated.
+        var thresholds: ProximityThresholds?
+        /// Its user walks, to calibrate it.
+        var calibration: CalibrationSession?
         /// It has come near, and whether it asks for an opening is to be decided.
         var approach: Approach?
         /// When the next one is asked for.
@@ -83,7 +88,7 @@ package struct KeyMachine {
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
                 nearness: ProximityMachine(
                     isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until,
-                    rules: rules))
+                    rules: rules.with(known.thresholds)), thresholds: known.thresholds)
             if known.proximity == .away, !isAway { turn.persist(.proximity(peer, .near)) }
         }
         for peer in sortedPeers where locks[peer]?.request != nil {
@@ -124,6 +129,9 @@ package struct KeyMachine {
         case .controlPoint(let peer, let octets): controlPoint(peer, octets, &turn)
         case .rssi(let peer, let rssi): heard(peer, rssi, &turn)
         case .linkRSSI(let peer, let rssi): measured(peer, rssi, &turn)
+        case .calibrate(let peer): calibrate(peer, &turn)
+        case .endCalibration(let peer): endCalibration(peer, &turn)
+        case .thresholds(let peer, let thresholds): take(thresholds, of: peer, &turn)
         case .decided(let approach, let opens): decided(approach, opens: opens, &turn)
         case .radio(let isOn): radio(isOn: isOn, now: now)
         case .timerFired: timerFired(&turn)
@@ -136,6 +144,7 @@ package struct KeyMachine {
         locks.values.lazy.flatMap { slot in
             [
                 slot.link.deadline, slot.nearness.deadline, slot.connectAt, slot.requestDeadline, slot.approach?.until,
+                slot.calibration?.deadline,
             ].compactMap { $0 }
         }.min()
     }
@@ -165,7 +174,7 @@ package struct KeyMachine {
             return
         }
         locks[record.peer]?.record = record
-        locks[record.peer]?.nearness.isEnabled = record.isWatched
+        locks[record.peer]?.nearness.isEnabled = record.isWatched && known.calibration == nil
         // A value from before anybody watched says nothing.
         if record.isWatched, !known.record.isWatched { standsAtDoor(record.peer, &turn) }
         if !record.isWatched {
@@ -179,6 +188,7 @@ package struct KeyMachine {
         endApproach(peer, &turn)
         if let request = slot.request { end(peer, request, request.sent == nil ? .cancelled : .unknown, &turn) }
         if slot.link.open != nil { turn.act(.disconnect(peer)) }
+        if slot.calibration != nil { turn.act(.calibration(peer, .ended(.forgotten))) }
         locks[peer] = nil
         turn.persist(.lockForgotten(peer))
     }

@@ -42,6 +42,12 @@ package enum KeyInput: Sendable {
     case rssi(PeerIdentifier, Int8)
     /// Of the link: the answer to ``KeyOutput/readRSSI(_:)``.
     case linkRSSI(PeerIdentifier, Int8)
+    /// Its user is about to walk, so that the lock gets thresholds of its own.
+    case calibrate(PeerIdentifier)
+    /// And has seen enough.
+    case endCalibration(PeerIdentifier)
+    /// nil: the configuration's count again.
+    case thresholds(PeerIdentifier, ProximityThresholds?)
     /// What was wanted with ``KeyOutput/approached(_:)``.
     case decided(Approach, opens: Bool)
     /// Off, nothing is heard.
@@ -96,6 +102,8 @@ package enum KeyOutput: Hashable, Sendable {
     case outcome(PeerIdentifier, KeyRequestID, LockResult)
     /// The request's number, for whoever asked.
     case took(PeerIdentifier, KeyRequestID)
+    /// What ``KeyInput/calibrate(_:)`` has brought so far.
+    case calibration(PeerIdentifier, CalibrationReport)
     /// The key has come near. Whether it asks for an opening is to be said with ``KeyInput/decided(_:opens:)``.
     case approached(Approach)
     /// It is not to be decided any more.

@@ -7,14 +7,14 @@ import BluetoothCore
 /// that is encrypted with the lock's bond. To come near takes an absence first, and only such a link shows one: silence, a
 /// jammed band and lost links show nothing. An absence lasts as long as the watch that has seen it (``AbsenceWatch``). It
 /// decides when to ask, never what is allowed.
-struct ProximityMachine {
+package struct ProximityMachine {
     /// For so long every sample has to say the same.
     static let dwellMilliseconds: UInt64 = 1_500
     /// Nothing heard for this long, while near: a link is wanted, and waits for as long as it takes. A key that comes
     /// back is first met at the edge of the range, which is the absence.
     static let silenceMilliseconds: UInt64 = 20_000
     /// Between two readings of a link's RSSI.
-    static let samplingMilliseconds: UInt64 = 100
+    package static let samplingMilliseconds: UInt64 = 100
     /// Readings that are further apart than this are not of one stay.
     static let samplingGapMaximumMilliseconds: UInt64 = 500
     /// A link that has shown nothing by then is let go.
@@ -38,7 +38,7 @@ struct ProximityMachine {
     static let unavailable: Int8 = 127
 
     /// What a link has shown.
-    enum Finding: Equatable {
+    package enum Finding: Equatable, Sendable {
         /// Near, after an absence.
         case came
         /// Away, after having been near.
@@ -65,8 +65,9 @@ struct ProximityMachine {
         var farSince: Instant?
     }
 
-    let rules: ProximityRules
-    private(set) var proximity: Proximity
+    /// Who changes them has it stand at the door: no stay goes on under others.
+    var rules: ProximityRules
+    package private(set) var proximity: Proximity
     private(set) var activity = Activity.listening
     /// Off, it listens to nothing and wants nothing.
     var isEnabled: Bool { didSet { if !isEnabled { activity = .listening } } }
@@ -84,7 +85,7 @@ struct ProximityMachine {
     private var lastSeen: SmoothedLevel?
 
     /// `kept`: the watch over an absence that goes on.
-    init(
+    package init(
         _ proximity: Proximity, isEnabled: Bool, now: Instant, kept: Instant? = nil,
         rules: ProximityRules = ProximityRules()
     ) {
@@ -98,7 +99,7 @@ struct ProximityMachine {
     }
 
     /// A link is wanted, or is being measured on.
-    var wantsLink: Bool {
+    package var wantsLink: Bool {
         switch activity {
         case .wanting, .measuring: true
         case .listening, .resting: false
@@ -115,7 +116,7 @@ struct ProximityMachine {
 
     // MARK: The watch
 
-    enum Look: Equatable {
+    package enum Look: Equatable, Sendable {
         case unbroken
         /// And the disk is to have that.
         case toBeKept
@@ -124,7 +125,7 @@ struct ProximityMachine {
     }
 
     /// Looks at the clock, whatever has happened.
-    mutating func look(now: Instant) -> Look {
+    package mutating func look(now: Instant) -> Look {
         guard isEnabled, var watching = watch else { return .unbroken }
         guard watching.look(now: now) else {
             forgetAbsence()
@@ -147,7 +148,7 @@ struct ProximityMachine {
     // MARK: Advertisements
 
     /// Anybody may send one. It wakes, no more.
-    mutating func heard(_ rssi: Int8, now: Instant) {
+    package mutating func heard(_ rssi: Int8, now: Instant) {
         guard isEnabled, rssi != Self.unavailable else { return }
         if now.milliseconds(since: lastHeard) >= Self.silenceMilliseconds {
             restMilliseconds = Self.restMinimumMilliseconds
@@ -174,13 +175,13 @@ struct ProximityMachine {
     // MARK: A link
 
     /// The lock has encrypted a link that is there to measure on.
-    mutating func linkProven(now: Instant) {
+    package mutating func linkProven(now: Instant) {
         guard case .wanting = activity else { return }
         activity = .measuring(Measurement(began: now, nextSample: now))
     }
 
     /// Whether the link's RSSI is to be read now.
-    mutating func takesSample(now: Instant) -> Bool {
+    package mutating func takesSample(now: Instant) -> Bool {
         guard case .measuring(var measurement) = activity, measurement.nextSample <= now else { return false }
         measurement.nextSample = now.advanced(byMilliseconds: Self.samplingMilliseconds)
         activity = .measuring(measurement)
@@ -188,7 +189,7 @@ struct ProximityMachine {
     }
 
     /// The RSSI of the link that is measured on; a finding ends the measurement.
-    mutating func measured(_ rssi: Int8, now: Instant) -> Finding? {
+    package mutating func measured(_ rssi: Int8, now: Instant) -> Finding? {
         guard case .measuring(var measurement) = activity, rssi != Self.unavailable else { return nil }
         if let last = measurement.lastSample, now.milliseconds(since: last) > Self.samplingGapMaximumMilliseconds {
             (measurement.nearSince, measurement.farSince) = (nil, nil)
@@ -217,7 +218,7 @@ struct ProximityMachine {
     }
 
     /// The link has ended, or was never the lock's.
-    mutating func linkEnded(now: Instant) { if wantsLink { rest(now: now) } }
+    package mutating func linkEnded(now: Instant) { if wantsLink { rest(now: now) } }
 
     private mutating func rest(now: Instant) {
         if comesCloser() { restMilliseconds = Self.restMinimumMilliseconds }
@@ -248,7 +249,7 @@ struct ProximityMachine {
     // MARK: Time
 
     /// What the time has brought; a measurement that took too long has found nothing.
-    mutating func timerFired(now: Instant) -> Finding? {
+    package mutating func timerFired(now: Instant) -> Finding? {
         if case .resting(let until) = activity, until <= now { activity = .listening }
         if let silent, silent <= now { want(now: now) }
         guard case .measuring(let measurement) = activity, Self.end(of: measurement) <= now else { return nil }
@@ -256,7 +257,7 @@ struct ProximityMachine {
         return .nothing
     }
 
-    var deadline: Instant? {
+    package var deadline: Instant? {
         guard isEnabled else { return nil }
         let next: Instant? =
             switch activity {
@@ -281,12 +282,17 @@ struct ProximityMachine {
 }
 
 /// A noisy RSSI, smoothed.
-struct SmoothedLevel {
+package struct SmoothedLevel: Sendable {
     private static let scale = 256
     /// In 1/256 dBm; nil before the first sample.
     private var level: Int?
 
-    mutating func add(_ rssi: Int8) {
+    package init() {}
+
+    /// nil before the first sample.
+    package var dBm: Double? { level.map { Double($0) / Double(Self.scale) } }
+
+    package mutating func add(_ rssi: Int8) {
         let sample = Int(rssi) * Self.scale
         level = level.map { $0 + (sample - $0) / ProximityMachine.smoothing } ?? sample
     }

@@ -19,4 +19,11 @@ package struct ProximityRules: Hashable, Sendable {
     ) {
         (self.nearDBm, self.awayDBm, self.hearsAdvertisements) = (nearDBm, awayDBm, hearsAdvertisements)
     }
+
+    /// The same with a lock's own thresholds, where it has any.
+    package func with(_ thresholds: ProximityThresholds?) -> Self {
+        var rules = self
+        if let thresholds { (rules.nearDBm, rules.awayDBm) = (thresholds.nearDBm, thresholds.awayDBm) }
+        return rules
+    }
 }

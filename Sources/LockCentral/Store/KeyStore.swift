@@ -88,16 +88,19 @@ package struct KnownLock: Hashable, Sendable {
     package var proximity: Proximity
     /// Of an absence; nil before the first.
     package var watched: WatchMark?
+    /// Its own, which come before the configuration's; nil before it is calibrated.
+    package var thresholds: ProximityThresholds?
 
     package init(
         record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .near,
-        watched: WatchMark? = nil
+        watched: WatchMark? = nil, thresholds: ProximityThresholds? = nil
     ) {
         self.record = record
         self.request = request
         self.receiptCounter = receiptCounter
         self.proximity = proximity
         self.watched = watched
+        self.thresholds = thresholds
     }
 }
 
@@ -113,6 +116,8 @@ package enum KeyMutation: Hashable, Sendable {
     case proximity(PeerIdentifier, Proximity)
     /// The key is away, and has watched until now.
     case watched(PeerIdentifier, WatchMark)
+    /// nil: the configuration's count again.
+    case thresholds(PeerIdentifier, ProximityThresholds?)
     /// Request numbers below this are spent, or may be.
     case requestsReserved(below: UInt64)
 }
@@ -141,6 +146,7 @@ package struct KeySnapshot: Hashable, Sendable {
         case .receiptCounterReset(let peer): locks[peer]?.receiptCounter = nil
         case .proximity(let peer, let proximity): locks[peer]?.proximity = proximity
         case .watched(let peer, let mark): locks[peer]?.watched = mark
+        case .thresholds(let peer, let thresholds): locks[peer]?.thresholds = thresholds
         case .requestsReserved(let below): requestsReservedBelow = below
         }
     }

@@ -16,7 +16,8 @@ enum Commands {
         ],
         OperationCommands.all, ScheduleCommands.all,
         [CentralCommands.run, CentralCommands.enroll], CentralCommands.operations,
-        [CentralCommands.rename, CentralCommands.forget, CentralCommands.status, CentralCommands.stop],
+        [CentralCommands.rename, CentralCommands.forget], CalibrateCommand.all,
+        [CentralCommands.status, CentralCommands.stop],
         ReloadCommands.all, AuditCommands.all, StateCommands.all,
         ReferenceCommands.all(of: "latch") { Latch.program() },
     ]

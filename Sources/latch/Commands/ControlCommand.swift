@@ -70,15 +70,15 @@ enum ControlCommand {
         try client.ask(request, deadline: deadline(answerMilliseconds))
     }
 
-    private static func tell(_ answer: JSONObject, _ arguments: ParsedArguments, _ text: (JSONObject) -> Void) {
+    static func tell(_ answer: JSONObject, _ arguments: ParsedArguments, _ text: (JSONObject) -> Void) {
         if arguments.has("json") { Output.line(["result": .object(answer)]) } else { text(answer) }
     }
 
-    private static func deadline(_ milliseconds: UInt64) -> Instant {
+    static func deadline(_ milliseconds: UInt64) -> Instant {
         Instant(nanoseconds: latch_boottime_nanoseconds()).advanced(byMilliseconds: milliseconds)
     }
 
-    private static func talking(
+    static func talking(
         _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ body: (inout ControlClient) throws -> Void
     ) throws -> ExitCode {
         let place = try ControlPlace(arguments, role: role)

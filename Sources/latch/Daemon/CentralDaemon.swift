@@ -14,8 +14,8 @@ import StatePersistence
 final class CentralDaemon {
     static let enrolmentWaitMilliseconds: UInt64 = 60_000
 
-    private let runtime: DaemonRuntime
-    private let key: KeyDaemon
+    let runtime: DaemonRuntime
+    let key: KeyDaemon
     private let companion: Companion
     private let reload: ConfigurationReload<CentralSettings>
 
@@ -81,20 +81,22 @@ final class CentralDaemon {
         case .rename(let lock, let name):
             let former = try Self.telling { () throws(KeyLockRefusal) in try key.rename(lock, to: name) }
             exchange.finish(["lock": .string(name), "former": .string(former), "changed": .bool(former != name)])
+        case .calibrate(let lock): try calibrate(lock, exchange)
+        case .thresholds(let lock, let values): try setThresholds(values, of: lock, exchange)
         case .forget(let lock):
             let name = try Self.telling { () throws(KeyLockRefusal) in try key.forget(lock) }
             exchange.finish(["lock": .string(name), "forgotten": true])
         }
     }
 
-    private static func telling<Answer>(
+    static func telling<Answer>(
         _ body: () throws(KeyLockRefusal) -> Answer
     ) throws(ControlFailure) -> Answer {
         do throws(KeyLockRefusal) { return try body() } catch {
             let code: ControlFailure.Code =
                 switch error {
                 case .unknown: .notFound
-                case .isEnrolling: .busy
+                case .isEnrolling, .isCalibrating: .busy
                 case .nameIsTaken, .nameIsTooLong: .refused
                 }
             throw ControlFailure(code, error.description)

@@ -48,6 +48,14 @@ extension EventJournal {
                     "peer": .string("\(peer)"), "name": .string(name), "request": JSONValue(id.rawValue),
                     "operation": .string(operation.name), "verdict": .string(verdict.name),
                 ])
+        case .calibrating(let peer, let name):
+            record("calibrating", ["peer": .string("\(peer)"), "name": .string(name)])
+        case .calibrationEnded(let peer): record("calibration_ended", ["peer": .string("\(peer)")])
+        case .thresholds(let peer, let name, let thresholds):
+            var fields: JSONObject = ["peer": .string("\(peer)"), "name": .string(name)]
+            fields["near_dbm"] = thresholds.map { JSONValue($0.nearDBm) }
+            fields["away_dbm"] = thresholds.map { JSONValue($0.awayDBm) }
+            record("thresholds", fields)
         case .enrolled(let peer, let name):
             record("enrolled", ["peer": .string("\(peer)"), "name": .string(name)])
         case .renamed(let peer, let name): record("renamed", ["peer": .string("\(peer)"), "name": .string(name)])
@@ -108,6 +116,9 @@ extension KeyDaemonStatus {
                 if case .resting(let milliseconds) = lock.nearness {
                     object["proximity_rests_ms"] = JSONValue(milliseconds)
                 }
+                object["near_dbm"] = JSONValue(lock.rules.nearDBm)
+                object["away_dbm"] = JSONValue(lock.rules.awayDBm)
+                object["calibrated"] = .bool(lock.isCalibrated)
                 object["link"] = lock.link.map { .object($0.json) }
                 object["request"] = lock.request.map { request in
                     [
@@ -128,6 +139,7 @@ extension KeyDaemonStatus.Nearness {
         case .listening: "listening"
         case .connecting: "connecting"
         case .measuring: "measuring"
+        case .calibrating: "calibrating"
         case .resting: "resting"
         }
     }
