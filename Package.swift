@@ -164,7 +164,7 @@ let package = Package(
             [
                 "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CoreBluetoothEssentials", "FaultDisk", "HCI",
                 "GPIO", "LockCentral", "LockPeripheral", "LockPersistence", "LockProtocol", "SecurityManager",
-                "StatePersistence", "StrikeControl", "StrikeKeeping", "VirtualRadio",
+                "ProximityWalks", "StatePersistence", "StrikeControl", "StrikeKeeping", "VirtualRadio",
             ]),
 
         .target(name: "CCutDisk", linkerSettings: [.linkedLibrary("fuse3")]),
@@ -194,8 +194,9 @@ let package = Package(
         .executableTarget(
             name: "LatchLab",
             dependencies: [
-                "BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "Drills", "Simulation", "StrikeControl",
-                "StrikeKeeping", "VirtualRadio",
+                "BluetoothCore", "CLinux", "CommandInterface", "DaemonControl", "Drills", "LockCentral",
+                "ProximityWalks",
+                "Simulation", "StrikeControl", "StrikeKeeping", "VirtualRadio",
             ],
             swiftSettings: swift),
         .target(name: "AllocationCounter", path: "Benchmarks/AllocationCounter"),
@@ -372,7 +373,7 @@ let package = Package(
             [
                 "BluetoothCore", "GPIO", "LockCentral", "LockPeripheral", "LockProtocol", "StrikeControl",
                 "StrikeKeeping",
-                "TestSupport",
+                "ProximityWalks", "TestSupport",
             ]),
         tests("WorldSupport", ["Drills", "Simulation", "TestSupport", "VirtualRadio"]),
         tests(

@@ -9,7 +9,8 @@ struct LatchLab {
         CommandProgram(
             name: "latch-lab", summary: "The bench for latch: a simulated radio, and drills that kill locks and keys.",
             commands: [
-                RadioCommand.radio, DoorCommand.door, SimulateCommand.simulate, DrillCommands.drill,
+                RadioCommand.radio, DoorCommand.door, ProximityCommand.walks, SimulateCommand.simulate,
+                DrillCommands.drill,
                 MeasuredCommands.restarts,
                 MeasuredCommands.power, MeasuredCommands.day, DiskCommand.disk,
             ] + ReferenceCommands.all(of: "latch-lab") { Self.program },

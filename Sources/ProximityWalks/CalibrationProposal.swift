@@ -5,7 +5,7 @@ package struct CalibrationProposal: Equatable, Sendable {
     /// A stand with fewer readings says nothing.
     package static let readingsMinimum = 15
     /// So many parts in a hundred of the stand where it should open are weaker than the threshold that is proposed, and so many of
-    /// the stand away are stronger than the other one.
+    /// the stand away are stronger than the other one. docs/PROXIMITY.md says what other values cost.
     package static let weakerPercent = 50
     package static let strongerPercent = 25
     /// Farther below near than this, away is not proposed: a link that weak is often lost before it has shown anything.

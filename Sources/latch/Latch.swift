@@ -23,7 +23,7 @@ struct Latch {
             exitStatuses: ExitCode.allCases.map { ($0, $0.meaning) },
             elsewhere: [
                 "radio": "latch-lab", "drill": "latch-lab", "restarts": "latch-lab", "power": "latch-lab",
-                "disk": "latch-lab", "door": "latch-lab", "day": "latch-lab",
+                "disk": "latch-lab", "door": "latch-lab", "day": "latch-lab", "proximity": "latch-lab",
             ],
             prepare: OpenSSLPreparation.run)
     }

@@ -77,6 +77,8 @@ struct BadInputTests {
         Case(
             words: "central calibrate --state x --yes --svg /nonexistent/w.svg", code: .refused,
             names: ["/nonexistent/w.svg"]),
+        Case(words: "proximity walks --door 1", code: .usage, names: ["`--door`", "`--svg`"], program: "latch-lab"),
+        Case(words: "proximity walks --doors 0", code: .usage, names: ["`--doors`", "100000"], program: "latch-lab"),
         Case(words: "radio --socket a", code: .usage, names: ["`--control`"], program: "latch-lab"),
         Case(words: "radio --socket a --control b --seed -1", code: .usage, names: ["`--seed`"], program: "latch-lab"),
         Case(
