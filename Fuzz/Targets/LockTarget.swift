@@ -4,7 +4,8 @@ import LockPeripheral
 import LockProtocol
 
 /// A lock with anything happening to it, kills among it: facts come before acts, nothing opens without a granted
-/// command, every movement has one outcome, the audit's chain is unbroken, no receipt counter is used twice.
+/// command, every movement has one outcome, the audit's chain is unbroken, no receipt counter is used twice, and an alarm whose telling a
+/// kill comes before is raised by the next launch.
 @Sendable func fuzzLockMachine(_ octets: [UInt8]) {
     var input = FuzzInput(octets)
     var world = LockWorld()
@@ -38,6 +39,10 @@ private struct LockWorld {
     /// Records on which the lock may open by its own rules.
     private var openings: Set<UInt64> = []
     private var isFire = false
+    /// Raised on a record, and cut off by a kill if that comes next.
+    private var untold: [AlarmReport] = []
+    /// Alarms that one launch has raised.
+    private var raised: [AlarmReport] = []
 
     init() {
         for bond in Self.bonds {
@@ -229,14 +234,25 @@ private struct LockWorld {
         ordered = nil
         window = nil
         outputs.removeAll()
+        let owed = untold
+        (untold, raised) = ([], [])
         machine = Self.launch(committed, reading, boot, now, &outputs)
         settle()
+        // Of a kind with more than are told in a minute, one says that there are more.
+        for report in owed {
+            require(
+                raised.contains { $0.alarm == report.alarm && $0.record == report.record }
+                    || raised.contains { $0.alarm.kind == report.alarm.kind && $0.hasMore },
+                "a kill has silenced an alarm")
+        }
     }
 
     private var moment: LockMoment { LockMoment(now: now, wallClockSeconds: 1_000) }
 
     private mutating func feed(_ event: LockInput) {
         random &+= 0x9E37_79B9_7F4A_7C15
+        if let last = untold.last { machine.alarmsTold(through: last.number) }
+        untold = []
         machine.handle(event, at: moment, random: random, into: &outputs)
         settle()
     }
@@ -323,6 +339,8 @@ private struct LockWorld {
                 require(machine.mayReadAudit(link, at: moment), "somebody reads the audit who may not")
             }
         case .alarm(let report):
+            if report.record != nil { untold.append(report) }
+            raised.append(report)
             require(
                 report.record.map { number in records.contains { $0.sequence == number } } ?? true,
                 "an alarm stands on no record")

@@ -80,6 +80,8 @@ package enum Plant: String, CaseIterable, Sendable {
     case forced
     /// Nobody is told of a door that is left open.
     case ajar
+    /// Nobody is told of what was on record when the lock was killed.
+    case untold
     /// Nobody is let out by the button inside while the bolt goes out.
     case exit
 

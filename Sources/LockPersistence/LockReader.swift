@@ -48,6 +48,7 @@ struct LockReader {
         try readAudit(into: &snapshot)
         snapshot.unproven = try unproven()
         snapshot.toldTime = try toldTime()
+        snapshot.owedAlarms = try owedAlarms()
         return snapshot
     }
 

@@ -56,6 +56,7 @@ package final class SQLiteLockStore: LockStore {
         snapshot.auditDoubt = try audit.doubt(about: snapshot.auditHead)
         snapshot.unproven = try reader.unproven()
         snapshot.toldTime = try reader.toldTime()
+        snapshot.owedAlarms = try reader.owedAlarms()
         if let bond = snapshot.intent?.origin.command?.bond {
             let holder = holder(of: bond)
             snapshot.lastCommands[bond] = holder.lastCommand
@@ -130,6 +131,7 @@ package final class SQLiteLockStore: LockStore {
             try run("DELETE FROM lock_credential WHERE id = ?", SQLValue(id.rawValue))
         case .settings(let settings): try write(settings)
         case .toldTime(let told): if let keys { try write(told, keys) }
+        case .owedAlarms(let alarms): if let keys { try write(alarms, keys) }
         case .intent(let intent): try write(intent)
         case .bolt(let bolt):
             try run(

@@ -47,7 +47,7 @@ package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
     var exit = Input(active: Level.low.rawValue)
     var tamper = Input(active: Level.high.rawValue)
     var fire = Input(active: Level.high.rawValue)
-    var debounceMilliseconds = 30
+    package var debounceMilliseconds = 30
 
     package init() {}
 

@@ -110,6 +110,38 @@ struct AirborneAlarmTests {
         #expect(scene.household.lock?.status.alarms.count == 2)
     }
 
+    @Test(
+        "Killed at each act behind the record's commit, a lock raises the alarm when it is back, and its owner who connects again reads it"
+    )
+    func killed() throws {
+        var silenced = 0
+        for acts in 0..<20 {
+            let scene = try Scene(.owner)
+            let app = try scene.app()
+            let door = scene.household.door
+            door.killAfterActs = door.actCount + acts
+            scene.feel(.door(.open))
+            door.killAfterActs = nil
+            let isKilled = door.host == nil
+            let record = scene.household.lockStore.audit.first { $0.event == .door(.forced) }
+            if isKilled {
+                if record != nil, app.alarms.isEmpty { silenced += 1 }
+                scene.household.killLock()
+                scene.household.launchLock()
+            }
+            // What was told is taken back by then.
+            scene.household.world.run(forMilliseconds: 10_000)
+            // Cut off before its commit, it has no record, and finds a door that is closed again.
+            guard let record else { continue }
+            scene.read(app)
+            #expect(
+                app.alarms.last?.kind == .forced && app.alarms.last?.record == record.sequence, "behind \(acts) acts")
+            #expect(scene.household.lockStore.committed.owedAlarms == [], "behind \(acts) acts")
+            if !isKilled { break }
+        }
+        #expect(silenced > 0)
+    }
+
     @Test("Attack: a resident who subscribes hears nothing, and may not read", arguments: [Role.resident, .guest])
     func resident(role: Role) throws {
         let scene = try Scene(role)

@@ -41,6 +41,12 @@ extension LockBench {
         return outputs.records.first { $0.sequence == number }?.event
     }
 
+    /// All that was raised has been told, and is owed no more.
+    mutating func tellAlarms() {
+        machine.alarmsTold(through: machine.alarms.reportCount)
+        put(.administration(.stopped))
+    }
+
     mutating func hearAlarms(_ link: UInt64) {
         put(.subscription(LockLink(rawValue: link), .alarm, isOn: true))
     }

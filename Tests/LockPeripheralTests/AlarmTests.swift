@@ -24,8 +24,9 @@ struct AlarmTests {
         #expect(bench.report(.bolt(.unknown)) == [.jam(.unknown)])
         #expect(bench.standsOn == .bolt(.unknown))
         #expect(bench.report(.bolt(.unlocked)) == [])
-        let launched = LockBench(reading: BoltReading(position: .unknown, door: .closed))
+        var launched = LockBench(reading: BoltReading(position: .unknown, door: .closed))
         #expect(launched.raised == [.jam(.unknown)])
+        launched.tellAlarms()
         // It was known before: a lock that is new, or that never knew, has nothing to tell.
         let again = LockBench(launched.store.committed, reading: BoltReading(position: .unknown, door: .closed))
         #expect(again.raised == [])
@@ -128,8 +129,9 @@ struct AlarmTests {
 
     @Test("A door that was forced while the lock was down is on the audit's record, once")
     func launchRecord() {
-        let bench = LockBench(reading: BoltReading(position: .locked, door: .open))
+        var bench = LockBench(reading: BoltReading(position: .locked, door: .open))
         #expect(bench.standsOn == .door(.forced) && bench.events.count { $0 == .door(.forced) } == 1)
+        bench.tellAlarms()
         let again = LockBench(bench.store.committed, reading: BoltReading(position: .locked, door: .open))
         #expect(again.raised == [] && again.events.contains(.door(.forced)) == false)
         let wider = LockBench(bench.store.committed, reading: BoltReading(position: .locked, door: .ajar))

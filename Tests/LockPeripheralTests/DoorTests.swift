@@ -227,6 +227,7 @@ struct DoorTests {
         var bench = LockBench.atDoor()
         bench.put(.actuator(.door(.open)))
         #expect(bench.raised == [.forced(.door)] && bench.machine.state.door == .forced)
+        bench.tellAlarms()
         bench = bench.relaunched()
         #expect(bench.machine.state.door == .forced && bench.raised.isEmpty)
         bench.put(.actuator(.door(.closed)))

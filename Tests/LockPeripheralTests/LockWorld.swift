@@ -29,6 +29,10 @@ final class LockWorld {
     private(set) var challenges: [UInt64: ChallengeID] = [:]
     private(set) var receipts: [Receipt] = []
     private var nextLink: UInt64 = 1
+    /// What somebody heard, of whichever process.
+    private(set) var told: [AlarmReport] = []
+    /// Of the present process.
+    private var toldThrough: UInt64 = 0
 
     init() { bolt = SimulatedBolt(journal: metal, travelMilliseconds: Self.travelMilliseconds) }
 
@@ -37,6 +41,7 @@ final class LockWorld {
         while machine == nil {
             bolt = SimulatedBolt(journal: metal, travelMilliseconds: Self.travelMilliseconds)
             challenges = [:]
+            toldThrough = 0
             do {
                 let snapshot = try store.load()
                 let reading = try bolt.reading(asking: snapshot.intent, now: now)
@@ -57,6 +62,7 @@ final class LockWorld {
     private func turn(_ input: LockInput) throws {
         var outputs: [LockOutput] = []
         random &+= 1
+        machine?.alarmsTold(through: toldThrough)
         machine?.handle(input, at: LockMoment(now: now, wallClockSeconds: 1), random: random, into: &outputs)
         try release(outputs)
     }
@@ -92,8 +98,11 @@ final class LockWorld {
             challenges[link.rawValue] = try Challenge(exactly: octets).id
         case .notifyReceipt(_, let octets): receipts.append(try Receipt(exactly: octets))
         case .disconnect(let link): try turn(.disconnected(link))
+        case .alarm(let report):
+            told.append(report)
+            toldThrough = report.number
         case .persist, .notifyLockState, .indicateControlPoint, .recordAccess, .credentialRemoved, .openWindow,
-            .closeWindow, .stateChanged, .alarm, .notifyAlarm:
+            .closeWindow, .stateChanged, .notifyAlarm:
             break
         }
     }

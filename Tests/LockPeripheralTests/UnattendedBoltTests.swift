@@ -153,4 +153,50 @@ struct UnattendedBoltTests {
         machine.handle(.alarm(.tamper(.row)), at: LockMoment(now: clock.now), random: 0, into: &outputs)
         #expect(machine.alarms.counts == [.tamper: 2, .clock: 1])
     }
+
+    @Test(
+        "What an earlier program owed is told by a lock without a radio, and taken back as it ends; by one that is about to begin it is not"
+    )
+    func owedAlarms() throws {
+        func play(
+            _ play: (any LockStore, any Actuator, UnattendedBolt.Surroundings) throws -> AlarmBook,
+            told: @escaping (UInt64) -> UInt64 = { $0 }
+        ) throws -> (store: MemoryLockStore, book: AlarmBook, alarms: [AlarmReport]) {
+            open()
+            var owing = snapshot(BootDeadline(boot: BootID(bits: 99), at: clock.now))
+            owing.owedAlarms = [OwedAlarm(.forced(.door), on: 4)]
+            let store = MemoryLockStore(owing)
+            var alarms: [AlarmReport] = []
+            let surroundings = UnattendedBolt.Surroundings(
+                moment: { [clock] in LockMoment(now: clock.now) }, commit: { _ in store.didCommit() },
+                wait: { [clock] in clock.now = max(clock.now, $0) },
+                observe: { if case .alarm(let report, _) = $0 { alarms.append(report) } }, alarmsTold: told)
+            let book = try play(store, SimulatedBolt(journal: metal), surroundings)
+            return (store, book, alarms)
+        }
+        func settle(_ store: any LockStore, _ bolt: any Actuator, _ surroundings: UnattendedBolt.Surroundings) throws
+            -> AlarmBook
+        { try UnattendedBolt.settle(store: store, actuator: bolt, boot: boot, surroundings: surroundings) }
+        let late = AlarmReport(.forced(.door), on: 4, isLate: true, number: 1)
+
+        let settled = try play(settle)
+        #expect(settled.alarms == [late] && settled.store.committed.owedAlarms == [])
+        // A hook that nobody has run yet has told nobody.
+        let waiting = try play(settle, told: { _ in 0 })
+        #expect(waiting.alarms == [late] && waiting.store.committed.owedAlarms.count == 1)
+        let begun = try play { store, bolt, surroundings in
+            try UnattendedBolt.begin(store: store, actuator: bolt, boot: boot, surroundings: surroundings)
+        }
+        #expect(begun.alarms == [] && begun.store.committed.owedAlarms.count == 1)
+
+        // The lock that begins behind it in the same program.
+        for (before, expected) in [(settled, []), (waiting, []), (begun, [late])] as [(_, [AlarmReport])] {
+            var outputs: [LockOutput] = []
+            _ = LockMachine(
+                restoring: try before.store.launch(), reading: BoltReading(position: .locked, door: .closed),
+                boot: boot, receiptHandle: receiptHandle, alarms: before.book, at: LockMoment(now: clock.now),
+                into: &outputs)
+            #expect(outputs.alarms == expected)
+        }
+    }
 }

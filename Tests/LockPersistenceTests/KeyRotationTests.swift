@@ -18,6 +18,7 @@ struct KeyRotationTests {
         var relockSeconds: UInt16?
         var doubt: StateDoubt?
         var toldTime: ToldTime?
+        var owedAlarms: [OwedAlarm] = []
         var auditDoubt: AuditDoubt?
     }
 
@@ -31,9 +32,10 @@ struct KeyRotationTests {
         while lock.seal.checkSlice() {}
         return Kept(
             opening: opening, relockSeconds: snapshot.settings.relockSeconds, doubt: lock.seal.doubt,
-            toldTime: snapshot.toldTime, auditDoubt: snapshot.auditDoubt)
+            toldTime: snapshot.toldTime, owedAlarms: snapshot.owedAlarms, auditDoubt: snapshot.auditDoubt)
     }
 
+    private static let owed = OwedAlarm(.forced(.door), on: 3)
     private static let told = ToldTime(boot: BootID(bits: 7), bootSeconds: 1_800_000_000)
 
     /// Three credentials in three parts, one of them disabled; settings; a told time; an audit that has been cut.
@@ -42,7 +44,7 @@ struct KeyRotationTests {
         _ = try lock.store.launch()
         try lock.commit([
             .guest(1), .guest(2, isEnabled: false), .guest(3), .settings(LockSettings(relockSeconds: 7)),
-            .toldTime(told),
+            .toldTime(told), .owedAlarms([owed]),
         ])
         var head = AuditHead.empty
         for number in 0..<40 {
@@ -62,7 +64,9 @@ struct KeyRotationTests {
             identities: ["peripheral"], components: LockFiles.components)
     }
 
-    private static let expected = Kept(opening: [1, 3], relockSeconds: 7, doubt: nil, toldTime: told, auditDoubt: nil)
+    private static let expected = Kept(
+        opening: [1, 3], relockSeconds: 7, doubt: nil, toldTime: told, owedAlarms: [owed],
+        auditDoubt: nil)
 
     @Test("Everything is there under the new key, signed and in no doubt, and nothing opens with the old one")
     func rotated() throws {
@@ -143,6 +147,7 @@ struct KeyRotationTests {
             kept
                 == Kept(
                     opening: [3], relockSeconds: LockSettings().relockSeconds, doubt: nil, toldTime: Self.told,
+                    owedAlarms: [Self.owed],
                     auditDoubt: .signatureDamaged))
         let key = AuditSigner(lock.state.keys).publicKey
         let cuts = try LockReader(database: lock.state.database).auditCuts(after: 0, limit: 100)

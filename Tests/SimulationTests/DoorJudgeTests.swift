@@ -16,6 +16,8 @@ struct DoorJudgeTests {
         var absences = Absences()
         var isSound = true
         var end: UInt64 = 60_000
+        var commands: [Instant] = []
+        var mayBeInPassage: (Instant, Instant) -> Bool = { _, _ in false }
 
         init(_ drive: StrikeRules.Drive = .pulse) {
             fit.drive = drive
@@ -27,7 +29,9 @@ struct DoorJudgeTests {
 
         var broken: [String] {
             DoorJudge(
-                DoorEvidence(record: record, fit: fit, absences: absences.all, isSound: isSound, end: at(end))
+                DoorEvidence(
+                    record: record, fit: fit, absences: absences.all, isSound: isSound, end: at(end),
+                    commands: commands, mayBeInPassage: mayBeInPassage)
             ).broken
         }
 
@@ -210,6 +214,7 @@ struct DoorJudgeTests {
         var told = crime
         told.tells(.forced(.door), at: 10_100)
         #expect(told.broken == [])
+        // Whoever comes back to a closed door may not know it; who did not know the door before cannot tell.
         #expect(crime.dead(from: 10_200, to: 10_300).broken == [] && crime.away(from: 6_000, to: 6_100).broken == [])
         var announced = crime
         announced.fit.rules.exit = .announces
@@ -248,6 +253,78 @@ struct DoorJudgeTests {
         #expect(nothing.broken == ["a door that nobody opened was forced, it was told"])
     }
 
+    @Test("Forced, and everybody was away: told by the next program that finds the door open for long enough")
+    func forcedMeanwhile() {
+        let back: UInt64 = 10_300
+        func crime(openUntil end: UInt64 = 19_000) -> Course {
+            Self.course {
+                Self.during(&$0.record.open, 10_000, end)
+                $0.record.crimes = [Self.at(10_000)]
+            }
+        }
+        let broken = ["the door was forced, and nobody was told"]
+        #expect(crime().dead(from: 10_100, to: back).broken == broken)
+        #expect(crime().away(from: 10_100, to: back).broken == broken)
+        #expect(crime().away(.chip, from: 10_100, to: 11_000).dead(from: 10_500, to: 12_000).broken == broken)
+        // Told before the kill, or behind it.
+        for instant in [10_090, back + DoorEvidence.returnMilliseconds] {
+            var told = crime()
+            told.tells(.forced(.door), at: instant)
+            #expect(told.dead(from: 10_100, to: back).broken == [])
+        }
+        var late = crime()
+        late.tells(.forced(.door), at: back + DoorEvidence.returnMilliseconds + 1)
+        #expect(late.dead(from: 10_100, to: back).broken == broken)
+        // How long is long enough.
+        func closed(_ milliseconds: UInt64) -> [String] {
+            crime(openUntil: back + milliseconds).dead(from: 10_100, to: back).broken
+        }
+        #expect(closed(DoorEvidence.returnMilliseconds) == broken && closed(DoorEvidence.returnMilliseconds - 1) == [])
+        #expect(
+            crime(openUntil: 15_000).dead(from: 10_100, to: back).dead(from: 13_000, to: 13_100).broken == [],
+            "nobody has looked at it for long enough")
+        #expect(crime().dead(from: 10_100, to: back).dead(from: 13_000, to: 13_100).broken == broken)
+        // What may have had the bolt move before.
+        var commanded = crime().dead(from: 10_100, to: back)
+        commanded.commands = [Self.at(10_050)]
+        #expect(commanded.broken == [])
+        commanded.commands = []
+        commanded.mayBeInPassage = { _, _ in true }
+        #expect(commanded.broken == [])
+        var ordered = crime()
+        ordered.order(at: 12_000)
+        #expect(ordered.dead(from: 10_100, to: back).broken == [])
+        var pressed = crime()
+        Self.during(&pressed.record.presses, 9_000, 9_010)
+        #expect(pressed.dead(from: 10_100, to: back).broken == [])
+    }
+
+    @Test(
+        "The audit has that the door was forced, and its lock was killed before it told; the door may be closed by then"
+    )
+    func forcedOnRecord() {
+        let crime = Self.course {
+            Self.during(&$0.record.open, 10_000, 10_500)
+            $0.record.crimes = [Self.at(10_000)]
+            $0.record.forcedRecords = [Self.at(10_100)]
+        }.dead(from: 10_100, to: 11_000)
+        let broken = ["the audit has that the door was forced, and nobody was told"]
+        #expect(crime.broken == broken)
+        for (instant, expected) in [
+            (10_100, []), (11_000 + DoorEvidence.returnMilliseconds, []),
+            (11_001 + DoorEvidence.returnMilliseconds, broken),
+        ] as [(UInt64, [String])] {
+            var told = crime
+            told.tells(.forced(.door), at: instant)
+            #expect(told.broken == expected)
+        }
+        // It has not run for long enough since.
+        var early = crime
+        early.end = 11_000 + DoorEvidence.returnMilliseconds - 1
+        #expect(early.broken == [])
+        #expect(crime.dead(from: 12_000, to: 58_000).broken == [])
+    }
+
     @Test("Left open, and nobody is told; or told, and closed")
     func ajar() {
         func left(from: UInt64 = 10_000, to: UInt64, told: UInt64? = nil) -> Course {
@@ -269,10 +346,10 @@ struct DoorJudgeTests {
         #expect(
             left(from: 12_000, to: 13_000, told: 14_500).broken == ["a door was left open, it was told, and it was not"]
         )
-        // Killed as it hears of a door again that it takes for forced, it has told its audit alone.
+        // Killed as it hears of a door again that it takes for forced, its next program tells it.
         let away = left(to: 20_000).away(.chip, from: 10_500, to: 11_000)
         #expect(away.broken.count == 1 && away.dead(from: 10_100, to: 10_200).broken.count == 1)
-        #expect(away.dead(from: 11_100, to: 11_800).broken == [])
+        #expect(away.dead(from: 11_100, to: 11_800).broken == ["the door was left open, and nobody was told"])
         // One that shuts and opens again while nobody looks was told before.
         let twice = Self.course(.hold) {
             $0.opens(from: 9_000, to: 21_000)

@@ -16,8 +16,13 @@ struct AlarmQueueTests {
 
     private static func all(_ queue: inout AlarmQueue) -> [JSONObject] {
         var lines: [JSONObject] = []
-        while let next = queue.next() { lines.append(next) }
+        while let next = queue.next() { lines.append(next.fields) }
         return lines
+    }
+
+    /// Each has the number behind the one before.
+    private static func put(_ alarms: [JSONObject], from number: UInt64 = 1, _ queue: inout AlarmQueue) -> [Bool] {
+        zip(alarms, number...).map { alarm, number in queue.put(alarm, number) }
     }
 
     @Test("They go in their order; past the bound they are counted, by their kinds, and that is said once")
@@ -25,28 +30,42 @@ struct AlarmQueueTests {
         var queue = AlarmQueue()
         let first = (0..<AlarmQueue.alarmsMaximum).map { Self.alarm("jam", $0) }
         let later = [Self.alarm("forced", 90), Self.alarm("forced", 91), Self.alarm("jam", 92)]
-        let answers = (first + later).map { alarm in queue.put(alarm) }
+        let answers = Self.put(first + later, &queue)
         #expect(answers.indices.filter { !answers[$0] } == [AlarmQueue.alarmsMaximum])
         #expect(Self.all(&queue) == first + [["alarm": "several", "count": 3, "kinds": ["forced", "jam"]]])
-        let again = (first + later).map { alarm in queue.put(alarm) }
-        #expect(again == answers)
+        #expect(Self.put(first + later, from: 20, &queue) == answers)
     }
 
     @Test("What was counted keeps its place before what comes when there is room again")
     func order() {
         var queue = AlarmQueue()
-        for number in 0...AlarmQueue.alarmsMaximum { _ = queue.put(Self.alarm("jam", number)) }
+        _ = Self.put((0...AlarmQueue.alarmsMaximum).map { Self.alarm("jam", $0) }, &queue)
         for _ in 0..<3 { _ = queue.next() }
-        let isSilent = queue.put(Self.alarm("clock", 50))
+        let isSilent = queue.put(Self.alarm("clock", 50), 50)
         #expect(isSilent)
         let rest = Self.all(&queue).map { $0["alarm"]?.string }
         #expect(rest == [String](repeating: "jam", count: AlarmQueue.alarmsMaximum - 3) + ["several", "clock"])
     }
 
+    @Test("It knows the first alarm that waits, of its own line or of one for several")
+    func first() {
+        var queue = AlarmQueue()
+        #expect(queue.first == nil)
+        _ = Self.put((0...19).map { Self.alarm("jam", $0) }, &queue)
+        for number in 1...16 as ClosedRange<UInt64> {
+            #expect(queue.first == number)
+            #expect(queue.next()?.first == number)
+        }
+        #expect(queue.first == 17)
+        #expect(queue.next()?.first == 17 && queue.first == nil)
+        _ = queue.put(Self.alarm("jam", 20), 21)
+        #expect(queue.first == 21)
+    }
+
     @Test("An endless flood takes no more room than its kinds")
     func flood() {
         var queue = AlarmQueue()
-        for number in 0..<100_000 { _ = queue.put(Self.alarm(["jam", "forced", "clock"][number % 3], number)) }
+        _ = Self.put((0..<100_000).map { Self.alarm(["jam", "forced", "clock"][$0 % 3], $0) }, &queue)
         let lines = Self.all(&queue)
         #expect(lines.count == AlarmQueue.alarmsMaximum + 1)
         #expect(lines.last?["count"] == JSONValue(100_000 - AlarmQueue.alarmsMaximum))
@@ -60,6 +79,7 @@ private final class HookBench {
     let loop: EventLoop
     private(set) var notices: [AlarmHook.Notice] = []
     private var hook: AlarmHook?
+    private var number: UInt64 = 0
 
     init(_ script: String, timeoutMilliseconds: UInt64 = 60_000) throws {
         directory = try TemporaryDirectory()
@@ -75,7 +95,12 @@ private final class HookBench {
     func text(_ name: String) -> String { (try? String(contentsOfFile: path + "/" + name, encoding: .utf8)) ?? "" }
     func lines(_ name: String) -> [String] { text(name).split(separator: "\n").map(String.init) }
 
-    func put(_ alarm: JSONObject) { hook?.put(alarm) }
+    func put(_ alarm: JSONObject) {
+        number += 1
+        hook?.put(alarm, number)
+    }
+    /// Of the first alarm that the hook has not finished with.
+    var firstUnfinished: UInt64? { hook?.firstUnfinished }
     func serve() throws { try hook?.serve(on: loop) }
     func end() { hook = nil }
 
@@ -222,6 +247,36 @@ struct AlarmHookTests {
         #expect(bench.text("trouble").isEmpty && bench.notices == [.full])
     }
 
+    @Test("An alarm is finished with when its process has ended, whatever that says, or cannot be started")
+    func finished() throws {
+        let bench = try HookBench(
+            """
+            cd "$(dirname "$0")"
+            mkfifo more 2> made
+            cat more
+            exit 3
+            """)
+        bench.put(Self.alarm("forced"))
+        #expect(bench.firstUnfinished == 1)
+        try bench.serve()
+        bench.put(Self.alarm("jam"))
+        #expect(bench.firstUnfinished == 1)
+        let failed = AlarmHook.Notice.failed(reason: "it ended with status 3")
+        func letGo() throws {
+            #expect(waits { FileManager.default.fileExists(atPath: bench.path + "/more") })
+            close(open(bench.path + "/more", O_WRONLY))
+            let count = bench.notices.count
+            try bench.run(expecting: [failed]) { bench.notices.count > count }
+        }
+        try letGo()
+        #expect(bench.firstUnfinished == 2)
+        try letGo()
+        #expect(bench.firstUnfinished == nil)
+        unlink(bench.path + "/hook")
+        bench.put(Self.alarm("jam"))
+        #expect(bench.firstUnfinished == nil)
+    }
+
     @Test("What comes before there is a loop waits for it; who goes takes the process along")
     func early() throws {
         let bench = try HookBench(
@@ -316,5 +371,51 @@ struct AlarmDaemonTests {
         let complaint = daemon.complaint
         #expect(complaint.contains("alarm alarm=tamper cause=anchor_missing"), "\(complaint)")
         #expect(complaint.contains("reason=\"it ended with status 4\""), "\(complaint)")
+    }
+
+    @Test(
+        "Killed while its hook is at an alarm, a lock raises it again at its launch: late, and on the same record; then no more"
+    )
+    func killed() throws {
+        let bench = try Bench()
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        // Somebody moves the bolt while there is no lock.
+        _ = try bench.directory.write("1 1 1 7 - unlock\n", to: "lock/bolt.journal")
+        let hook = try bench.script(
+            """
+            cd "$(dirname "$0")"
+            cat >> lines
+            test -e free || sleep 1000
+            echo $$ > ended
+            """, to: "hook")
+        let configuration = try bench.directory.write("[alarms]\nhook = \"\(hook)\"\n", to: "lock.conf")
+        func lines() throws -> [JSONObject] {
+            let text = (try? String(contentsOfFile: bench.path("lines"), encoding: .utf8)) ?? ""
+            return try text.split(separator: "\n").compactMap { try JSONValue(line: Array($0.utf8)).object }
+        }
+        func start() throws -> Daemon { try bench.start("peripheral", "lock", ["--config", configuration]) }
+
+        let first = try start()
+        #expect(try waits { try lines().count == 1 })
+        first.kill()
+        _ = try bench.directory.write("", to: "free")
+        let second = try start()
+        #expect(try waits { try lines().count == 2 })
+        let told = try lines()
+        #expect(told.map { $0["alarm"] } == ["forced", "forced"] && told.map { $0["cause"] } == ["bolt", "bolt"])
+        #expect(told.first?["record"]?.number != nil && told.first?["record"] == told.last?["record"])
+        #expect(told.map { $0["late"] } == [nil, true])
+        // The daemon has heard of the end of its process.
+        #expect(
+            waits {
+                (try? String(contentsOfFile: bench.path("ended"), encoding: .utf8)).flatMap { pid_t($0.dropLast()) }
+                    .map { !FileManager.default.fileExists(atPath: "/proc/\($0)") } ?? false
+            })
+        #expect(second.end() == 0)
+        let third = try start()
+        let status = try bench.latch("peripheral", "status", "lock", ["--json"]).output
+        #expect(status.contains(#""alarms":{"count":0}"#), "\(status)")
+        #expect(third.end() == 0)
+        #expect(try lines().count == 2)
     }
 }

@@ -42,6 +42,25 @@ package enum Alarm: Hashable, Sendable {
         }
     }
 
+    /// What ``kind``, ``cause`` and ``credential`` are of; nil where no alarm has these.
+    package init?(_ kind: AlarmKind, cause: UInt8, of credential: CredentialID?) {
+        let found: Self? =
+            switch kind {
+            case .forced: ForcedPart(rawValue: cause).map { .forced($0) }
+            case .jam: BoltPosition(rawValue: cause).map { .jam($0) }
+            case .tamper: TamperCause(number: cause).map { .tamper($0) }
+            case .rollback: .rollback
+            case .clock: ClockFault(rawValue: cause).map { .clock($0) }
+            case .refusals: .refusals(of: credential)
+            case .duress: credential.map { .duress(of: $0) }
+            case .lockout: .lockout(of: credential)
+            case .ajar: .ajar
+            default: nil
+            }
+        guard let found, found.cause == cause, found.credential == credential else { return nil }
+        self = found
+    }
+
     /// Whom it is about.
     package var credential: CredentialID? {
         switch self {
@@ -73,6 +92,18 @@ package enum TamperCause: Hashable, Sendable {
     /// The first number of a doubt, to which the doubt's own is added.
     private static let stateNumber: UInt8 = 16
 
+    init?(number: UInt8) {
+        switch number {
+        case 1: self = .row
+        case 2: self = .audit
+        case 3: self = .door
+        case Self.stateNumber...:
+            guard let doubt = StateDoubt(rawValue: number - Self.stateNumber) else { return nil }
+            self = .state(doubt)
+        default: return nil
+        }
+    }
+
     /// On the air.
     package var number: UInt8 {
         switch self {
@@ -95,14 +126,22 @@ package enum ClockFault: UInt8, Sendable, CaseIterable {
 /// An alarm as it is told.
 package struct AlarmReport: Hashable, Sendable {
     package var alarm: Alarm
-    /// The sequence of the audit's record that it stands on.
+    /// The sequence of the audit's record that it stands on. Who hears the same alarm on the same record again has heard it twice.
     package var record: UInt64?
     /// The last of its kind for a while: more are counted, and not told.
     package var hasMore: Bool
+    /// An earlier program has raised it, and may not have told it (``AlarmDebt``).
+    package var isLate: Bool
+    /// Which one it is of those that this program has raised to be told, from 1 on.
+    package var number: UInt64
 
-    package init(_ alarm: Alarm, on record: UInt64? = nil, hasMore: Bool = false) {
+    package init(
+        _ alarm: Alarm, on record: UInt64? = nil, hasMore: Bool = false, isLate: Bool = false, number: UInt64
+    ) {
         self.alarm = alarm
         self.record = record
         self.hasMore = hasMore
+        self.isLate = isLate
+        self.number = number
     }
 }

@@ -41,18 +41,21 @@ package final class LockDaemon {
         /// Boot time at this very moment, which an iteration's instant is not: a commit may have taken long.
         package var bootTime: () -> Instant
         package var observe: (LockEvent) -> Void
+        /// Up to which alarm all have been told, of those that `observe` has taken up to this one, by their ``AlarmReport/number``.
+        package var alarmsTold: (UInt64) -> UInt64
         /// What nothing more can be promised after: the process ends.
         package var fail: (any Error) -> Void
 
         package init(
             random: @escaping () -> UInt64, wallClockSeconds: @escaping () -> Int64?,
             bootTime: @escaping () -> Instant, observe: @escaping (LockEvent) -> Void,
-            fail: @escaping (any Error) -> Void
+            alarmsTold: @escaping (UInt64) -> UInt64 = { $0 }, fail: @escaping (any Error) -> Void
         ) {
             self.random = random
             self.wallClockSeconds = wallClockSeconds
             self.bootTime = bootTime
             self.observe = observe
+            self.alarmsTold = alarmsTold
             self.fail = fail
         }
     }
@@ -90,6 +93,8 @@ package final class LockDaemon {
     private(set) var machine: LockMachine?
     /// Found before the machine was there.
     private var earlyAlarms: Set<Alarm> = []
+    /// The ``AlarmReport/number`` of the last alarm that was handed over.
+    private var observedAlarms: UInt64
     private var earlyReports = EarlyReports()
     var enrolment = LockEnrolment()
     /// Of the window that is open.
@@ -122,6 +127,7 @@ package final class LockDaemon {
         self.store = store
         self.actuator = actuator
         rows = store.rows
+        observedAlarms = configuration.alarms.reportCount
         let snapshot = try store.launch()
         unproven = UnprovenBonds(snapshot.unproven)
         beginning = (snapshot, try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime()))
@@ -173,8 +179,13 @@ package final class LockDaemon {
         }
     }
 
-    /// Of a credential, as far as the machine has it.
-    func credentialName(_ id: CredentialID?) -> String? { id.flatMap { machine?.credentials[$0]?.name } }
+    /// Of a credential that there is. One that a launch has left in the store is read there.
+    func credentialName(_ id: CredentialID?) -> String? {
+        guard let id else { return nil }
+        if let known = machine?.credentials[id] { return known.name }
+        let before = CredentialID(rawValue: id.rawValue &- 1)
+        return rows?.credentials(after: before, limit: 1).first { $0.id == id }?.name
+    }
 
     /// From the first record that is kept to the last one. Some between them may be forgotten.
     var keptAudit: ClosedRange<UInt64>? {
@@ -194,6 +205,7 @@ package final class LockDaemon {
     func feed(_ input: LockInput) {
         guard machine != nil else { return }
         var outputs: [LockOutput] = []
+        machine?.alarmsTold(through: surroundings.alarmsTold(observedAlarms))
         machine?.handle(input, at: moment, random: surroundings.random(), into: &outputs)
         carryOut(outputs)
         armTimers()
@@ -225,6 +237,14 @@ package final class LockDaemon {
     }
 
     func keep(_ facts: [LockMutation]) { for fact in facts { store.append(fact) } }
+
+    private func tell(_ report: AlarmReport) {
+        let event = LockEvent.alarm(report, credential: credentialName(report.alarm.credential))
+        host.afterActs { [weak self, surroundings] in
+            surroundings.observe(event)
+            self?.observedAlarms = report.number
+        }
+    }
 
     func tell(_ event: LockEvent) { host.afterActs { [surroundings] in surroundings.observe(event) } }
 
@@ -275,7 +295,7 @@ extension LockDaemon {
             case .openWindow(let link, let opening, let manager): openWindow(opening, by: manager, link)
             case .closeWindow: cancelEnrolment()
             case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
-            case .alarm(let report): tell(.alarm(report, credential: credentialName(report.alarm.credential)))
+            case .alarm(let report): tell(report)
             case .notifyAlarm(let link, let value): update(tree.alarm, value, link)
             case .disconnect(let link): manager?.disconnect(link.id)
             }

@@ -12,6 +12,8 @@ package struct UnattendedBolt {
         /// Returns at that instant or before.
         package var wait: (Instant) -> Void
         package var observe: (LockEvent) -> Void
+        /// As ``LockDaemon/Surroundings/alarmsTold``.
+        package var alarmsTold: (UInt64) -> UInt64
         package var rules: DoorRules
         /// What the lock goes by, from what is kept.
         package var settings: (LockSettings) -> LockSettings
@@ -20,7 +22,8 @@ package struct UnattendedBolt {
             rules: DoorRules = DoorRules(), settings: @escaping (LockSettings) -> LockSettings = { $0 },
             moment: @escaping () -> LockMoment,
             commit: @escaping (any LockStore) throws -> Void,
-            wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void
+            wait: @escaping (Instant) -> Void, observe: @escaping (LockEvent) -> Void,
+            alarmsTold: @escaping (UInt64) -> UInt64 = { $0 }
         ) {
             self.rules = rules
             self.settings = settings
@@ -28,6 +31,7 @@ package struct UnattendedBolt {
             self.commit = commit
             self.wait = wait
             self.observe = observe
+            self.alarmsTold = alarmsTold
         }
     }
 
@@ -36,6 +40,7 @@ package struct UnattendedBolt {
     private let surroundings: Surroundings
     private var machine: LockMachine
     private var outputs: [LockOutput]
+    private var observedAlarms: UInt64
 
     /// Settles it, by the rules of every launch, and returns once the bolt rests, with the alarms that this raised. Does nothing, and
     /// writes nothing, when nothing is owed now: what falls due later is settled by a later launch. `alarms`: those of this program before.
@@ -67,6 +72,7 @@ package struct UnattendedBolt {
             restoring: snapshot, reading: reading, store: store, actuator: actuator, boot: boot,
             tellsLaunch: !isBegun, alarms: alarms, surroundings: surroundings)
         if isBegun { try bolt.commitAndAct() } else { try bolt.run() }
+        bolt.hearOfAlarms()
         return bolt.machine.alarms
     }
 
@@ -77,6 +83,7 @@ package struct UnattendedBolt {
         self.store = store
         self.actuator = actuator
         self.surroundings = surroundings
+        observedAlarms = alarms.reportCount
         var outputs: [LockOutput] = []
         // No link, no receipt: the handle is never used.
         machine = LockMachine(
@@ -92,7 +99,12 @@ package struct UnattendedBolt {
             try commitAndAct()
             try awaitReport()
         } while !outputs.isEmpty
+        hearOfAlarms()
+        machine.takeBackAlarms(at: surroundings.moment(), into: &outputs)
+        try commitAndAct()
     }
+
+    private mutating func hearOfAlarms() { machine.alarmsTold(through: surroundings.alarmsTold(observedAlarms)) }
 
     private mutating func commitAndAct() throws {
         while !outputs.isEmpty {
@@ -101,7 +113,10 @@ package struct UnattendedBolt {
             for case .persist(let fact) in turn { store.append(fact) }
             try surroundings.commit(store)
             for case .persist(.audit(let record)) in turn { surroundings.observe(.audit(record)) }
-            for case .alarm(let report) in turn { surroundings.observe(.alarm(report, credential: nil)) }
+            for case .alarm(let report) in turn {
+                surroundings.observe(.alarm(report, credential: nil))
+                observedAlarms = report.number
+            }
             for case .actuate(let order) in turn {
                 surroundings.observe(.actuator(order))
                 if let report = try actuator.perform(order, now: surroundings.moment().now) { feed(.actuator(report)) }
@@ -120,6 +135,7 @@ package struct UnattendedBolt {
 
     /// Nobody is connected, so that no challenge is ever due.
     private mutating func feed(_ input: LockInput) {
+        hearOfAlarms()
         machine.handle(input, at: surroundings.moment(), random: 0, into: &outputs)
     }
 }

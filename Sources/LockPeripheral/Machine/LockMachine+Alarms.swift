@@ -21,6 +21,32 @@ extension LockMachine {
         }
     }
 
+    /// At a launch: what an earlier program has committed, and may not have told. Nobody is connected yet.
+    mutating func raiseOwed(_ turn: inout LockTurn) {
+        #if LATCH_PLANTS
+        if Plant.active == .untold { return }
+        #endif
+        for report in alarms.takeOwed(now: turn.now) { turn.act(.alarm(report)) }
+    }
+
+    /// All alarms up to the one with this ``AlarmReport/number`` have been told. For the shell to say before an input.
+    package mutating func alarmsTold(through number: UInt64) { alarms.debt.told(through: number) }
+
+    /// Behind each input: what is owed goes with the record that it stands on.
+    mutating func settleAlarms(_ turn: inout LockTurn) {
+        if let owed = alarms.debt.settle(at: turn.now, isCommitting: !turn.facts.isEmpty) {
+            turn.persist(.owedAlarms(owed))
+        }
+    }
+
+    /// What was told is owed no more, at once: this program ends, and another one follows.
+    package mutating func takeBackAlarms(at moment: LockMoment, into outputs: inout [LockOutput]) {
+        var turn = LockTurn(moment, random: 0)
+        alarms.debt.reviewAtOnce(turn.now)
+        settleAlarms(&turn)
+        turn.flush(into: &outputs)
+    }
+
     /// Whether a link may be told of alarms: it is proven, its bond's credential is enabled, and its role may read the audit.
     package func mayReadAlarms(_ link: LockLink) -> Bool { links[link].map(mayReadAlarms) ?? false }
 

@@ -48,7 +48,7 @@ package struct LockMachine {
 
     /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
     /// what was owed, and come before anything that the next input brings. `tellsLaunch`: false for one that only settles, and
-    /// behind which the lock begins. `alarms`: those of this program before. `configured`: what the lock goes by from the beginning, where
+    /// behind which the lock begins, and tells what an earlier program owed. `alarms`: those of this program before. `configured`: what the lock goes by from the beginning, where
     /// that is not what is kept.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
@@ -72,6 +72,8 @@ package struct LockMachine {
         wallClockMark = WallClockMark(seconds: snapshot.auditTail.wallClockSeconds)
         toldTime = snapshot.toldTime
         var turn = LockTurn(moment, random: 0)
+        self.alarms.debt.find(snapshot.owedAlarms)
+        if tellsLaunch { raiseOwed(&turn) }
         if let doubt = snapshot.auditDoubt { raise(.tamper(.audit), on: audit(.auditDoubted(doubt), &turn), &turn) }
         if tellsLaunch {
             auditLaunch(snapshot.auditTail, &turn)
@@ -84,6 +86,7 @@ package struct LockMachine {
         if settings != snapshot.settings { administer(.settings(settings), &turn) }
         watchSteps(&turn)
         watchClock(&turn)
+        settleAlarms(&turn)
         turn.flush(into: &outputs)
     }
 
@@ -111,6 +114,7 @@ package struct LockMachine {
         reviewHold(&turn)
         watchSteps(&turn)
         watchClock(&turn)
+        settleAlarms(&turn)
         turn.flush(into: &outputs)
     }
 
@@ -137,6 +141,7 @@ package struct LockMachine {
         }
         if isFreeToSecure, let due = relock?.due(in: boot), due != .never { consider(due) }
         consider(doorDeadline)
+        consider(alarms.debt.review)
         for state in links.values {
             consider(state.dropAt)
             consider(state.renewalDue)
@@ -207,7 +212,9 @@ package struct LockMachine {
             audit(.settingsChanged(settings), &turn)
         case .rules(let rules): fit(rules, &turn)
         case .asked(let user): operators.asking = user
-        case .stopped: if !isFreshLaunch { audit(.stopped, &turn) }
+        case .stopped:
+            if !isFreshLaunch { audit(.stopped, &turn) }
+            alarms.debt.reviewAtOnce(turn.now)
         case .reset: audit(.reset, &turn)
         case .mode(let mode): enter(mode, by: nil, &turn)
         case .operate(let operation): operate(operation, &turn)

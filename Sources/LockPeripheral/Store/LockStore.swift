@@ -178,6 +178,8 @@ package enum LockMutation: Hashable, Sendable {
     case credentialRemoved(CredentialID)
     case settings(LockSettings)
     case toldTime(ToldTime)
+    /// What is on record, and was not told yet.
+    case owedAlarms([OwedAlarm])
     /// The one movement that is under way; nil when there is none.
     case intent(Intent?)
     case bolt(BoltRecord)
@@ -207,9 +209,8 @@ extension LockMutation {
     var changesRights: Bool {
         switch self {
         case .credential, .credentialRemoved, .settings, .bondForgotten: true
-        case .toldTime, .intent, .bolt, .relock, .hold, .ajar, .lastCommand, .receiptCounters, .lockout, .unproven,
-            .audit,
-            .relaunched:
+        case .toldTime, .owedAlarms, .intent, .bolt, .relock, .hold, .ajar, .lastCommand, .receiptCounters, .lockout,
+            .unproven, .audit, .relaunched:
             false
         }
     }
@@ -220,6 +221,7 @@ package struct LockSnapshot: Hashable, Sendable {
     package var credentials: [CredentialID: Credential] = [:]
     package var settings = LockSettings()
     package var toldTime: ToldTime?
+    package var owedAlarms: [OwedAlarm] = []
     package var intent: Intent?
     package var bolt = BoltRecord()
     /// When the bolt is to go back by itself.
@@ -248,6 +250,7 @@ package struct LockSnapshot: Hashable, Sendable {
         case .credentialRemoved(let id): credentials[id] = nil
         case .settings(let settings): self.settings = settings
         case .toldTime(let told): toldTime = told
+        case .owedAlarms(let alarms): owedAlarms = alarms
         case .intent(let intent): self.intent = intent
         case .bolt(let bolt): self.bolt = bolt
         case .relock(let relock): self.relock = relock

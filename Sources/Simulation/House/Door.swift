@@ -106,8 +106,12 @@ package final class Door {
         if case .alarm(let report, _) = event {
             strike?.scene.record.alarms.append((alarm: report.alarm, at: world.now))
         }
-        guard case .audit(let record) = event, case .enrolled(let number, let name, _, _) = record.event else { return }
-        numbers[name] = number
+        guard case .audit(let record) = event else { return }
+        switch record.event {
+        case .enrolled(let number, let name, _, _): numbers[name] = number
+        case .door(let door) where door.state == .forced: strike?.scene.record.forcedRecords.append(world.now)
+        default: break
+        }
     }
 
     /// Whether there is somebody to say something to.

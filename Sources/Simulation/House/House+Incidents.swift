@@ -55,7 +55,10 @@ extension House {
         }
         return judge.broken
             + DoorJudge(
-                DoorEvidence(record: record, fit: fit, absences: door.absences.all, isSound: isSound, end: world.now)
+                DoorEvidence(
+                    record: record, fit: fit, absences: door.absences.all, isSound: isSound, end: world.now,
+                    commands: ledger.commands.values.flatMap(\.arrivals).filter { $0.door == door.number }.map(\.at),
+                    mayBeInPassage: judge.mayBeInPassage)
             ).broken
     }
 }

@@ -10,13 +10,16 @@ struct DoorAlarmJudge {
 
     var broken: [String] {
         guard door.isSound else { return brokenJams }
-        return brokenJams + brokenCrimes + brokenForced + brokenAjar + brokenTampers + brokenHands
+        return brokenJams + brokenCrimes + brokenRecords + brokenForced + brokenAjar + brokenTampers + brokenHands
     }
 
     /// Whether a program had seen everything in this time, and some time before: it knows a door then.
     private func wasThere(_ begin: Instant, _ end: Instant) -> Bool {
-        let before = begin.nanoseconds - min(begin.nanoseconds, Self.acquaintanceMilliseconds * 1_000_000)
-        return !door.wasAway(Instant(nanoseconds: before), end)
+        !door.wasAway(Self.before(begin, Self.acquaintanceMilliseconds), end)
+    }
+
+    private static func before(_ instant: Instant, _ milliseconds: UInt64) -> Instant {
+        Instant(nanoseconds: instant.nanoseconds - min(instant.nanoseconds, milliseconds * 1_000_000))
     }
     private static let acquaintanceMilliseconds: UInt64 = 5_000
 
@@ -30,15 +33,54 @@ struct DoorAlarmJudge {
 
     // MARK: By force
 
-    /// A door that is forced is told.
+    /// A door that is forced is told, whoever is killed meanwhile: at once, or by the next program that finds it open for long enough.
     private var brokenCrimes: [String] {
         guard door.fit.hasContact else { return [] }
         return door.record.crimes.compactMap { crime in
-            let due = door.prompt(crime)
-            guard due <= door.end, wasThere(crime, due), !wasExpected(crime), !isReleased(soonBehind: crime),
-                !isTold(firstOpening(at: crime), due, { $0 == .forced(.door) })
+            let first = firstOpening(at: crime)
+            guard let due = promptAlarm(of: crime) ?? lateAlarm(of: crime), door.record.crimes.contains(first),
+                !isTold(first, due, { $0 == .forced(.door) })
             else { return nil }
             return "the door was forced, and nobody was told"
+        }
+    }
+
+    /// When it has been told by a program that was there before and behind; nil for what none can tell.
+    private func promptAlarm(of crime: Instant) -> Instant? {
+        let due = door.prompt(crime)
+        guard due <= door.end, wasThere(crime, due), !wasExpected(crime), !isReleased(soonBehind: crime) else {
+            return nil
+        }
+        return due
+    }
+
+    /// When it has been told by programs that knew the door before, and were killed or away then; nil while none has looked at it for long
+    /// enough, and where the lock cannot tell it from a door that was opened.
+    private func lateAlarm(of crime: Instant) -> Instant? {
+        guard wasThere(crime, crime), let due = door.settled(behind: crime, door.allAbsences),
+            door.record.open.all.contains(where: { $0.from == crime && $0.covers(crime, due) }),
+            !mayMove(Self.before(crime, DoorRules.exitMilliseconds + DoorEvidence.promptMilliseconds), due)
+        else { return nil }
+        return due
+    }
+
+    /// Whether a movement may be under way in this time, or who goes out may have said so. A door that is found open is not forced then:
+    /// it may have opened before the bolt went out.
+    private func mayMove(_ begin: Instant, _ end: Instant) -> Bool {
+        let causes = [door.record.free, door.record.presses, door.record.fires, door.record.hands]
+        let orders = door.commands + door.record.orders.map(\.at)
+        return causes.contains { $0.all.contains { $0.meets(begin, end) } }
+            || orders.contains { begin <= $0 && $0 <= end } || door.mayBeInPassage(begin, end)
+    }
+
+    /// What a record of the audit says is told, whenever the lock is killed behind it, and whatever becomes of the door.
+    private var brokenRecords: [String] {
+        door.record.forcedRecords.compactMap { record in
+            guard let leaf = door.record.open.all.last(where: { $0.from <= record }),
+                let due = door.settled(behind: record, door.absences),
+                !isTold(firstOpening(of: leaf, door.record.open), due, { $0 == .forced(.door) })
+            else { return nil }
+            return "the audit has that the door was forced, and nobody was told"
         }
     }
 
@@ -116,24 +158,17 @@ struct DoorAlarmJudge {
             let due = door.prompt(begin.advanced(byMilliseconds: ajar))
             // A forced one is told as that.
             guard due <= door.end, !door.record.crimes.contains(leaf.from), leaf.covers(leaf.from, due),
-                !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due), !isCutOff(leaf),
+                !door.wasAway(Instant(nanoseconds: begin.nanoseconds + 1), due),
                 !isTold(firstOpening(of: leaf, door.record.open), due, { $0 == .ajar || $0 == .forced(.door) })
             else { return nil }
             return "the door was left open, and nobody was told"
         }
         let mistold: [String] = alarms.compactMap { at in
-            let before = Instant(nanoseconds: at.nanoseconds - min(at.nanoseconds, ajar * 1_000_000))
+            let before = Self.before(at, ajar)
             let isOpen = door.record.open.all.contains { $0.covers(before, before) }
             return isOpen || !wasThere(before, at) ? nil : "a door was left open, it was told, and it was not"
         }
         return untold + mistold
-    }
-
-    /// The lock heard of its door again, found it forced, and was killed between its commit and its telling: the audit has it.
-    private func isCutOff(_ leaf: Stretch) -> Bool {
-        door.record.absences.all.compactMap(\.to).contains { back in
-            door.absences.contains { back <= $0.from && $0.from <= door.prompt(back) && leaf.covers(back, $0.from) }
-        }
     }
 
     // MARK: Bolt and housing
@@ -169,8 +204,7 @@ struct DoorAlarmJudge {
 
     // MARK: What looks like one opening
 
-    /// What is closed for so short that its sensor's word is not believed has stayed open, and so has what opens again before anybody
-    /// looks.
+    /// An opening counts as one with the opening before it when the sensor's word of the closing was not believed, or nobody looked.
     private func firstOpening(of opening: Stretch, _ openings: Stretches) -> Instant {
         guard let before = openings.all.last(where: { $0.from < opening.from }), let end = before.to,
             opening.from.milliseconds(since: end) < Self.tamperMilliseconds || isUnseen(end, opening.from)
@@ -178,7 +212,7 @@ struct DoorAlarmJudge {
         return firstOpening(of: before, openings)
     }
 
-    /// Of the door that stands open from this instant on.
+    /// When the opening that begins at this instant was first seen.
     private func firstOpening(at instant: Instant) -> Instant {
         let leaf = door.record.open.all.first { $0.from == instant }
         return leaf.map { firstOpening(of: $0, door.record.open) } ?? instant

@@ -38,6 +38,8 @@ struct DoorRecord {
     var unattended = Stretches()
     var orders: [Order] = []
     var alarms: [(alarm: Alarm, at: Instant)] = []
+    /// When it was told that the audit has a forced door.
+    var forcedRecords: [Instant] = []
     /// Of the schedules before, as long as they keep others from being told.
     private(set) var earlierAlarms: [(alarm: Alarm, at: Instant)] = []
     static let meterMilliseconds: UInt64 = 60_000
@@ -66,7 +68,7 @@ struct DoorRecord {
         unattended.forget()
         earlierAlarms += alarms
         earlierAlarms.removeAll { now.milliseconds(since: $0.at) > Self.meterMilliseconds }
-        (crimes, orders, alarms) = ([], [], [])
+        (crimes, orders, alarms, forcedRecords) = ([], [], [], [])
         absences.forget()
     }
 }

@@ -10,6 +10,7 @@ extension AlarmReport {
         fields["record"] = record.map { JSONValue($0) }
         fields["credential"] = credential.map { .string($0) }
         fields["more"] = hasMore ? true : nil
+        fields["late"] = isLate ? true : nil
         return fields
     }
 }

@@ -17,6 +17,8 @@ final class AlarmHook {
     private let timeoutMilliseconds: UInt64
     private let notice: (Notice) -> Void
     private var queue = AlarmQueue()
+    /// The number of the first alarm of the process that runs.
+    private var running: UInt64?
     /// nil until there is a loop.
     private var program: LineProgram?
 
@@ -34,6 +36,7 @@ final class AlarmHook {
         let program = try LineProgram(
             name: "the alarms' hook", timeoutMilliseconds: timeoutMilliseconds, loop: loop)
         program.ended = { [unowned self] reason in
+            running = nil
             if let reason { notice(.failed(reason: reason)) }
             begin()
         }
@@ -41,14 +44,21 @@ final class AlarmHook {
         begin()
     }
 
-    func put(_ alarm: JSONObject) {
-        if !queue.put(alarm) { notice(.full) }
+    /// `number`: greater than that of the alarm before.
+    func put(_ alarm: JSONObject, _ number: UInt64) {
+        if !queue.put(alarm, number) { notice(.full) }
         begin()
     }
 
+    /// The number of the first alarm that waits, or whose process has not ended; nil where there is none.
+    var firstUnfinished: UInt64? { running ?? queue.first }
+
     private func begin() {
-        while let program, !program.isRunning, let alarm = queue.next() {
-            if let reason = program.start(path, JSONValue.object(alarm).text) { notice(.failed(reason: reason)) }
+        while let program, !program.isRunning, let line = queue.next() {
+            running = line.first
+            guard let reason = program.start(path, JSONValue.object(line.fields).text) else { return }
+            running = nil
+            notice(.failed(reason: reason))
         }
     }
 }

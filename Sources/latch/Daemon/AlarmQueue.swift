@@ -5,31 +5,47 @@ struct AlarmQueue {
     /// One more, and those behind them become one line.
     static let alarmsMaximum = 16
 
-    private var waiting: [JSONObject] = []
-    private var coalesced: UInt64 = 0
-    /// As often as there are kinds, at most.
-    private var kinds: [String] = []
+    struct Line: Equatable {
+        let fields: JSONObject
+        /// The number of its alarm, or of its first one.
+        let first: UInt64
+    }
 
-    /// False for the first one that becomes part of a line: that is to be said.
-    mutating func put(_ alarm: JSONObject) -> Bool {
-        if coalesced > 0, waiting.count < Self.alarmsMaximum { waiting.append(takeCoalesced()) }
+    private struct Rest {
+        let first: UInt64
+        var count: UInt64 = 0
+        /// As often as there are kinds, at most.
+        var kinds: [String] = []
+    }
+
+    private var waiting: [Line] = []
+    private var rest: Rest?
+
+    /// The number of the first alarm that waits.
+    var first: UInt64? { waiting.first?.first ?? rest?.first }
+
+    /// `number`: greater than that of the alarm before. False for the first one that becomes part of a line: that is to be said.
+    mutating func put(_ alarm: JSONObject, _ number: UInt64) -> Bool {
+        if waiting.count < Self.alarmsMaximum {
+            if let line = takeRest() { waiting.append(line) }
+        }
         guard waiting.count >= Self.alarmsMaximum else {
-            waiting.append(alarm)
+            waiting.append(Line(fields: alarm, first: number))
             return true
         }
-        coalesced += 1
-        if let kind = alarm["alarm"]?.string, !kinds.contains(kind) { kinds.append(kind) }
-        return coalesced > 1
+        var rest = self.rest ?? Rest(first: number)
+        rest.count += 1
+        if let kind = alarm["alarm"]?.string, !rest.kinds.contains(kind) { rest.kinds.append(kind) }
+        self.rest = rest
+        return rest.count > 1
     }
 
     /// The next line; nil when nothing waits.
-    mutating func next() -> JSONObject? {
-        guard waiting.isEmpty else { return waiting.removeFirst() }
-        return coalesced > 0 ? takeCoalesced() : nil
-    }
+    mutating func next() -> Line? { waiting.isEmpty ? takeRest() : waiting.removeFirst() }
 
-    private mutating func takeCoalesced() -> JSONObject {
-        defer { (coalesced, kinds) = (0, []) }
-        return ["alarm": "several", "count": JSONValue(coalesced), "kinds": .array(kinds.map { .string($0) })]
+    private mutating func takeRest() -> Line? {
+        guard let rest = rest.take() else { return nil }
+        let kinds = JSONValue.array(rest.kinds.map { .string($0) })
+        return Line(fields: ["alarm": "several", "count": JSONValue(rest.count), "kinds": kinds], first: rest.first)
     }
 }

@@ -140,8 +140,8 @@ final class BoltDuty {
         UnattendedBolt.Surroundings(
             rules: rules, settings: lockSettings.over,
             moment: { LockMoment(now: SystemClock.now(), wallClockSeconds: WallClock.seconds()) },
-            commit: { try state.database.commit([$0]) }, wait: wait, observe: { [self] in record($0, in: journal) }
-        )
+            commit: { try state.database.commit([$0]) }, wait: wait, observe: { [self] in record($0, in: journal) },
+            alarmsTold: alarmsTold)
     }
 
     /// In the log and the journal, and an alarm by the hook too.
@@ -151,8 +151,11 @@ final class BoltDuty {
         var line = report.json(credential: credential)
         line["lock"] = .string(lockName)
         line["seconds"] = WallClock.seconds().map { .number($0) }
-        hook.put(line)
+        hook.put(line, report.number)
     }
+
+    /// Up to which alarm all have been told, of those that were recorded up to this one: the hook's process has ended, whatever it said.
+    func alarmsTold(of recorded: UInt64) -> UInt64 { hook?.firstUnfinished.map { min(recorded, $0 - 1) } ?? recorded }
 
     /// The daemon ends with `error`. If it left the door to be secured, that is done now, and written down where that is
     /// possible. Another daemon's bolt is left alone.

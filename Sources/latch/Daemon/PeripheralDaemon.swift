@@ -69,6 +69,7 @@ final class PeripheralDaemon {
                     duty.record($0, in: journal)
                     counts.take($0)
                 },
+                alarmsTold: duty.alarmsTold,
                 fail: { [weak runtime] in runtime?.fail($0) }))
         let startSeconds = WallClock.seconds()
         metrics = MetricsFile(
