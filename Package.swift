@@ -316,9 +316,10 @@ let package = Package(
         tests(
             "CoreBluetoothEssentials",
             [
-                "ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "L2CAP", "LockCentral",
-                "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores", "SecurityManager", "Simulation",
-                "TestSupport", "VirtualRadio", "WorldSupport",
+                "ATT", "BlueZ", "BlueZSupport", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "DBus", "GATT",
+                "HCI",
+                "L2CAP", "LockCentral", "LockJudge", "LockPeripheral", "LockProtocol", "MemoryStores",
+                "SecurityManager", "Simulation", "TestSupport", "VirtualRadio", "WorldSupport",
             ]),
         tests(
             "CoreBluetooth",

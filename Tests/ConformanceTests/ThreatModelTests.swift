@@ -5,7 +5,13 @@ import Testing
 @Suite("The threat model, held to the tests")
 struct ThreatModelTests {
     private static let promises = "What is promised"
-    private static let tables = ["Assets", "Where they are stored", "How they are destroyed"]
+    private static let tables = [
+        "Assets", "Where they are stored", "How they are destroyed",
+        "What a key with a program's key takes from its link",
+    ]
+    private static let backends = "Attacks, and both backends"
+    /// Whose tests are the attacks on one backend, each of which stands in that table.
+    private static let backendSuite = "SharedAdapterAttackTests"
     /// What stands at a row's end where the code answers nothing.
     private static let reasons = ["not claimed: "]
 
@@ -88,6 +94,31 @@ struct ThreatModelTests {
                 }
             }
         }
+    }
+
+    @Test(
+        "Each attack has its tests on both backends, or the reason why there is none, and no test of the suite is left out"
+    )
+    func backends() throws {
+        let section = try #require(Self.section(Self.backends, of: page))
+        let rows = TestTable(section.joined(separator: "\n")).rows
+        #expect(rows.count > 4, "the table was read")
+        var named: Set<String> = []
+        for row in rows {
+            #expect(row.count == 3, "\(row)")
+            for cell in row.dropFirst() {
+                switch TestTable.cover(cell, reasons: Self.reasons) {
+                case .tests(let tests):
+                    named.formUnion(tests)
+                    for test in tests { #expect(names.contains(test), "\(row[0]): there is no test \(test)") }
+                case .reason: break
+                case .malformed(let cell): Issue.record("\(row[0]): \(cell)")
+                }
+            }
+        }
+        // What obeys is no attack.
+        let left = names.filter { $0.hasPrefix(Self.backendSuite + ".") && !named.contains($0) }
+        #expect(left == [Self.backendSuite + ".lockItself"])
     }
 
     @Test("A promise is read over its lines, and one without a sentence or a test is found")
