@@ -279,6 +279,9 @@ let package = Package(
         .target(
             name: "BlueZSupport", dependencies: ["BluetoothCore", "DBus"], path: "Tests/BlueZSupport",
             swiftSettings: swift),
+        .target(
+            name: "BusSupport", dependencies: ["DBus", "DBusTransport", "HCITransport", "TestSupport"],
+            path: "Tests/BusSupport", swiftSettings: swift),
         .target(name: "TestSupport", dependencies: ["CLinux"], path: "Tests/TestSupport", swiftSettings: swift),
         .target(
             name: "StoreTrials", dependencies: ["CLinux", "FaultDisk", "TestSupport"], path: "Tests/StoreTrials",
@@ -366,7 +369,7 @@ let package = Package(
         tests(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
-        tests("DBusTransport", ["DBus", "HCITransport", "TestSupport"]),
+        tests("DBusTransport", ["BusSupport", "DBus", "HCITransport", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
         tests(
@@ -386,7 +389,8 @@ let package = Package(
         tests(
             "latch",
             [
-                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "CSQLite", "CommandInterface",
+                "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "BusSupport", "CLinux", "CSQLite",
+                "CommandInterface",
                 "DBus", "DBusTransport", "DaemonControl", "Desktop", "GPIO", "HCI", "HCITransport", "HostComposition",
                 "LatchLab", "LatchOOB", "LatchStrike", "LockCentral", "LockPeripheral",
                 "LockProtocol", "SecurityManager", "Simulation", "StatePersistence", "StrikeControl", "StrikeKeeping",

@@ -34,6 +34,9 @@ private struct KeyWorld {
     /// What nobody has decided, nor the key itself ended.
     private var approaches: [PeerIdentifier: Approach] = [:]
 
+    /// While the nearest lock is looked for.
+    private var lookEnds: Instant?
+
     init() {
         for bits: UInt128 in 0..<2 {
             let record = LockRecord(
@@ -58,13 +61,14 @@ private struct KeyWorld {
             case 1: feed(.bonded(peer))
             case 2: feed(.notWritten(peer, isLate: input.bool()))
             case 3: feed(.radio(isOn: input.bool()))
-            case 4, 5: calibrate(peer)
-            case 6:
+            case 4: calibrate(peer)
+            case 5:
                 walks.remove(peer)
                 feed(.endCalibration(peer))
-            default:
+            case 6:
                 let near = Int(Int8(bitPattern: input.octet()))
                 feed(.thresholds(peer, ProximityThresholds(nearDBm: near, awayDBm: near - Int(input.octet() & 15))))
+            default: if input.bool() { feed(.watched(input.bool())) } else { askNearest(&input) }
             }
         case 2:
             let record = LockRecord(peer: peer, name: "fuzz", unlocksWhenNear: input.bool())
@@ -102,6 +106,7 @@ private struct KeyWorld {
         case 14:
             now = now.advanced(byMilliseconds: input.milliseconds())
             feed(.timerFired)
+            require(lookEnds.map { now < $0 } ?? true, "the nearest lock is looked for without end")
         default: relaunch(&input)
         }
     }
@@ -109,6 +114,14 @@ private struct KeyWorld {
     private mutating func calibrate(_ peer: PeerIdentifier) {
         guard walks.insert(peer).inserted else { return }
         feed(.calibrate(peer))
+    }
+
+    /// Until the verdict another one is not heard.
+    private mutating func askNearest(_ input: inout FuzzInput) {
+        let operation = LockOperation(rawValue: input.octet())
+        let life = UInt64(input.uint16())
+        if lookEnds == nil { lookEnds = now.advanced(byMilliseconds: min(life / 2, 6_000)) }
+        feed(.askNearest(operation, .setting, lifeMilliseconds: life))
     }
 
     private mutating func present(_ peer: PeerIdentifier, _ octets: [UInt8]) {
@@ -156,7 +169,7 @@ private struct KeyWorld {
         }
         outputs.removeAll()
         approaches = [:]
-        walks = []
+        (walks, lookEnds) = ([], nil)
         let policy = ApproachPolicy(
             asksFirst: input.bool(), needsUser: input.bool(), asksProgram: input.bool())
         machine = KeyMachine(restoring: committed, boot: boot, policy: policy, now: now, into: &outputs)
@@ -190,6 +203,10 @@ private struct KeyWorld {
 
     private mutating func act(_ output: KeyOutput) {
         switch output {
+        case .sought(let verdict):
+            require(lookEnds != nil, "a verdict that nobody waits for")
+            lookEnds = nil
+            if case .found(let peer) = verdict { require(committed.locks[peer] != nil, "no lock is the nearest") }
         case .took(_, let id):
             require(taken.insert(id).inserted, "a request's number was given twice")
             open.insert(id)

@@ -33,8 +33,10 @@ extension BlueZCentral {
     mutating func settleRegistration(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }
         let wanted = wanted.filter(\.isPaired)
+        let paths = wanted.map(\.path)
+        let services = objects.services(of: paths)
         let step = registration.step(
-            services(of: wanted), devices: Set(wanted.map(\.path)),
+            services, devices: Set(paths),
             connected: Set(wanted.filter { $0.isConnected && !ending.contains($0.path) }.map(\.path)), now)
         switch step {
         case .wait: break
@@ -47,18 +49,6 @@ extension BlueZCentral {
                 adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(Self.applicationPath)],
                 for: .unregister, &outputs)
         }
-    }
-
-    /// One service of each: of those that it has, the one that the fewest other devices have, as bluetoothd connects with each bonded device
-    /// that has it. GAP and GATT, which all have, are nobody's.
-    private func services(of devices: [BlueZDevice]) -> Set<BluetoothUUID> {
-        let paired = objects.devices.values.filter(\.isPaired)
-        func owners(_ service: BluetoothUUID) -> Int { paired.count { $0.services.contains(service) } }
-        return Set(
-            devices.compactMap { device in
-                device.services.filter { $0 != .gapService && $0 != .gattService }
-                    .min { (owners($0), $0.bits) < (owners($1), $1.bits) }
-            })
     }
 
     /// Calls the strangers that are heard.

@@ -1,6 +1,7 @@
 import ATT
 import BluetoothCore
 import DBus
+import GATT
 
 /// bluetoothd's objects, as this side has heard of them: what there is when it asks, and each change from then on.
 ///
@@ -25,6 +26,8 @@ struct BlueZObjects: Sendable {
     private(set) var adapters: [String: BlueZAdapter] = [:]
     private(set) var devices: [String: BlueZDevice] = [:]
     private(set) var trees: [String: BlueZTree] = [:]
+    /// Until a paired device, or a service of one, has changed: what else bluetoothd tells comes far more often.
+    private var choice: (devices: [String], services: Set<BluetoothUUID>)?
 
     /// Everything that there is, in the place of what was known.
     init(_ objects: [String: [String: [String: DBusValue]]] = [:]) {
@@ -39,7 +42,9 @@ struct BlueZObjects: Sendable {
         if let properties = interfaces[BlueZName.device] {
             let device = BlueZDevice(path: path, properties)
             guard devices[path] != nil || devices.count < Self.devicesMaximum || device.isPaired else { return nil }
-            return .device(path, before: devices.updateValue(device, forKey: path))
+            let before = devices.updateValue(device, forKey: path)
+            changed(before, to: device)
+            return .device(path, before: before)
         }
         guard let place = BlueZAttributePath(path), devices[place.device] != nil,
             let attribute = BlueZAttribute(interfaces),
@@ -58,6 +63,7 @@ struct BlueZObjects: Sendable {
         if interfaces.contains(BlueZName.device) {
             guard let device = devices.removeValue(forKey: path) else { return nil }
             trees[path] = nil
+            changed(device, to: nil)
             return .device(path, before: device)
         }
         guard let place = BlueZAttributePath(path), trees[place.device] != nil,
@@ -83,6 +89,7 @@ struct BlueZObjects: Sendable {
             devices[path]?.lose(invalidated)
             // The next link agrees anew.
             if devices[path]?.isConnected == false { trees[path]?.agreed(mtu: UInt16(ATTBound.defaultMTUOctets)) }
+            changed(before, to: devices[path])
             return .device(path, before: before)
         case BlueZName.gattService:
             guard let included = BlueZAttribute.included(properties), let place = BlueZAttributePath(path),
@@ -101,6 +108,29 @@ struct BlueZObjects: Sendable {
 
     private mutating func agreed(_ characteristic: [String: DBusValue]?, of device: String) {
         if let mtu: UInt16 = characteristic?["MTU"]?.integer() { trees[device]?.agreed(mtu: mtu) }
+    }
+
+    private mutating func changed(_ before: BlueZDevice?, to after: BlueZDevice?) {
+        func pairedServices(_ device: BlueZDevice?) -> [BluetoothUUID]? {
+            device.flatMap { $0.isPaired ? $0.services : nil }
+        }
+        if pairedServices(before) != pairedServices(after) { choice = nil }
+    }
+
+    /// One service of each of these devices: of those that it has, the one that the fewest other devices have, as bluetoothd connects with each
+    /// bonded device that has it. GAP and GATT, which all have, are nobody's.
+    mutating func services(of wanted: [String]) -> Set<BluetoothUUID> {
+        if let choice, choice.devices == wanted { return choice.services }
+        let owners = devices.values.reduce(into: [BluetoothUUID: Int]()) { owners, device in
+            if device.isPaired { for service in Set(device.services) { owners[service, default: 0] += 1 } }
+        }
+        let services = Set(
+            wanted.compactMap { path in
+                devices[path]?.services.filter { $0 != .gapService && $0 != .gattService }
+                    .min { (owners[$0, default: 0], $0.bits) < (owners[$1, default: 0], $1.bits) }
+            })
+        choice = (wanted, services)
+        return services
     }
 
     /// The device that is known by this address, on this adapter.

@@ -25,6 +25,7 @@
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -176,6 +177,15 @@ static inline int latch_signalfd(uint64_t signals) {
         if (signals >> number & 1) sigaddset(&set, number);
     if (pthread_sigmask(SIG_BLOCK, &set, 0) != 0) return -1;
     return signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+}
+
+// Characters of a line and lines of the terminal that `fd` is.
+static inline int latch_window_size(int fd, uint16_t *columns, uint16_t *rows) {
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) != 0) return -1;
+    *columns = size.ws_col;
+    *rows = size.ws_row;
+    return 0;
 }
 
 // The number of the next signal, 0 when there is none.

@@ -16,6 +16,8 @@ package enum CentralRequest: ControlRequest {
     case thresholds(lock: String?, Thresholds?)
     /// Every state transition from now on, until the client goes.
     case events
+    /// All locks, and then each one that changes, until the client goes.
+    case watch
     /// Reads the configuration file anew.
     case reload
     /// Ends the daemon cleanly.
@@ -29,6 +31,8 @@ package enum CentralRequest: ControlRequest {
             /// Whether a bolt that it opens may be told when to go back, and whether to stay open until somebody locks it.
             package var takesRelock: Bool { self != .lock }
             package var takesHold: Bool { self == .unlock }
+            /// Whether the key may be asked to find the lock.
+            package var takesNearest: Bool { self == .unlock }
         }
 
         /// When the bolt goes back.
@@ -49,12 +53,18 @@ package enum CentralRequest: ControlRequest {
         package var relock: Relock
         /// The name or identifier of a lock; nil when only one is enrolled.
         package var lock: String?
+        /// The lock that is nearest is meant. Then ``lock`` is nil.
+        package var isForNearest: Bool
         package var waitSeconds: Int64
 
-        package init(operation: Operation, relock: Relock = .setting, lock: String?, waitSeconds: Int64) {
+        package init(
+            operation: Operation, relock: Relock = .setting, lock: String?, isForNearest: Bool = false,
+            waitSeconds: Int64
+        ) {
             self.operation = operation
             self.relock = relock
             self.lock = lock
+            self.isForNearest = isForNearest
             self.waitSeconds = waitSeconds
         }
     }
@@ -76,6 +86,7 @@ package enum CentralRequest: ControlRequest {
         switch name {
         case "status": self = .status
         case "events": self = .events
+        case "watch": self = .watch
         case "reload": self = .reload
         case "stop": self = .stop
         case "enroll": self = .enroll(code: SecretText(try fields.text("code")))
@@ -85,7 +96,15 @@ package enum CentralRequest: ControlRequest {
             let wait = try fields.number(
                 "wait", in: 1...Command.maximumWaitSeconds, default: Command.defaultWaitSeconds)
             let relock = try Self.relock(of: operation, &fields)
-            self = .command(Command(operation: operation, relock: relock, lock: lock, waitSeconds: wait))
+            let pick: PickWord? = operation.takesNearest ? try fields.optionalChoice("pick") : nil
+            guard lock == nil || pick == nil else {
+                throw ControlFailure(
+                    .unknownRequest, "\"lock\" and \"pick\" do not go together: a lock that is named is not looked for")
+            }
+            self = .command(
+                Command(
+                    operation: operation, relock: relock, lock: lock, isForNearest: pick == .nearest, waitSeconds: wait)
+            )
         case "rename": self = .rename(lock: try fields.text("lock"), name: try fields.text("name"))
         case "forget": self = .forget(lock: try fields.text("lock"))
         case "calibrate": self = .calibrate(lock: try fields.optionalText("lock"))
@@ -96,7 +115,7 @@ package enum CentralRequest: ControlRequest {
                 name,
                 known: [
                     "status", "enroll", "command", "rename", "forget", "calibrate", "thresholds", "reload", "events",
-                    "stop",
+                    "watch", "stop",
                 ])
         }
     }
@@ -130,17 +149,20 @@ package enum CentralRequest: ControlRequest {
     }
 
     private enum HoldWord: String, CaseIterable { case open }
+    private enum PickWord: String, CaseIterable { case nearest }
 
     package var encoded: (name: String, fields: JSONObject) {
         switch self {
         case .status: return ("status", [:])
         case .events: return ("events", [:])
+        case .watch: return ("watch", [:])
         case .reload: return ("reload", [:])
         case .stop: return ("stop", [:])
         case .enroll(let code): return ("enroll", ["code": code.withText { .string($0) }])
         case .command(let command):
             var fields: JSONObject = ["operation": .string(command.operation.rawValue)]
             fields["lock"] = command.lock.map { .string($0) }
+            if command.isForNearest { fields["pick"] = .string(PickWord.nearest.rawValue) }
             fields["wait"] = .number(command.waitSeconds)
             switch command.relock {
             case .setting: break

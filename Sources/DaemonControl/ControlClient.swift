@@ -122,6 +122,19 @@ package struct ControlClient: ~Copyable {
         return reply
     }
 
+    /// The next line of the answer; nil as soon as `descriptor` is readable, if that is before.
+    ///
+    /// - Throws: ``ControlClientError``: the daemon went away, or what came is no reply.
+    package mutating func next(unlessReadable descriptor: Int32) throws(ControlClientError) -> ControlReply? {
+        while lines.isEmpty {
+            var interests = [self.descriptor, descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            _ = poll(&interests, 2, -1)
+            if interests[1].revents != 0 { return nil }
+            if interests[0].revents != 0 { try receive(deadline: nil) }
+        }
+        return try next(deadline: nil)
+    }
+
     private mutating func receive(deadline: Instant?) throws(ControlClientError) {
         var buffer = [UInt8](repeating: 0, count: LineFramer.maximumLineOctets)
         let count = recv(descriptor, &buffer, buffer.count, 0)

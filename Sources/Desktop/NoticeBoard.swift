@@ -72,6 +72,9 @@ package struct NoticeBoard: Sendable {
     /// Whether a bus is wanted.
     package var isShowing: Bool { !shown.isEmpty }
 
+    /// Whether the desktop has taken what is shown about this.
+    package func hasTaken(_ peer: PeerIdentifier) -> Bool { shown[peer]?.number != nil && shown[peer]?.said == nil }
+
     package mutating func handle(_ event: Event, into outputs: inout [Output]) {
         switch event {
         case .show(let notice): show(notice, &outputs)

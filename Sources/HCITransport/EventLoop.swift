@@ -79,7 +79,7 @@ package final class EventLoop {
 
     /// When ``onDeadline`` is to be called, in boot time. It moves with nearly every packet, and mostly away: the timer is
     /// left as it is then, and set anew when it has gone off too early.
-    var deadline: Instant? {
+    package var deadline: Instant? {
         didSet { if let deadline, armed.map({ deadline < $0 }) ?? true { arm(deadline) } }
     }
 

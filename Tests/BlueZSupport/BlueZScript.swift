@@ -38,6 +38,33 @@ package enum BlueZScript {
         changed(challenge, "GattCharacteristic1", ["Value": .octets(value)], by: sender)
     }
 
+    /// One of many locks, with a bond and with the service that all of them have.
+    package static func address(_ number: Int) -> DeviceAddress {
+        DeviceAddress(kind: .random, bits: 0xC000_0001_0000 + UInt64(number))
+    }
+
+    /// bluetoothd tells of that lock.
+    package static func added(_ number: Int) -> DBusEvent {
+        let address = address(number).description
+        return .signal(
+            DBusMessage(
+                sender: daemon, path: "/", interface: "org.freedesktop.DBus.ObjectManager", member: "InterfacesAdded",
+                body: [
+                    .objectPath("\(adapter)/dev_\(number)"),
+                    .array(
+                        of: "{sa{sv}}",
+                        [
+                            .entry(
+                                .string("org.bluez.Device1"),
+                                .properties([
+                                    "Adapter": .objectPath(adapter), "Address": .string(String(address.prefix(17))),
+                                    "AddressType": .string("random"), "Paired": .boolean(true),
+                                    "Connected": .boolean(false), "UUIDs": .strings([lockService]),
+                                ]))
+                        ]),
+                ]))
+    }
+
     // MARK: Its objects
 
     package static func objects(powered: Bool = true, lock changes: [String: DBusValue] = [:]) -> DBusValue {

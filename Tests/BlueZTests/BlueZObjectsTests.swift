@@ -54,6 +54,38 @@ struct BlueZObjectsTests {
         #expect(objects.add(path(BlueZObjects.attributesMaximum + 1), service) != nil)
     }
 
+    @Test("A service stands for a device until another paired device has it, or the device has others or is gone")
+    func services() {
+        let (own, shared, rare): (BluetoothUUID, BluetoothUUID, BluetoothUUID) = (0xFFF0, 0xFFF1, 0xFFF2)
+        var objects = BlueZObjects()
+        func change(_ number: Int, _ properties: [String: DBusValue]) {
+            _ = objects.change(Self.path(number), "org.bluez.Device1", properties, invalidated: [])
+        }
+        let wanted = [Self.path(1)]
+        for number in 1...3 { _ = objects.add(Self.path(number), Self.device(number, isPaired: number < 3)) }
+        change(1, ["UUIDs": .strings(["1800", "fff0", "fff1"])])
+        change(2, ["UUIDs": .strings(["1800", "fff1"])])
+        change(3, ["UUIDs": .strings(["fff0"])])
+        #expect(objects.services(of: wanted) == [own])
+        #expect(objects.services(of: wanted + [Self.path(2)]) == [own, shared], "others are wanted now")
+        #expect(objects.services(of: wanted) == [own])
+        change(2, ["UUIDs": .strings(["fff0"])])
+        #expect(objects.services(of: wanted) == [shared])
+        change(1, ["UUIDs": .strings(["fff0", "fff2"])])
+        #expect(objects.services(of: wanted) == [rare])
+        change(3, ["UUIDs": .strings(["fff0", "fff2"])])
+        #expect(objects.services(of: wanted) == [rare], "it is nobody's")
+        change(3, ["Paired": .boolean(true)])
+        change(2, ["UUIDs": .strings([])])
+        #expect(objects.services(of: wanted) == [own])
+        _ = objects.remove(Self.path(3), ["org.bluez.Device1"])
+        _ = objects.add(Self.path(4), Self.device(4, isPaired: true))
+        change(4, ["UUIDs": .strings(["fff0"])])
+        #expect(objects.services(of: wanted) == [rare])
+        change(4, ["RSSI": .int16(-40), "Connected": .boolean(true)])
+        #expect(objects.services(of: wanted) == [rare])
+    }
+
     @Test("Properties of a wrong type change nothing, and those that are gone are gone")
     func properties() {
         var device = BlueZDevice(path: "/d", ["Name": .string("a"), "RSSI": .int16(-60), "Connected": .boolean(true)])

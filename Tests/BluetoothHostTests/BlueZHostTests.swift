@@ -19,8 +19,10 @@ struct BlueZHostTests {
     private typealias Script = BlueZScript
 
     /// One life of a host, with a bluetoothd that is asked for what a test wants answered.
-    private final class Life {
+    private final class Life: TransactionCoordinator {
         let host: Host
+        /// Those that had something to write.
+        private(set) var commits = 0
         private let store: MemoryHostStore
         private(set) var calls: [(id: DBusCallID, call: DBusCall)] = []
         private(set) var codes: [OutOfBandData] = []
@@ -38,13 +40,18 @@ struct BlueZHostTests {
                 store: store, random: SeededRandom(seed: 1), makeKeyPair: P256KeyPair.generate)
         }
 
+        func commit(_ participants: [any CommitParticipant]) throws {
+            if participants.contains(where: \.hasPending) { commits += 1 }
+            try MemoryTransactionCoordinator().commit(participants)
+        }
+
         /// One iteration and all that it asks for.
         func turn(_ body: (Host) -> Void = { _ in }) throws {
             host.beginIteration(now: now)
             body(host)
             repeat {
                 try host.settleRound(
-                    MemoryTransactionCoordinator(),
+                    self,
                     clock: { now.advanced(byMilliseconds: lateMilliseconds) }
                 ) { act in
                     switch act {
@@ -257,6 +264,32 @@ struct BlueZHostTests {
         try life.answer("RegisterApplication")
         try life.comesUp()
         #expect(app.connections == 2)
+    }
+
+    @Test(
+        "A hundred locks that are wanted and not there cost no call, no commit and no timer, whatever bluetoothd tells of others"
+    )
+    func idle() throws {
+        let life = Life(try Self.bonded())
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch()
+        for number in 0..<100 { try life.hear(Script.added(number)) }
+        try life.turn { host in
+            for number in 0..<100 {
+                host.connect(app.manager, host.peer(at: Script.address(number)), options: 0, askedAtSeconds: 1)
+            }
+        }
+        try life.answer("RegisterApplication")
+        #expect(life.members == [] && life.host.deadline == nil && life.commits > 0)
+        let commits = life.commits
+        for number in 0..<1_000 {
+            life.now = life.now.advanced(byMilliseconds: 60_000)
+            try life.hear(
+                Script.changed(Script.headset, "Device1", ["RSSI": .int16(Int16(-40 - number % 50))]))
+        }
+        try life.turn { $0.timerFired() }
+        #expect(life.members == [] && life.host.deadline == nil && life.commits == commits)
+        #expect(app.connections == 0)
     }
 
     @Test("A write that would leave too late does not leave, and its app hears so")

@@ -96,6 +96,15 @@ struct RequestTests {
                 continue
             }
         }
+        let nearest = CentralRequest.Command(operation: .unlock, lock: nil, isForNearest: true, waitSeconds: 3)
+        #expect(String(decoding: CentralRequest.command(nearest).line, as: UTF8.self).contains(#""pick":"nearest""#))
+        guard
+            case .command(nearest) = try CentralRequest(
+                line: CentralRequest.command(nearest).line.dropLast().map { $0 })
+        else {
+            Issue.record("not for the nearest")
+            return
+        }
         guard
             case .rename("a", "b") = try CentralRequest(
                 line: CentralRequest.rename(lock: "a", name: "b").line.dropLast().map { $0 }),
@@ -125,6 +134,8 @@ struct RequestTests {
             command + #""unlock","relock":255}"#, command + #""unlock","relock":0}"#,
             command + #""unlock","hold":"shut"}"#,
             command + #""unlock","relock":5,"hold":"open"}"#, command + #""lock","relock":5}"#,
+            command + #""lock","pick":"nearest"}"#, command + #""unlock","pick":"any"}"#,
+            command + #""unlock","pick":"nearest","lock":"a"}"#,
             command + #""unlatch","hold":"open"}"#, command + #""lock-and-go","hold":"open"}"#, command + #""open"}"#,
             #"{"request":"rename","lock":"a"}"#, #"{"request":"rename","name":"a"}"#, #"{"request":"forget"}"#,
         ] { #expect(throws: ControlFailure.self, "\(text)") { try request(text) } }

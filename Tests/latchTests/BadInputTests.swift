@@ -48,6 +48,11 @@ struct BadInputTests {
         Case(
             words: "peripheral enroll --state x --credential a --role king", code: .usage, names: ["`--role`", "owner"]),
         Case(words: "central unlock --state x --wait soon", code: .usage, names: ["`--wait`", "`soon`"]),
+        Case(
+            words: "central unlock --state x --nearest --lock y", code: .usage,
+            names: ["--nearest and --lock do not go together"]),
+        Case(words: "central lock --state x --nearest", code: .usage, names: ["`--nearest`"]),
+        Case(words: "central lock --state x --notify", code: .usage, names: ["`--notify`"]),
         Case(words: "central status --state /nonexistent", code: .state, names: ["/nonexistent"]),
         Case(
             words: "central status", code: .usage,

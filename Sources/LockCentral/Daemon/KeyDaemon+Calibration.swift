@@ -37,7 +37,7 @@ extension KeyDaemon {
         guard calibrations.removeValue(forKey: peer) != nil else { return }
         tell(.calibrationEnded(peer))
         feed(.endCalibration(peer))
-        withdrawConnection(peer)
+        giveUpUnwanted(peer)
     }
 
     /// Gives a lock thresholds of its own, or with nil the configuration's again. Returns what it is called.
@@ -55,7 +55,7 @@ extension KeyDaemon {
         if case .ended = report {
             calibrations[peer] = nil
             tell(.calibrationEnded(peer))
-            withdrawConnection(peer)
+            giveUpUnwanted(peer)
         }
         host.afterCommit { hear(report) }
     }

@@ -52,7 +52,11 @@ package final class KeyDaemon {
     var enrolmentReports: [(KeyEnrolmentProgress) -> Void] = []
     /// Who walks to calibrate a lock.
     var calibrations: [PeerIdentifier: (CalibrationReport) -> Void] = [:]
-    private var asking: ((KeyCommandProgress) -> Void)?
+    var asking: ((KeyCommandProgress) -> Void)?
+    /// Who watches: told behind each turn of the machine.
+    var watcher: (() -> Void)?
+    /// Who waits for the nearest lock.
+    var seeking: ((KeyCommandProgress) -> Void)?
     private var commands: [KeyRequestID: (report: (KeyCommandProgress) -> Void, timer: TimerToken)] = [:]
 
     package init(
@@ -92,6 +96,7 @@ package final class KeyDaemon {
         machine.handle(input, now: host.now, random: SystemRandom.uint64(), into: &outputs)
         carryOut(outputs)
         armTimer()
+        if let watcher { host.afterActs(watcher) }
     }
 
     func tell(_ event: KeyEvent) { host.afterActs { [observe] in observe(event) } }
@@ -120,6 +125,7 @@ package final class KeyDaemon {
                 withHandles(peer) { $0.writeValue(Data(value), for: $1.controlPoint, type: .withResponse) }
             case .advanceSignCounter(let peer, let counter):
                 sessions[peer]?.peripheral?.advanceSignCounter(beyond: counter)
+            case .sought(let verdict): sought(verdict)
             case .took(let peer, let id): took(peer, id)
             case .calibration(let peer, let report): calibrated(peer, report)
             case .approached(let approach): tell(.approached(approach, name: name(of: approach.peer)))
@@ -187,10 +193,10 @@ package final class KeyDaemon {
     }
 
     /// Ends the wait for a link that nothing wants any more.
-    func withdrawConnection(_ peer: PeerIdentifier) {
-        if !machine.wantsLink(peer), sessions[peer]?.peripheral?.state == .connecting, !enrolment.holds(peer) {
-            disconnect(peer)
-        }
+    func giveUpUnwanted(_ peer: PeerIdentifier) {
+        guard !machine.wantsLink(peer), !enrolment.holds(peer) else { return }
+        sessions[peer]?.isWanted = false
+        if sessions[peer]?.peripheral?.state == .connecting { disconnect(peer) }
     }
 
     private func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
@@ -212,7 +218,7 @@ extension KeyDaemon {
     /// Says whether a key that has come near asks its lock for an opening. What is over, or decided, stays as it is.
     package func decide(_ approach: Approach, opens: Bool) { feed(.decided(approach, opens: opens)) }
 
-    private func name(of peer: PeerIdentifier) -> String { machine.locks[peer]?.record.name ?? "\(peer)" }
+    func name(of peer: PeerIdentifier) -> String { machine.locks[peer]?.record.name ?? "\(peer)" }
 
     /// Asks a lock, named or the only one, for something within this time. `argument`: when the bolt goes back.
     package func command(
@@ -239,7 +245,7 @@ extension KeyDaemon {
 
     private func ended(_ peer: PeerIdentifier, _ id: KeyRequestID, _ verdict: KeyVerdict) {
         tell(.ended(peer, id, verdict))
-        withdrawConnection(peer)
+        giveUpUnwanted(peer)
         guard verdict == .accepted, let command = commands[id] else { return finish(id, .ended(verdict)) }
         host.afterCommit { command.report(.accepted) }
         let until = host.now.advanced(byMilliseconds: Self.outcomeWaitMilliseconds)

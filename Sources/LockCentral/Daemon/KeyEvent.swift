@@ -35,14 +35,17 @@ package enum KeyEvent: Sendable {
     case forgotten(PeerIdentifier, name: String)
 }
 
-/// What becomes of a command. Exactly one of the last three comes last.
+/// What becomes of a command. Exactly one of the last four comes last.
 package enum KeyCommandProgress: Sendable {
+    /// Of those that the key is connected with this lock is the nearest: it is asked.
+    case nearest(PeerIdentifier, name: String)
     case took(KeyRequestID, PeerIdentifier)
     /// The lock has committed to it; its outcome may follow.
     case accepted
     case ended(KeyVerdict)
     case outcome(LockResult)
     case unknownLock(KeyLockChoice)
+    case notSought(KeyNearestRefusal)
 }
 
 /// Why it is not clear which lock is meant.

@@ -36,14 +36,14 @@ extension KeyMachine {
         if let challenge = candidates.first(where: { $0.prefix == state.answered }) {
             answered(peer, challenge, state, &turn)
         } else if state.answered == 0 {
-            turn.act(.stateKnown(peer, state.bolt, state.door))
+            know(peer, state, &turn)
         }
     }
 
     private mutating func answered(
         _ peer: PeerIdentifier, _ challenge: ChallengeID, _ state: LockState, _ turn: inout KeyTurn
     ) {
-        if state.result != .challengeDead { turn.act(.stateKnown(peer, state.bolt, state.door)) }
+        if state.result != .challengeDead { know(peer, state, &turn) }
         if let request = locks[peer]?.request, request.sent == challenge {
             commanded(peer, by: request, &turn)
             conclude(peer, request, state.result, &turn)
@@ -51,14 +51,26 @@ extension KeyMachine {
             state.result != .accepted
         {
             locks[peer]?.link.open?.accepted = nil
+            if let operation = locks[peer]?.lastAnswer?.operation {
+                locks[peer]?.lastAnswer = .init(operation: operation, result: state.result, at: turn.now)
+            }
             turn.act(.outcome(peer, accepted.id, state.result))
             if locks[peer]?.request == nil { letGo(peer, &turn) }
         }
     }
 
+    /// Sealed, or over encryption: the lock's own word.
+    private mutating func know(_ peer: PeerIdentifier, _ state: LockState, _ turn: inout KeyTurn) {
+        locks[peer]?.lastState = .init(bolt: state.bolt, door: state.door, at: turn.now)
+        turn.act(.stateKnown(peer, state.bolt, state.door))
+    }
+
     private mutating func conclude(
         _ peer: PeerIdentifier, _ request: KeyRequest, _ result: LockResult, _ turn: inout KeyTurn
     ) {
+        if result != .challengeDead {
+            locks[peer]?.lastAnswer = .init(operation: request.operation, result: result, at: turn.now)
+        }
         switch result {
         case .accepted:
             end(peer, request, .accepted, &turn)

@@ -9,7 +9,10 @@ extension KeyMachine {
         locks[peer]?.isLinkAskedToMeasure = false
         // Once somebody else may be there, nothing more is signed for challenges that anybody can make up.
         locks[peer]?.link = .clear(KeyLink.OpenLink(since: turn.now), slot.linksInVain == 0 ? path : nil)
+        locks[peer]?.signal = LinkSignal()
         beginToMeasure(peer, &turn)
+        lookAtLink(peer, &turn)
+        readWatchedSignals(&turn)
         advance(peer, &turn)
     }
 
@@ -21,7 +24,12 @@ extension KeyMachine {
         if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
         calibrationLinkEnded(peer, &turn)
         expireIfLate(peer, &turn)
-        if locks[peer]?.needsLink == true { connectAgain(peer, since: slot.link.open?.since, &turn) }
+        if isLinkAwaited(peer) { connectAgain(peer, since: slot.link.open?.since, &turn) }
+    }
+
+    /// Whether the next link is to be made as soon as this one has ended.
+    private func isLinkAwaited(_ peer: PeerIdentifier) -> Bool {
+        locks[peer]?.needsLink == true || isSought(peer)
     }
 
     /// At once after the first link that came to nothing. Those after it are spaced.
@@ -47,6 +55,8 @@ extension KeyMachine {
         locks[peer]?.link = .proven(
             open, until: turn.now.advanced(byMilliseconds: Self.preparationWaitMilliseconds))
         beginToMeasure(peer, &turn)
+        readSignals(&turn)
+        settleNearest(&turn)
     }
 
     mutating func encrypted(_ peer: PeerIdentifier, _ programKey: ProgramKey?, _ turn: inout KeyTurn) {
@@ -59,6 +69,7 @@ extension KeyMachine {
         locks[peer]?.link = .encrypted(open)
         beginToMeasure(peer, &turn)
         advance(peer, &turn)
+        settleNearest(&turn)
     }
 
     /// "Key missing" is said in clear by whoever answers at the lock's address: it says nothing of the lock.
@@ -176,12 +187,15 @@ extension KeyMachine {
             expireIfLate(peer, &turn)
             if let due = locks[peer]?.connectAt, turn.now >= due {
                 locks[peer]?.connectAt = nil
-                if locks[peer]?.needsLink == true { turn.act(.connect(peer)) }
+                if isLinkAwaited(peer) { turn.act(.connect(peer)) }
             }
             calibrationTimerFired(peer, &turn)
             proximityTimerFired(peer, &turn)
             if let until = locks[peer]?.link.deadline, turn.now >= until { waitedInVain(peer, &turn) }
         }
+        readSignals(&turn)
+        settleNearest(&turn)
+        readWatchedSignals(&turn)
     }
 
     private mutating func waitedInVain(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {

@@ -12,7 +12,7 @@ extension KeyMachine {
     /// Whether anything of this lock needs a link.
     package func wantsLink(_ peer: PeerIdentifier) -> Bool {
         guard let slot = locks[peer] else { return false }
-        return slot.needsLink || slot.nearness.wantsLink
+        return slot.needsLink || slot.nearness.wantsLink || isSought(peer)
     }
 
     /// Asked for once: a pending connection outlives what made it wanted.
@@ -45,8 +45,11 @@ extension KeyMachine {
     }
 
     mutating func measured(_ peer: PeerIdentifier, _ rssi: Int8, _ turn: inout KeyTurn) {
-        guard let slot = locks[peer], slot.link.isProven, slot.link.open?.isLeaving == false else { return }
+        guard let slot = locks[peer], slot.link.open?.isLeaving == false else { return }
+        locks[peer]?.signal.take(rssi)
+        guard slot.link.isProven else { return }
         guard slot.calibration == nil else { return calibrationRead(peer, rssi, &turn) }
+        settleNearest(&turn)
         if let finding = locks[peer]?.nearness.measured(rssi, now: turn.now) { found(peer, finding, &turn) }
     }
 

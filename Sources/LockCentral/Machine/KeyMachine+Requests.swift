@@ -98,7 +98,7 @@ extension KeyMachine {
 
     /// The same, unless a command or its end is waited for on it, or it is measured on.
     mutating func letGoIfIdle(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink, !slot.keepsLinkForApproach,
+        if let slot = locks[peer], slot.isIdle, !slot.nearness.wantsLink, !slot.keepsLinkForApproach, !isSought(peer),
             slot.calibration == nil
         {
             letGo(peer, &turn)

@@ -44,6 +44,10 @@ package struct KeyMachine {
     let rules: ProximityRules
     let policy: ApproachPolicy
     var locks: [PeerIdentifier: LockSlot] = [:]
+    /// While somebody waits for the nearest lock.
+    var nearest: NearestMachine?
+    /// While somebody watches.
+    var watch: SignalWatch?
     private var nextRequest: UInt64
     private var requestsReservedBelow: UInt64
 
@@ -53,6 +57,11 @@ package struct KeyMachine {
         var receiptCounter: UInt32?
         var nearness: ProximityMachine
         var link = KeyLink.none
+        /// Of this link.
+        var signal = LinkSignal()
+        /// As the lock has said it, since this process began.
+        var lastState: WatchedLock.State?
+        var lastAnswer: WatchedLock.Answer?
         /// The request was sent with a counter, in this process.
         var isSentCounted = false
         var attempts = 0
@@ -107,6 +116,8 @@ package struct KeyMachine {
         switch input {
         case .ask(let peer, let operation, let argument, let life):
             ask(peer, operation, argument, .user, lifeMilliseconds: life, &turn)
+        case .askNearest(let operation, let argument, let life):
+            askNearest(operation, argument, lifeMilliseconds: life, &turn)
         case .cancel(let peer): cancel(peer, &turn)
         case .lock(let record): take(record, &turn)
         case .forget(let peer): forget(peer, &turn)
@@ -134,6 +145,7 @@ package struct KeyMachine {
         case .thresholds(let peer, let thresholds): take(thresholds, of: peer, &turn)
         case .decided(let approach, let opens): decided(approach, opens: opens, &turn)
         case .radio(let isOn): radio(isOn: isOn, now: now)
+        case .watched(let isWatched): watched(isWatched, &turn)
         case .timerFired: timerFired(&turn)
         }
         turn.flush(into: &outputs)
@@ -141,12 +153,13 @@ package struct KeyMachine {
 
     /// When it wants ``KeyInput/timerFired``.
     package var deadline: Instant? {
-        locks.values.lazy.flatMap { slot in
+        let ofLocks = locks.values.lazy.flatMap { slot in
             [
                 slot.link.deadline, slot.nearness.deadline, slot.connectAt, slot.requestDeadline, slot.approach?.until,
                 slot.calibration?.deadline,
             ].compactMap { $0 }
         }.min()
+        return .earliest(.earliest(ofLocks, nearestDeadline), watchDeadline)
     }
 
     var sortedPeers: [PeerIdentifier] { locks.keys.sorted { $0.bits < $1.bits } }
@@ -191,6 +204,8 @@ package struct KeyMachine {
         if slot.calibration != nil { turn.act(.calibration(peer, .ended(.forgotten))) }
         locks[peer] = nil
         turn.persist(.lockForgotten(peer))
+        nearest?.forgot(peer)
+        settleNearest(&turn)
     }
 
     /// Numbers come from durable blocks: a kill skips some and never repeats one.

@@ -17,6 +17,8 @@ package struct SignedPath: Sendable {
 package enum KeyInput: Sendable {
     /// The user wants something of a lock within `lifeMilliseconds`, and not later.
     case ask(PeerIdentifier, LockOperation, RelockArgument, lifeMilliseconds: UInt64)
+    /// The same of the lock that is nearest. While one is being looked for another is not.
+    case askNearest(LockOperation, RelockArgument, lifeMilliseconds: UInt64)
     case cancel(PeerIdentifier)
     case lock(LockRecord)
     case forget(PeerIdentifier)
@@ -52,6 +54,8 @@ package enum KeyInput: Sendable {
     case decided(Approach, opens: Bool)
     /// Off, nothing is heard.
     case radio(isOn: Bool)
+    /// Somebody watches from now on, or nobody does any more (``KeyMachine/watchedLocks``).
+    case watched(Bool)
     case timerFired
 }
 
@@ -104,6 +108,8 @@ package enum KeyOutput: Hashable, Sendable {
     case took(PeerIdentifier, KeyRequestID)
     /// What ``KeyInput/calibrate(_:)`` has brought so far.
     case calibration(PeerIdentifier, CalibrationReport)
+    /// Which lock is nearest. What is asked of it is taken right behind this (``took(_:_:)``); another verdict asks for nothing.
+    case sought(NearestMachine.Verdict)
     /// The key has come near. Whether it asks for an opening is to be said with ``KeyInput/decided(_:opens:)``.
     case approached(Approach)
     /// It is not to be decided any more.

@@ -300,8 +300,11 @@ package struct SmoothedLevel: Sendable {
     func isAtLeast(_ dBm: Int8) -> Bool { level.map { $0 >= Int(dBm) * Self.scale } ?? false }
     func isAtMost(_ dBm: Int8) -> Bool { level.map { $0 <= Int(dBm) * Self.scale } ?? false }
 
+    /// Rounded towards 0; nil before the first sample.
+    var wholeDBm: Int? { level.map { $0 / Self.scale } }
+
     /// False where one of the two has no sample.
-    func isAbove(_ other: Self, byDB: Int) -> Bool {
+    func isAbove(_ other: Self, byDB: Int = 0) -> Bool {
         guard let level, let other = other.level else { return false }
         return level >= other + byDB * Self.scale
     }

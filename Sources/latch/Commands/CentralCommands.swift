@@ -128,7 +128,7 @@ enum CentralCommands {
                 "Ends with the lock's own receipt. When the wait is over without one (exit status 6) nobody knows yet "
                     + "whether the lock acted: the key asks the lock as soon as it can, and never repeats blindly."
             ],
-            options: ControlPlace.options + relockOptions(operation) + [
+            options: ControlPlace.options + relockOptions(operation) + UnlockOptions.all(for: operation) + [
                 .value("lock", "NAME|ID", "Which lock; not needed when only one is enrolled."),
                 .value(
                     "wait", "SECONDS",
@@ -138,17 +138,22 @@ enum CentralCommands {
             examples: [
                 "latch central \(operation.rawValue) --state ./key",
                 "latch central \(operation.rawValue) --state ./key --lock \"Front door\" --wait 30",
-            ]
+            ] + (operation.takesNearest ? UnlockOptions.examples : [])
         ) { arguments in
             let wait: Int64 =
                 try arguments.integer("wait", in: 1...CentralRequest.Command.maximumWaitSeconds)
                 ?? CentralRequest.Command.defaultWaitSeconds
             let request = CentralRequest.Command(
-                operation: operation, relock: try relock(arguments), lock: arguments["lock"], waitSeconds: wait)
-            return try ControlCommand.run(
-                CentralRequest.command(request), role: .central, arguments: arguments,
-                waitMilliseconds: UInt64(wait) * 1000 + ControlCommand.answerMilliseconds, event: showEvent
-            ) { result in Output.fields(result) }
+                operation: operation, relock: try relock(arguments), lock: arguments["lock"],
+                isForNearest: try UnlockOptions.isForNearest(arguments), waitSeconds: wait)
+            let teller = arguments.has("notify") ? UnlockTeller(arguments) : nil
+            return try UnlockTeller.telling(teller) {
+                try ControlCommand.run(
+                    CentralRequest.command(request), role: .central, arguments: arguments,
+                    waitMilliseconds: UInt64(wait) * 1000 + ControlCommand.answerMilliseconds,
+                    heard: { teller?.heard($0, $1) }, event: showEvent, answered: { teller?.answered($0) }
+                ) { result in Output.fields(result) }
+            }
         }
     }
 

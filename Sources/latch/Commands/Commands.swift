@@ -17,7 +17,7 @@ enum Commands {
         OperationCommands.all, ScheduleCommands.all,
         [CentralCommands.run, CentralCommands.enroll], CentralCommands.operations,
         [CentralCommands.rename, CentralCommands.forget], CalibrateCommand.all,
-        [CentralCommands.status, CentralCommands.stop],
+        [CentralCommands.status, WatchCommand.watch, CentralCommands.stop],
         ReloadCommands.all, AuditCommands.all, StateCommands.all,
         ReferenceCommands.all(of: "latch") { Latch.program() },
     ]

@@ -10,11 +10,13 @@ enum ControlCommand {
     /// A reply waits for its commit, and a commit for others who hold the file.
     static let answerMilliseconds = UInt64(DatabaseLimits.commitWaitMaximumMilliseconds) + 5_000
 
-    /// `heard`: each event, for whoever does something by it. `event`: shows it to people.
+    /// `heard`: each event, for whoever does something by it. `event`: shows it to people. `answered`: before the answer is shown, to
+    /// people or programs.
     static func run(
         _ request: some ControlRequest, role: StateDirectory.Role, arguments: ParsedArguments,
         waitMilliseconds: UInt64 = answerMilliseconds, heard: (String, JSONObject) throws -> Void = { _, _ in },
         event: (String, JSONObject) throws -> Void = { _, _ in },
+        answered: (JSONObject) -> Void = { _ in },
         result: (JSONObject) -> Void
     ) throws -> ExitCode {
         try talking(role, arguments) { client in
@@ -25,6 +27,7 @@ enum ControlCommand {
                 for member in fields.members { line[member.name] = member.value }
                 Output.line(.object(line))
             }
+            answered(answer)
             tell(answer, arguments, result)
         }
     }
@@ -68,6 +71,20 @@ enum ControlCommand {
     /// However many pages there are, each is waited for as long as an answer is.
     private static func askPage(_ request: PeripheralRequest, of client: inout ControlClient) throws -> JSONObject {
         try client.ask(request, deadline: deadline(answerMilliseconds))
+    }
+
+    /// `body` has events from the daemon for as long as that lives.
+    static func watching(
+        _ role: StateDirectory.Role, _ arguments: ParsedArguments, _ body: (inout ControlClient) throws -> Void
+    ) throws -> ExitCode {
+        try talking(role, arguments) { client in
+            do { try body(&client) } catch let failure as ControlFailure where failure.code == .stopping {
+                throw Failure(.unavailable, "the daemon has ended, and so has the watch")
+            } catch ControlClientError.closed {
+                throw Failure(
+                    .unavailable, "the daemon has gone, or has dropped this reader because it was too slow: begin anew")
+            }
+        }
     }
 
     static func tell(_ answer: JSONObject, _ arguments: ParsedArguments, _ text: (JSONObject) -> Void) {

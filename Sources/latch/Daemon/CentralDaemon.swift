@@ -18,6 +18,7 @@ final class CentralDaemon {
     let key: KeyDaemon
     private let companion: Companion
     private let reload: ConfigurationReload<CentralSettings>
+    private let watch: WatchFeed
 
     static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
         let settings = try source.load()
@@ -53,6 +54,7 @@ final class CentralDaemon {
             journal.record(event)
             companion.hear(event)
         }
+        watch = WatchFeed(key, host: runtime.host)
         companion.decide = { [weak key] approach, opens in key?.decide(approach, opens: opens) }
     }
 
@@ -68,16 +70,13 @@ final class CentralDaemon {
         switch request {
         case .status: exchange.finish(key.status.json)
         case .events: runtime.journal.stream(to: exchange)
+        case .watch: watch.stream(to: exchange)
         case .reload: exchange.finish(try reload.perform())
         case .stop:
             exchange.finish(["stopping": true])
             runtime.stop()
         case .enroll(let text): try enroll(text, exchange)
-        case .command(let command):
-            key.command(
-                command.operation.operation, command.relock.argument, lock: command.lock,
-                waitMilliseconds: UInt64(command.waitSeconds) * 1_000
-            ) { Self.tell($0, exchange) }
+        case .command(let command): perform(command, exchange)
         case .rename(let lock, let name):
             let former = try Self.telling { () throws(KeyLockRefusal) in try key.rename(lock, to: name) }
             exchange.finish(["lock": .string(name), "former": .string(former), "changed": .bool(former != name)])
@@ -86,6 +85,18 @@ final class CentralDaemon {
         case .forget(let lock):
             let name = try Self.telling { () throws(KeyLockRefusal) in try key.forget(lock) }
             exchange.finish(["lock": .string(name), "forgotten": true])
+        }
+    }
+
+    private func perform(_ command: CentralRequest.Command, _ exchange: ControlExchange) {
+        let (operation, argument) = (command.operation.operation, command.relock.argument)
+        let milliseconds = UInt64(command.waitSeconds) * 1_000
+        if command.isForNearest {
+            key.commandNearest(operation, argument, waitMilliseconds: milliseconds) { Self.tell($0, exchange) }
+        } else {
+            key.command(operation, argument, lock: command.lock, waitMilliseconds: milliseconds) {
+                Self.tell($0, exchange)
+            }
         }
     }
 
@@ -139,6 +150,7 @@ final class CentralDaemon {
 
     private static func tell(_ progress: KeyCommandProgress, _ exchange: ControlExchange) {
         switch progress {
+        case .nearest(let peer, let name): exchange.event("nearest", ["lock": .string(name), "id": .string("\(peer)")])
         case .took(let id, let peer):
             exchange.event("asked", ["request": JSONValue(id.rawValue), "lock": .string("\(peer)")])
         case .accepted: exchange.event("accepted")
@@ -147,7 +159,17 @@ final class CentralDaemon {
         case .outcome(let result):
             exchange.fail(ControlFailure(.refused, "the lock took the command, and then: \(result.name)"))
         case .unknownLock(let choice): exchange.fail(ControlFailure(.notFound, choice.description))
+        case .notSought(let refusal): exchange.fail(ControlFailure(code(of: refusal), refusal.description))
         case .ended(let verdict): exchange.fail(failure(verdict))
+        }
+    }
+
+    private static func code(of refusal: KeyNearestRefusal) -> ControlFailure.Code {
+        switch refusal {
+        case .radioIsOff: .noRadio
+        case .isLooking: .busy
+        case .nobody: .timeout
+        case .several, .unmeasured: .refused
         }
     }
 

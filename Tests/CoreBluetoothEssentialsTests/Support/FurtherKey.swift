@@ -43,7 +43,7 @@ final class FurtherKey {
                 switch progress {
                 case .accepted, .outcome: verdict = verdict ?? .accepted
                 case .ended(let end): verdict = verdict ?? end
-                case .took, .unknownLock: break
+                case .nearest, .took, .unknownLock, .notSought: break
                 }
             }
         }

@@ -192,9 +192,9 @@ final class Household {
         call(pocket) {
             key?.command(.lock, lock: nil, waitMilliseconds: 30_000) { progress in
                 switch progress {
-                case .took: break
+                case .nearest, .took: break
                 case .accepted, .outcome, .ended(.accepted), .ended(.done): (isTaken, isOver) = (true, true)
-                case .ended, .unknownLock: isOver = true
+                case .ended, .unknownLock, .notSought: isOver = true
                 }
             }
         }
@@ -211,8 +211,8 @@ final class Household {
         call(pocket) {
             key?.command(operation, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] progress in
                 switch progress {
-                case .took: break
-                case .accepted, .ended, .outcome, .unknownLock: commandEnd = commandEnd ?? progress
+                case .nearest, .took: break
+                case .accepted, .ended, .outcome, .unknownLock, .notSought: commandEnd = commandEnd ?? progress
                 }
             }
         }
@@ -223,7 +223,7 @@ final class Household {
         switch command(operation, waitMilliseconds: 20_000).end {
         case .accepted, .outcome: .accepted
         case .ended(let verdict): verdict
-        case .took, .unknownLock, nil: nil
+        case .nearest, .took, .unknownLock, .notSought, nil: nil
         }
     }
 

@@ -102,6 +102,7 @@ def install(suite, machine, user, old):
         check_equal(machine.run(f"systemctl is-active {SOCKET}"), "active", "the helper's socket")
         figure.is_(machine.run("stat -c '%a %U' /run/latch-oob.socket"))
     with suite.step("the manual and the completion are there"):
+        machine.run("test -f /usr/share/applications/latch-central.desktop")
         machine.run("test -f /usr/share/man/man1/latch-oob.1.gz && bash -n /usr/share/bash-completion/completions/latch-oob")
     with suite.step(f"systemd-analyze security of the helper: {EXPOSURE_MAXIMUM} at most") as figure:
         found = exposure(machine, HELPER)

@@ -1,19 +1,17 @@
 import DBus
+import DBusTransport
 import Foundation
+import HCITransport
 import TestSupport
-import Testing
-
-@testable import DBusTransport
-@testable import HCITransport
 
 /// A bus of its own, which ends with this object.
-final class PrivateBus {
+package final class PrivateBus {
     private let folder = ScratchDirectory()
     private let daemon: ChildProcess
-    let address: String
+    package let address: String
 
     /// `passesEverything`: also answers that nobody has asked for.
-    init(passesEverything: Bool = false) throws {
+    package init(passesEverything: Bool = false) throws {
         address = "unix:path=\(folder.path)/bus"
         guard passesEverything else {
             daemon = try Self.begin(at: address)
@@ -37,6 +35,8 @@ final class PrivateBus {
             <allow send_type="signal"/>
             <allow send_type="method_return" send_requested_reply="false"/>
             <allow send_type="error" send_requested_reply="false"/>
+            <allow receive_type="method_call"/>
+            <allow receive_type="signal"/>
             <allow receive_type="method_return" receive_requested_reply="false"/>
             <allow receive_type="error" receive_requested_reply="false"/>
           </policy>
@@ -44,33 +44,38 @@ final class PrivateBus {
         """
 
     /// The same address with nobody there, and a way to have somebody there.
-    static func begin(at address: String, _ configuration: String = "--session") throws -> ChildProcess {
+    package static func begin(at address: String, _ configuration: String = "--session") throws -> ChildProcess {
         let daemon = try ChildProcess([
             "/usr/bin/dbus-daemon", configuration, "--nofork", "--nopidfile", "--nosyslog", "--address=\(address)",
             "--print-address=1",
         ])
         // It says where it is when it can be reached.
         let said = String(decoding: daemon.output.availableData, as: UTF8.self)
-        try #require(said.hasPrefix("unix:path="), "dbus-daemon said: \(said)")
+        guard said.hasPrefix("unix:path=") else { throw NoBus(said: said) }
         return daemon
+    }
+
+    /// The daemon has not begun.
+    package struct NoBus: Error {
+        package let said: String
     }
 }
 
 /// One connection to a bus and what it was told, on a loop that runs as long as something is waited for.
-final class Party {
-    let bus: SystemBus
-    private(set) var events: [DBusEvent] = []
-    private(set) var notices: [TransportNotice] = []
-    private(set) var hasEnded = false
+package final class Party {
+    package let bus: SystemBus
+    package private(set) var events: [DBusEvent] = []
+    package private(set) var notices: [TransportNotice] = []
+    package private(set) var hasEnded = false
     private var nextCall: UInt64 = 1
-    /// Answers calls of others; nil for none.
-    var service: ((DBusMessage) -> Result<[DBusValue], DBusError>)?
+    /// Answers calls of others, or has one wait for ever; nil for none.
+    package var service: ((DBusMessage) -> Result<[DBusValue], DBusError>?)?
 
-    init(at address: String, _ loop: EventLoop, matches: [String] = []) {
+    package init(at address: String, _ loop: EventLoop, matches: [String] = []) {
         bus = SystemBus(.address(address), matches: matches, loop: loop)
     }
 
-    func start() {
+    package func start() {
         bus.start(
             BusListener(
                 begin: {},
@@ -80,12 +85,14 @@ final class Party {
                     switch service(message) {
                     case .success(let body): bus.perform(.answer(id, body))
                     case .failure(let error): bus.perform(.refuse(id, error))
+                    // It waits for ever.
+                    case nil: break
                     }
                 }, notice: { [unowned self] in notices.append($0) }, ended: { [unowned self] _ in hasEnded = true }))
     }
 
     @discardableResult
-    func call(
+    package func call(
         _ destination: String, _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = []
     ) -> DBusCallID {
         let id = DBusCallID(rawValue: nextCall)
@@ -95,11 +102,11 @@ final class Party {
         return id
     }
 
-    func callBus(_ member: String, _ body: [DBusValue]) -> DBusCallID {
+    package func callBus(_ member: String, _ body: [DBusValue]) -> DBusCallID {
         call("org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", member, body)
     }
 
-    func answer(to call: DBusCallID) -> Result<[DBusValue], DBusError>? {
+    package func answer(to call: DBusCallID) -> Result<[DBusValue], DBusError>? {
         for case .answered(call, let result) in events { return result }
         return nil
     }
@@ -107,7 +114,7 @@ final class Party {
 
 extension EventLoop {
     /// Runs these parties until something is so.
-    func run(_ parties: [Party], until isSo: () -> Bool) throws {
+    package func run(_ parties: [Party], until isSo: () -> Bool) throws {
         let isDue = { parties.compactMap(\.bus.deadline).min() }
         onDeadline = { parties.forEach { $0.bus.timerFired() } }
         guard !isSo() else { return }

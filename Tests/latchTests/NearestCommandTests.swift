@@ -1,0 +1,177 @@
+import BusSupport
+import CLinux
+import DBus
+import Foundation
+import Glibc
+import HCITransport
+import TestSupport
+import Testing
+
+@testable import latch
+
+/// What a shortcut of the keyboard does.
+@Suite("Daemons: unlocking the nearest lock", .serialized)
+struct NearestCommandTests {
+    /// A key with two locks, which the radio has as the first two controllers.
+    private final class Hallway {
+        let bench: Bench
+        private var daemons: [Daemon] = []
+
+        init() throws {
+            bench = try Bench()
+            try bench.makeRoom("lock2")
+            daemons = try [bench.start("peripheral", "lock"), bench.start("peripheral", "lock2")]
+            daemons.append(try bench.start("central", "key"))
+            try bench.enroll("anna")
+            try bench.enroll("anna", at: "lock2")
+        }
+
+        /// One line for the radio.
+        func radio(_ line: String) throws {
+            let radio = FileHandle(fileDescriptor: try makeSocket(), closeOnDealloc: true)
+            var address = sockaddr_un()
+            try #require(latch_unix_address(&address, bench.path("air.control")) == 0)
+            try #require(latch_connect_unix(radio.fileDescriptor, &address) == 0)
+            try radio.write(contentsOf: Data((line + "\n").utf8))
+            let answer = String(decoding: radio.availableData, as: UTF8.self)
+            try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
+        }
+
+        func stand(metres: Int, _ other: Int) throws {
+            try radio("distance 1 3 \(metres)")
+            try radio("distance 2 3 \(other)")
+        }
+
+        func unlock(_ more: String..., environment: [String: String] = [:]) throws -> Program.Outcome {
+            try Program.run(
+                ["central", "unlock", "--nearest", "--state", bench.path("key")] + more, environment: environment)
+        }
+
+        func bolt(_ lock: String) throws -> String {
+            let text = try bench.latch("peripheral", "status", lock).output
+            return text.split(separator: "\n").first { $0.hasPrefix("bolt: ") }.map { String($0.dropFirst(6)) } ?? ""
+        }
+    }
+
+    @Test("The nearer of two locks opens and the other one does not; between two that are equally near none does")
+    func nearer() throws {
+        let hallway = try Hallway()
+        try hallway.stand(metres: 8, 1)
+        let outcome = try hallway.unlock("--relock", "254")
+        #expect(outcome.status == 0 && outcome.output.contains("nearest lock=Latch 2"), "\(outcome)")
+        #expect(try hallway.bolt("lock") == "locked" && hallway.bolt("lock2") == "unlocked")
+        try hallway.stand(metres: 2, 2)
+        let refused = try hallway.unlock("--json")
+        #expect(refused.status == 1 && refused.errorLines.count == 1, "\(refused)")
+        #expect(refused.output.contains(#""code":"refused""#), "\(refused)")
+        for name in ["Latch, Latch 2", "Latch 2, Latch"].filter(refused.errors.contains) {
+            #expect(refused.errors.contains("equally near: \(name): name one with --lock"))
+        }
+        #expect(refused.errors.contains("Latch") && refused.errors.contains("Latch 2"), "\(refused)")
+        #expect(try hallway.bolt("lock") == "locked")
+        for other in [1, 2] { try hallway.radio("cut \(other) 3") }
+        let nobody = try hallway.unlock("--wait", "2")
+        #expect(nobody.status == 6 && nobody.errors.contains("no lock is in reach"), "\(nobody)")
+        #expect(try hallway.bench.latch("central", "status", "key").output.contains("connection: disconnected"))
+    }
+
+    @Test(
+        "Without a session bus the lock opens all the same, and the terminal and a program's line say that nobody was told"
+    )
+    func noBus() throws {
+        let bench = try Bench()
+        let daemons = try [bench.start("peripheral", "lock"), bench.start("central", "key")]
+        try bench.enroll("anna")
+        let words = ["central", "unlock", "--nearest", "--notify", "--state", bench.path("key")]
+        let told = try Program.run(words)
+        #expect(told.status == 0 && told.output.hasSuffix("outcome: done\n"), "\(told)")
+        #expect(told.errors == "latch: no notification was shown: this user has no session bus\n")
+        let gone = try Program.run(
+            words + ["--json"], environment: ["DBUS_SESSION_BUS_ADDRESS": "unix:path=/nonexistent/bus"])
+        let lines = gone.output.split(separator: "\n")
+        #expect(gone.status == 0 && lines.last == #"{"result":{"outcome":"done"}}"#, "\(gone)")
+        #expect(lines.dropLast().last?.hasPrefix(#"{"event":"not_notified","reason":"#) == true, "\(gone)")
+        let areRunning = daemons.allSatisfy { $0.isRunning }
+        #expect(areRunning)
+    }
+
+    @Test("A desktop is told what came of it: that a lock opened, and why none did when the key does not run")
+    func notified() throws {
+        let bench = try Bench()
+        let lock = try bench.start("peripheral", "lock")
+        let key = try bench.start("central", "key")
+        try bench.enroll("anna")
+        let desktop = try Desktop()
+        let words = ["central", "unlock", "--nearest", "--notify", "--state", bench.path("key")]
+        #expect(try desktop.run(words).code == 0)
+        #expect(desktop.notices.map { $0[3] } == [.string("Latch")])
+        #expect(desktop.notices.last?[4] == .string("Unlocked."))
+        #expect(lock.isRunning && key.end() == 0)
+        #expect(try desktop.run(words).code == 6)
+        guard desktop.notices.count == 2, case .string(let text) = desktop.notices[1][4] else {
+            Issue.record("\(desktop.notices)")
+            return
+        }
+        #expect(text.hasPrefix("No daemon is listening on"), "\(text)")
+    }
+
+    @Test("A desktop that answers nothing is waited for, and no longer than its bound")
+    func silentDesktop() throws {
+        let bench = try Bench(withRadio: false)
+        let desktop = try Desktop()
+        desktop.isSilent = true
+        let command = try ChildProcess(
+            [Program.path, "central", "unlock", "--notify", "--state", bench.path("key")],
+            environment: Program.environment.merging(["DBUS_SESSION_BUS_ADDRESS": desktop.address]) { $1 })
+        // Asked what it can, the desktop says nothing from there on.
+        try desktop.answers { desktop.hasBeenAsked }
+        #expect(command.wait().code == 6)
+        let told = String(decoding: command.errors.readDataToEndOfFile(), as: UTF8.self)
+        #expect(told.contains("no notification was shown: the desktop did not answer in time"), "\(told)")
+    }
+
+    /// A session's bus with something on it that shows notices.
+    private final class Desktop {
+        private let bus: PrivateBus
+        private let loop: EventLoop
+        private let shower: Party
+        /// The arguments of each Notify.
+        private(set) var notices: [[DBusValue]] = []
+        private(set) var hasBeenAsked = false
+        var isSilent = false
+        var address: String { bus.address }
+
+        func answers(until isSo: () -> Bool) throws { try loop.run([shower], until: isSo) }
+
+        init() throws {
+            bus = try PrivateBus()
+            loop = try EventLoop(signals: [])
+            shower = Party(at: bus.address, loop)
+            shower.start()
+            let owned = shower.callBus("RequestName", [.string("org.freedesktop.Notifications"), .uint32(0)])
+            try loop.run([shower]) { shower.answer(to: owned) != nil }
+            shower.service = { [unowned self] call in
+                hasBeenAsked = true
+                guard !isSilent else { return nil }
+                switch call.member {
+                case "GetCapabilities": return .success([.strings(["body"])])
+                case "Notify":
+                    notices.append(call.body)
+                    return .success([.uint32(UInt32(notices.count))])
+                default: return .failure(DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod"))
+                }
+            }
+        }
+
+        /// Runs a command to the end of its notice, and then to its own.
+        func run(_ words: [String]) throws -> ChildProcess.End {
+            let seen = notices.count
+            let command = try ChildProcess(
+                [Program.path] + words,
+                environment: Program.environment.merging(["DBUS_SESSION_BUS_ADDRESS": bus.address]) { $1 },
+                output: .unheard, errors: .unheard)
+            try loop.run([shower]) { notices.count > seen }
+            return command.wait()
+        }
+    }
+}
