@@ -249,6 +249,20 @@ struct DoorJudgeTests {
         Self.during(&byHand.record.hands, 9_900, 10_500)
         byHand.tells(.forced(.bolt), at: 9_930)
         #expect(byHand.broken == [])
+        // The coil has let it go, and withdraws it once more before it has gone out.
+        func letGo(at instant: UInt64) -> [String] {
+            Self.course {
+                $0.record.release(true, for: nil, at: Self.at(9_000))
+                $0.record.release(false, for: nil, at: Self.at(instant))
+                $0.record.release(true, for: nil, at: Self.at(instant + 50))
+                $0.record.release(false, for: nil, at: Self.at(12_000))
+                Self.during(&$0.record.free, 9_080, 12_080)
+                Self.during(&$0.record.open, 10_000, 11_000)
+                $0.tells(.forced(.door), at: 10_030)
+            }.broken.filter { $0.contains("forced") }
+        }
+        #expect(letGo(at: 9_950) == [] && letGo(at: 10_010) == [])
+        #expect(letGo(at: 9_800).count == 1 && letGo(at: 10_200).count == 1)
         let nothing = Self.course { $0.tells(.forced(.door), at: 10_100) }
         #expect(nothing.broken == ["a door that nobody opened was forced, it was told"])
     }

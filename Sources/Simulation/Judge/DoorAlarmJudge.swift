@@ -108,16 +108,23 @@ struct DoorAlarmJudge {
             guard let leaf = door.record.open.all.last(where: { $0.from <= at }) else {
                 return "a door that nobody opened was forced, it was told"
             }
-            let isLate = door.record.free.all.contains {
-                $0.from <= leaf.from
-                    && $0.to.map { $0 < leaf.from.advanced(byMilliseconds: Self.contactMilliseconds) } ?? false
-                    && $0.to ?? door.end >= leaf.from
-            }
+            let isInLastMoment = isInLastMoment(leaf.from)
             // Somebody holds the bolt back, which a sensor alone can tell.
             let isByHand = door.record.hands.all.contains { $0.meets(leaf.from, leaf.from) }
-            if door.record.crimes.contains(leaf.from) || isLate || isByHand || !wasThere(leaf.from, at) { return nil }
+            if door.record.crimes.contains(leaf.from) || isInLastMoment || isByHand || !wasThere(leaf.from, at) {
+                return nil
+            }
             return "a door that was opened was forced, it was told"
         }
+    }
+
+    /// The door opened as the bolt was about to go out, or as the coil let it go: a lock without a sensor of the bolt takes it for locked
+    /// then, also where the bolt is withdrawn again before it has gone out.
+    private func isInLastMoment(_ opening: Instant) -> Bool {
+        let begin = Self.before(opening, Self.contactMilliseconds)
+        let end = opening.advanced(byMilliseconds: Self.contactMilliseconds)
+        let ends = (door.record.free.all + door.record.releases.map(\.stretch)).compactMap(\.to)
+        return door.record.free.all.contains { $0.meets(opening, opening) } && ends.contains { begin < $0 && $0 < end }
     }
 
     /// A bolt that a hand moves is told.
