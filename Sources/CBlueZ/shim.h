@@ -88,5 +88,23 @@ static inline int latch_hci_has_links(int fd, uint16_t device) {
     return list.request.conn_num > 0;
 }
 
+// Whether a link of the adapter's is being made, for whomever: 0 or 1; -1 with errno. More links than there is room for count as that.
+static inline int latch_hci_is_connecting(int fd, uint16_t device) {
+    // Of the kernel's states of a connection (BT_CONNECT).
+    enum { connecting = 5, links_maximum = 64 };
+    struct {
+        struct hci_conn_list_req request;
+        struct hci_conn_info links[links_maximum];
+    } list;
+    memset(&list, 0, sizeof list);
+    list.request.dev_id = device;
+    list.request.conn_num = links_maximum;
+    if (ioctl(fd, HCIGETCONNLIST, &list) < 0) return -1;
+    if (list.request.conn_num >= links_maximum) return 1;
+    for (int number = 0; number < list.request.conn_num; number++)
+        if (list.links[number].state == connecting) return 1;
+    return 0;
+}
+
 // What `hciconfig hciN down` does. The socket is not bound yet.
 static inline int latch_hci_down(int fd, uint16_t device) { return ioctl(fd, HCIDEVDOWN, device); }

@@ -14,6 +14,9 @@ struct KernelLinkStrengthsTests {
         let strengths: KernelLinkStrengths
         private(set) var opened: [UInt16] = []
         var links: [UInt64: Int32] = [:]
+        var isConnecting = false
+        /// The end of a pause by which it ends.
+        private var pauses: [Int32] = []
         /// This side of what was opened last.
         private(set) var peer: Int32 = -1
         var answers: [Int8?] = []
@@ -33,7 +36,14 @@ struct KernelLinkStrengthsTests {
                         rig?.opened.append(number)
                         return OwnedDescriptor(pair[1])
                     },
-                    link: { _, address in rig?.links[address] ?? -1 }), loop: loop)
+                    link: { _, address in rig?.links[address] ?? -1 },
+                    isConnecting: { _, _ in rig?.isConnecting ?? false },
+                    pause: {
+                        var ends: [Int32] = [-1, -1]
+                        guard pipe(&ends) == 0 else { return nil }
+                        rig?.pauses.append(ends[1])
+                        return OwnedDescriptor(ends[0])
+                    }), loop: loop)
             rig = self
             forget = { rig = nil }
         }
@@ -41,6 +51,7 @@ struct KernelLinkStrengthsTests {
 
         func end() {
             if peer >= 0 { close(peer) }
+            for end in pauses { close(end) }
             forget()
         }
 
@@ -48,6 +59,14 @@ struct KernelLinkStrengthsTests {
             strengths.read(DeviceAddress(kind: .random, bits: address), adapter: adapter) { [unowned self] in
                 answers.append($0)
             }
+        }
+
+        /// The pause under way is over. False when there is none.
+        func endPause() throws -> Bool {
+            guard let end = pauses.popLast() else { return false }
+            close(end)
+            try turn()
+            return true
         }
 
         func say(_ octets: [UInt8]) { _ = octets.withUnsafeBytes { write(peer, $0.baseAddress, $0.count) } }
@@ -142,6 +161,56 @@ struct KernelLinkStrengthsTests {
             rig.links = [7: 0x41]
             for _ in 0..<KernelLinkStrengths.questionsMaximum + 3 { rig.ask(7) }
             #expect(rig.answers == [nil, nil, nil])
+        }
+    }
+
+    @Test("While a link is being made nothing is asked; the question waits, and is asked behind it")
+    func connecting() throws {
+        try Self.rig { rig in
+            rig.links = [7: 0x41, 8: 0x42]
+            rig.isConnecting = true
+            rig.ask(7)
+            rig.ask(8)
+            try #require(try rig.endPause())
+            #expect(rig.asked == [] && rig.answers == [])
+            rig.isConnecting = false
+            try #require(try rig.endPause())
+            #expect(rig.asked == [1, 0x05, 0x14, 2, 0x41, 0])
+            #expect(rig.asked == [1, 0x05, 0x14, 2, 0x42, 0])
+            rig.say([4, 0x0E, 7, 1, 0x05, 0x14, 0, 0x41, 0, 0xBD])
+            try rig.turn()
+            #expect(rig.answers == [-67])
+            let isPaused = try rig.endPause()
+            #expect(!isPaused, "no question waits")
+        }
+    }
+
+    @Test(
+        "A question that has waited for long enough is told that nobody knows, and one whose link has gone at the next look"
+    )
+    func neverMade() throws {
+        try Self.rig { rig in
+            rig.links = [7: 0x41, 8: 0x42]
+            rig.isConnecting = true
+            rig.ask(7)
+            rig.ask(8)
+            rig.links[8] = nil
+            for number in 1...KernelLinkStrengths.pausesMaximum {
+                try #require(try rig.endPause())
+                #expect(rig.answers == (number < KernelLinkStrengths.pausesMaximum ? [nil] : [nil, nil]))
+            }
+            let isPaused = try rig.endPause()
+            #expect(!isPaused && rig.asked == [])
+        }
+    }
+
+    @Test("Those that wait count among those that are not answered")
+    func manyWait() throws {
+        try Self.rig { rig in
+            rig.links = [7: 0x41]
+            rig.isConnecting = true
+            for _ in 0..<KernelLinkStrengths.questionsMaximum + 2 { rig.ask(7) }
+            #expect(rig.answers == [nil, nil])
         }
     }
 }
