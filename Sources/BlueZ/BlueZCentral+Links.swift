@@ -37,7 +37,7 @@ extension BlueZCentral {
         let services = objects.services(of: paths)
         let step = registration.step(
             services, devices: Set(paths),
-            connected: Set(wanted.filter { $0.isConnected && !ending.contains($0.path) }.map(\.path)), now)
+            connected: Set(wanted.filter { $0.isConnected && ending[$0.path] == nil }.map(\.path)), now)
         switch step {
         case .wait: break
         case .register:
@@ -86,11 +86,12 @@ extension BlueZCentral {
     /// Tells which links have come up and which have gone, asks for what is to be notified, and ends those that would hang for ever.
     mutating func settleLinks(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         let paths = Set(wanted.map(\.path))
+        giveUp(unwantedDevices(paths), now, &outputs)
         for path in links.keys.sorted()
         where !paths.contains(path) || isGivenUp(path) || objects.devices[path]?.isConnected != true {
             end(path, &outputs)
         }
-        ending = ending.filter { objects.devices[$0]?.isConnected == true }
+        ending = ending.filter { objects.devices[$0.key]?.isConnected == true && now < $0.value }
         for device in wanted where device.isConnected && !isGivenUp(device.path) {
             guard let address = device.address else { continue }
             let isInherited = links[device.path] == nil && isFresh
@@ -118,7 +119,29 @@ extension BlueZCentral {
         wishedBefore = wishes.connections.union(wishes.strangers)
     }
 
-    private func isGivenUp(_ path: String) -> Bool { ending.contains(path) || released.contains(path) }
+    private func isGivenUp(_ path: String) -> Bool { ending[path] != nil || released.contains(path) }
+
+    /// Devices that bluetoothd goes on connecting with for nobody, and those whose links it is making for nobody.
+    private func unwantedDevices(_ wanted: Set<String>) -> [String] {
+        let untold = links.filter { !$0.value.isTold && !$0.value.isOfOthers }.keys
+        return registration.armed.union(untold).subtracting(wanted).sorted().filter { path in
+            guard let device = objects.devices[path], links[path]?.isTold != true else { return false }
+            return device.isPaired && ending[path] == nil && device.address != pairing?.address
+        }
+    }
+
+    /// bluetoothd connects with a device by itself until it is told to disconnect from it, also without a link and a profile.
+    private mutating func giveUp(_ unwanted: [String], _ now: Instant, _ outputs: inout [Output]) {
+        for path in unwanted {
+            registration.disarm(path)
+            if objects.devices[path]?.isConnected == true { isEnding(path, now) }
+            call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
+        }
+    }
+
+    private mutating func isEnding(_ path: String, _ now: Instant) {
+        ending[path] = now.advanced(byMilliseconds: Self.endingMaximumMilliseconds)
+    }
 
     /// A stranger's link that was there before anybody here wished for it is of use to somebody else: it is joined, and left without being
     /// ended.
@@ -151,14 +174,14 @@ extension BlueZCentral {
     }
 
     /// This side gives a link up; behind that bluetoothd does not connect by itself before it is asked again.
-    mutating func disconnect(_ path: String, _ outputs: inout [Output]) {
+    mutating func disconnect(_ path: String, _ now: Instant, _ outputs: inout [Output]) {
         guard objects.devices[path]?.isConnected == true else { return }
         if links[path]?.isOfOthers == true {
             released.insert(path)
             return
         }
         registration.disarm(path)
-        ending.insert(path)
+        isEnding(path, now)
         call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
     }
 
@@ -178,6 +201,6 @@ extension BlueZCentral {
     mutating func endLinks(_ outputs: inout [Output]) {
         settleState(&outputs)
         for path in links.keys.sorted() { end(path, &outputs) }
-        (ending, released, isFresh) = ([], [], true)
+        (ending, released, isFresh) = ([:], [], true)
     }
 }

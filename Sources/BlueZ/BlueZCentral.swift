@@ -49,8 +49,9 @@ package struct BlueZCentral: Sendable {
     var discovery = BlueZDiscovery()
     var direct = BlueZDirectConnections()
     var links: [String: BlueZLink] = [:]
-    /// Devices whose link this side has given up, and bluetoothd still has: what is wished for from now on is another one.
-    var ending: Set<String> = []
+    /// Devices whose link this side has given up, and bluetoothd still has: what is wished for from now on is another one. A link that is
+    /// there at this instant still is one that bluetoothd does not end, and is used again.
+    var ending: [String: Instant] = [:]
     /// Devices whose link this side has given up and others have: as ``ending``, until the next wishes come.
     var released: Set<String> = []
     /// Whom to be connected with, when bluetoothd's links were looked at last.
@@ -61,6 +62,9 @@ package struct BlueZCentral: Sendable {
     /// Until bluetoothd's devices have been looked at for the first time, since it, or the adapter, has come: their links are older.
     var isFresh = true
     var calls = DBusCalls<Purpose>()
+
+    /// bluetoothd takes 2 s to end a link.
+    static let endingMaximumMilliseconds: UInt64 = 4_000
 
     /// What bluetoothd is called on the bus.
     package static let busName = BlueZName.service
@@ -81,7 +85,7 @@ package struct BlueZCentral: Sendable {
             begin(token, link, operation, until: until, &outputs)
         case .lapsed(let call):
             if case .operation(let token)? = calls.take(call) { lapsed(token, &outputs) }
-        case .disconnect(let link): disconnect(link, &outputs)
+        case .disconnect(let link): disconnect(link, now, &outputs)
         case .pair(let address): pair(address, now, &outputs)
         case .codeProvided(let failure): codeProvided(failure, &outputs)
         case .forget(let address): forget(address, &outputs)
@@ -92,11 +96,8 @@ package struct BlueZCentral: Sendable {
 
     /// When ``Event/timerFired`` is due.
     package var deadline: Instant? {
-        links.values.reduce(
-            Instant.earliest(
-                Instant.earliest(registration.deadline, direct.deadline),
-                Instant.earliest(operations.deadline, pairing?.until))
-        ) { Instant.earliest($0, $1.deadline) }
+        let parts = [registration.deadline, direct.deadline, operations.deadline, pairing?.until, ending.values.min()]
+        return (parts + links.values.map(\.deadline)).compactMap { $0 }.min()
     }
 
     /// Brings bluetoothd closer to what is wanted now.

@@ -15,7 +15,7 @@ struct BlueZRegistration: Equatable, Sendable {
     private var state = State.none
     /// What is registered, or asked to be.
     private(set) var services: Set<BluetoothUUID> = []
-    private var armed: Set<String> = []
+    private(set) var armed: Set<String> = []
     private var failures = 0
     private(set) var deadline: Instant?
 

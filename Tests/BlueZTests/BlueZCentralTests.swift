@@ -92,7 +92,8 @@ struct BlueZCentralTests {
         #expect(bench.members == ["RegisterApplication"])
         bench.answer("RegisterApplication")
         bench.handle(.wished(BlueZWishes()))
-        #expect(bench.members == ["UnregisterApplication"])
+        #expect(bench.members == ["Disconnect", "UnregisterApplication"])
+        bench.answer("Disconnect")
         bench.answer("UnregisterApplication")
         #expect(bench.members == [])
     }
@@ -266,6 +267,54 @@ struct BlueZCentralTests {
         #expect(bench.handle(.wished(Bench.wishes)).contains(.connected(Bench.info)))
         #expect(bench.handle(.wished(BlueZWishes())) == [.disconnected(link: Script.lock)])
         #expect(bench.notified([7]) == [])
+    }
+
+    @Test("A link that bluetoothd does not end is used again, for the wish that stands and for the next one")
+    func notEnded() {
+        for wishes in [Bench.wishes, BlueZWishes()] {
+            var bench = Bench()
+            bench.launch()
+            bench.handle(.wished(Bench.wishes))
+            bench.answer("RegisterApplication")
+            bench.comesUp()
+            bench.answer("StartNotify")
+            bench.handle(.wished(wishes))
+            bench.handle(.disconnect(link: Script.lock))
+            let due = BlueZCentral.endingMaximumMilliseconds
+            #expect(bench.deadline == bench.now.advanced(byMilliseconds: due))
+            #expect(!bench.pass(milliseconds: due - 1).contains(.connected(Bench.info)))
+            let isWished = wishes == Bench.wishes
+            #expect(bench.pass(milliseconds: 1).contains(.connected(Bench.info)) == isWished)
+            #expect(bench.handle(.wished(Bench.wishes)).contains(.connected(Bench.info)) != isWished)
+        }
+    }
+
+    @Test(
+        "A wish that is withdrawn before its link is told disarms its device: bluetoothd would connect with it for nobody"
+    )
+    func withdrawn() {
+        for isComing in [false, true] {
+            var bench = Bench()
+            bench.launch()
+            bench.handle(.wished(Bench.wishes))
+            bench.answer("RegisterApplication")
+            if isComing { bench.changed(["Connected": .boolean(true)]) }
+            bench.handle(.wished(BlueZWishes()))
+            #expect(bench.members == ["Disconnect", "UnregisterApplication"])
+            #expect(bench.calls.first?.call.path == Script.lock)
+            bench.answer("Disconnect")
+            bench.answer("UnregisterApplication")
+            #expect(bench.handle(.wished(BlueZWishes())) == [] && bench.members == [])
+            // The next wish arms it again, and a link that is ending is not what is wished for.
+            bench.handle(.wished(Bench.wishes))
+            #expect(bench.members == ["RegisterApplication"])
+            if isComing { #expect(bench.changed(["ServicesResolved": .boolean(true)]) == []) }
+            bench.answer("RegisterApplication")
+            if isComing { bench.changed(["Connected": .boolean(false), "ServicesResolved": .boolean(false)]) }
+            bench.answer("UnregisterApplication")
+            bench.answer("RegisterApplication")
+            #expect(bench.comesUp() == [.connected(Bench.info)])
+        }
     }
 
     @Test("A link that another bluetoothd has left unresolved is ended, once, and comes back by itself")

@@ -73,6 +73,16 @@ struct BlueZPairingTests {
         #expect(bench.members == ["Disconnect", "UnregisterAgent"] && bench.deadline == nil)
     }
 
+    @Test("A peer that is wished for and is paired anew is not disconnected from: the pairing has its own calls")
+    func armed() {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(Bench.wishes))
+        bench.answer("RegisterApplication")
+        bench.handle(.pair(Script.lockAddress))
+        #expect(bench.members.contains("RemoveDevice") && !bench.members.contains("Disconnect"))
+    }
+
     @Test("Whatever bluetoothd asks meanwhile is refused: the code is the method")
     func questions() {
         var bench = Self.pairing()
