@@ -82,6 +82,30 @@ struct NearestMachineTests {
         }
     }
 
+    @Test("A lock that was linked a moment ago is waited for to the last, and one that left earlier is not")
+    func linkedBefore() {
+        let began = NearestMachine.recentMilliseconds
+        func ends(leftMilliseconds: UInt64) -> [NearestMachine.Verdict?] {
+            let now = Self.start.advanced(byMilliseconds: began)
+            var machine = NearestMachine(
+                [Self.front, Self.back], for: .unlock, .setting, lifeMilliseconds: 60_000, now: now)
+            var missing = Self.candidate(Self.back, nil)
+            missing.leftAt = Self.start.advanced(byMilliseconds: leftMilliseconds)
+            return [
+                0, NearestMachine.lookMilliseconds, NearestMachine.lookMaximumMilliseconds - 1,
+                NearestMachine.lookMaximumMilliseconds,
+            ]
+            .map {
+                machine.verdict(of: [Self.candidate(Self.front, -60), missing], now: now.advanced(byMilliseconds: $0))
+            }
+        }
+        #expect(ends(leftMilliseconds: began) == [nil, nil, nil, .found(Self.front)])
+        #expect(
+            ends(leftMilliseconds: NearestMachine.lookMilliseconds - 1) == [
+                nil, .found(Self.front), .found(Self.front), .found(Self.front),
+            ])
+    }
+
     @Test("A look has half of its command's time, and no more than its bound")
     func bound() {
         let ends = [UInt64(1_000), 3_600_000].map { Self.machine(lifeMilliseconds: $0).wakes(isConnected: false) }
@@ -225,6 +249,23 @@ struct NearestLockTests {
         #expect(bench.put(.disconnected(door)).contains(.connect(door)))
         _ = Self.comesUp(Self.garage, &bench)
         #expect(Self.verdicts(bench.put(.forget(door))) == [.found(Self.garage)])
+    }
+
+    @Test("Of two that the key has just let go the nearer one is found, though its next link takes its time")
+    func comesBackLate() {
+        var bench = Self.bench()
+        Self.ask(&bench)
+        for peer in [door, Self.garage] { _ = Self.comesUp(peer, &bench) }
+        _ = Self.measure([door: -52, Self.garage: -50], &bench)
+        for peer in [door, Self.garage] { bench.put(.disconnected(peer)) }
+        Self.ask(&bench, lifeMilliseconds: 60_000)
+        bench.run(milliseconds: 2_000)
+        var outputs = Self.comesUp(door, &bench)
+        for _ in 0..<30 {
+            outputs += bench.put(.linkRSSI(door, -80)) + bench.run(milliseconds: NearestMachine.readingMilliseconds)
+        }
+        outputs += Self.comesUp(Self.garage, &bench) + Self.measure([door: -80, Self.garage: -50], &bench)
+        #expect(Self.verdicts(outputs) == [.found(Self.garage)])
     }
 
     @Test("A second asking changes nothing of the first")

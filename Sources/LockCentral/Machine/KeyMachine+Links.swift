@@ -22,6 +22,7 @@ extension KeyMachine {
         locks[peer]?.isLinkAskedToMeasure = false
         if slot.link.open != nil { locks[peer]?.nearness.linkEnded(now: turn.now) }
         if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
+        if slot.link.isProven { locks[peer]?.provenLinkEnded = turn.now }
         calibrationLinkEnded(peer, &turn)
         expireIfLate(peer, &turn)
         if isLinkAwaited(peer) { connectAgain(peer, since: slot.link.open?.since, &turn) }

@@ -45,7 +45,10 @@ extension KeyMachine {
     mutating func settleNearest(_ turn: inout KeyTurn) {
         guard var looking = nearest else { return }
         let candidates = sortedPeers.filter { isSought($0) }.compactMap { peer in
-            locks[peer].map { NearestMachine.Candidate(peer: peer, isProven: $0.hasProvenLink, signal: $0.signal) }
+            locks[peer].map {
+                NearestMachine.Candidate(
+                    peer: peer, isProven: $0.hasProvenLink, leftAt: $0.provenLinkEnded, signal: $0.signal)
+            }
         }
         let verdict = looking.verdict(of: candidates, now: turn.now)
         nearest = verdict == nil ? looking : nil

@@ -59,6 +59,8 @@ package struct KeyMachine {
         var link = KeyLink.none
         /// Of this link.
         var signal = LinkSignal()
+        /// When the last link on which the lock had proven itself ended, in this process's life.
+        var provenLinkEnded: Instant?
         /// As the lock has said it, since this process began.
         var lastState: WatchedLock.State?
         var lastAnswer: WatchedLock.Answer?

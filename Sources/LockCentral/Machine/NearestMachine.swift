@@ -16,6 +16,9 @@ package struct NearestMachine {
     static let settleMilliseconds: UInt64 = 1_000
     /// A verdict comes no later, and no later than half of the time that the command has.
     static let lookMaximumMilliseconds: UInt64 = 6_000
+    /// Where the key has had a link with a lock for so long or less before, the lock is in reach: it is waited for to the last. A host that
+    /// other programs use too may take seconds to end one link and make the next one.
+    static let recentMilliseconds: UInt64 = 10_000
     /// Between two readings of a link's RSSI.
     static let readingMilliseconds: UInt64 = 100
     /// So many answers to a reading make a link known, whether they had a value or not.
@@ -38,7 +41,12 @@ package struct NearestMachine {
         var peer: PeerIdentifier
         /// The lock has encrypted its link.
         var isProven: Bool
+        /// When its last proven link ended.
+        var leftAt: Instant?
         var signal: LinkSignal
+
+        /// It has come, and its signal has been read often enough.
+        var isKnown: Bool { isProven && signal.answers >= readingsMinimum }
     }
 
     let operation: LockOperation
@@ -50,6 +58,8 @@ package struct NearestMachine {
     /// When the first lock had proven itself.
     private var firstCame: Instant?
     private var nextReading: Instant
+    /// A lock that was linked a moment ago is not known yet.
+    private var isAnyMissing = false
     private(set) var locks: Set<PeerIdentifier>
 
     init(
@@ -77,7 +87,7 @@ package struct NearestMachine {
     func wakes(isConnected: Bool) -> Instant { isConnected ? min(nextReading, ends) : ends }
 
     private var ends: Instant {
-        guard let firstCame else { return latest }
+        guard let firstCame, !isAnyMissing else { return latest }
         return min(max(lookEnds, firstCame.advanced(byMilliseconds: Self.settleMilliseconds)), latest)
     }
 
@@ -85,11 +95,15 @@ package struct NearestMachine {
     mutating func verdict(of candidates: [Candidate], now: Instant) -> Verdict? {
         let connected = candidates.filter { $0.isProven }
         if !connected.isEmpty { firstCame = firstCame ?? now }
+        isAnyMissing = candidates.contains { candidate in
+            !candidate.isKnown
+                && candidate.leftAt.map { now.milliseconds(since: $0) <= Self.recentMilliseconds } ?? false
+        }
         // There is nothing to compare the only lock with.
         let isKnown =
             candidates.count == 1
             ? connected.count == 1
-            : candidates.allSatisfy { $0.isProven && $0.signal.answers >= Self.readingsMinimum }
+            : candidates.allSatisfy(\.isKnown)
         guard isKnown || now >= ends else { return nil }
         let measured = connected.filter { $0.signal.level.wholeDBm != nil }
             .sorted { a, b in
