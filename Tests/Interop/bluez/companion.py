@@ -9,7 +9,6 @@ user is told.
 
 import argparse
 import asyncio
-import json
 import math
 import os
 import sys
@@ -21,88 +20,17 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import bluez
 from bluez import BlueZ
 from headphone import Headphone
+from key import LOCK, MACHINE, WAIT, Companion
 from machine import Machine
+from nearness import approach, calibrate, nearest
 from support.daemons import Latch
-from support.processes import DEADLINE_SECONDS
 from support.radios import VirtualRadio
-from support.steps import StepFailed, Suite, check, check_equal
+from support.steps import Suite, check, check_equal
 
 # Nothing moves but what a step asks for; a challenge outlives the slowness of an emulated machine.
 LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\nchallenge_life_ms = 25500\n"
-USER = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs"
 HELPER = "/usr/bin/setpriv --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin"
 SOCKET = "/run/latch-oob.socket"
-# On the radio, in the order in which they come: the machine last, when somebody has connected with its shell.
-LOCK, MACHINE = 1, 3
-WAIT = str(int(DEADLINE_SECONDS))
-
-
-class Companion:
-    """`latch central` inside: as user 1000, or, where it takes the adapter whole, as root."""
-
-    def __init__(self, machine, program, name="companion", transport="bluez"):
-        self._machine = machine
-        self._program = program
-        self._transport = transport
-        self._user, owner = (USER, 1000) if transport == "bluez" else ("", 0)
-        self.state = f"/run/{name}"
-        machine.run(f"mkdir -m 0700 -p {self.state} && chown {owner}:{owner} {self.state}")
-        self._lives = 0
-
-    def words(self, verb):
-        return f"{self._user} {self._program} central {verb} --state {self.state} --json"
-
-    @property
-    def log(self):
-        return f"{self.state}.{self._lives}.log"
-
-    def start(self, settings=None):
-        """`settings`: the configuration's text."""
-        self._lives += 1
-        words = f"{self.words('run')} --transport {self._transport}"
-        if settings is not None:
-            self._machine.write(f"{self.state}.conf", settings)
-            words += f" --config {self.state}.conf"
-        self._machine.run(f"{words} >/dev/null 2>{self.log} & echo $! >/run/companion.pid")
-
-    def says(self, wanted, times=1):
-        """So often at least in this life."""
-        self._machine.until(f"[ $(grep -c '{wanted}' {self.log}) -ge {times} ]", f"the key says {wanted}, {times} times")
-
-    def times_said(self, wanted):
-        return int(self._machine.run(f"grep -c '{wanted}' {self.log} || true"))
-
-    def kill(self):
-        self._machine.run("kill -KILL $(cat /run/companion.pid)")
-        self._machine.until("! kill -0 $(cat /run/companion.pid) 2>/dev/null", "the key ends")
-
-    def ask(self, verb, text=None, expect=0):
-        """The last line of what it answered."""
-        words = f"{self.words(verb)}" if text is None else f"echo {text} | {self.words(verb)}"
-        said = self._machine.run(words, expect=expect, seconds=3 * DEADLINE_SECONDS)
-        return json.loads([line for line in said.splitlines() if line.startswith("{")][-1])
-
-    def begin(self, verb):
-        """Its answer is nobody's."""
-        self._machine.run(f"{self.words(verb)} >/dev/null 2>&1 &")
-
-    def begin_and_keep(self, verb):
-        """What is asked for so is on the disk."""
-        asked = '"message":"asked"'
-        before = self.times_said(asked)
-        self.begin(verb)
-        self.says(asked, before + 1)
-
-    def opens(self):
-        """A command of an earlier life may be on its way still: then it is asked for again."""
-        answers = []
-
-        def is_answered():
-            answers.append(self.ask(f"unlock --wait {WAIT}", expect=None))
-            return answers[-1].get("error", {}).get("code") != "busy"
-
-        self._machine.eventually(is_answered, "the key takes a command")
-        check_equal(answers[-1].get("result"), {"outcome": "done"}, "what became of the command")
 
 
 async def enrol(suite, machine, helper, key, lock):
@@ -172,30 +100,6 @@ def spread(times):
     return f"p50 {at(0.5):.2f} s, p99 {at(0.99):.2f} s, max {ranked[-1]:.2f} s" if ranked else "none"
 
 
-def approach(suite, radio, machine, key, lock):
-    with suite.step("it opens by approach: seen far away by a link, and then at the door") as figure:
-        check_equal(key.ask(f"lock --wait {WAIT}").get("result"), {"outcome": "done"}, "what became of the command")
-        check_equal(lock.status()["bolt"], "locked", "the bolt at the beginning")
-        key.kill()
-        lock.errors.skip()
-        radio.command(f"distance {MACHINE} {LOCK} 20")
-        key.start("[proximity]\nunlock = true\n")
-        key.says('"message":"radio","state":"on"')
-
-        def is_away():
-            return key.ask("status")["result"]["locks"][0]["proximity"] == "away"
-
-        machine.eventually(is_away, "a link shows that the key is away")
-        check_equal(lock.status()["bolt"], "locked", "the bolt of the lock that is away")
-        radio.command(f"distance {MACHINE} {LOCK} 1")
-        begin = time.monotonic()
-        lock.wait_for_event("bolt", bolt="unlocked")
-        figure.is_(f"{time.monotonic() - begin:.1f} s at the door")
-        key.kill()
-        key.start()
-        key.says('"message":"radio","state":"on"')
-
-
 async def second(suite, arguments, host, machine, lock, headphone):
     """A second adapter, taken whole by its address, beside a bluetoothd that keeps the first."""
     path, links = "/org/bluez/hci1", headphone.counts()
@@ -236,7 +140,7 @@ async def compare(suite, arguments, radio, machine, lock):
     hear_again(suite, "on an adapter of its own", arguments.kills, radio, machine, key, lock)
 
 
-async def run(suite, arguments, radio, machine, lock, headphone):
+async def run(suite, arguments, radio, latch, machine, lock, headphone):
     host = BlueZ(machine)
     with suite.step("bluetoothd has the adapter, and a headphone connected") as figure:
         machine.boot()
@@ -256,6 +160,8 @@ async def run(suite, arguments, radio, machine, lock, headphone):
         check_equal(key.ask(f"lock --wait {WAIT}").get("result"), {"outcome": "done"}, "what became of the command")
     hear_again(suite, "beside bluetoothd", arguments.kills, radio, machine, key, lock)
     approach(suite, radio, machine, key, lock)
+    nearest(suite, radio, latch, machine, key, lock)
+    calibrate(suite, radio, machine, key)
     await drill(suite, arguments, host, machine, key, headphone)
     with suite.step("the headphone's link was never dropped by us") as figure:
         check_equal(headphone.counts(), (1 + arguments.daemons + arguments.powers, arguments.daemons + arguments.powers), "links made and lost")
@@ -323,7 +229,7 @@ def main():
             settings = latch.write("lock.conf", LOCK_SETTINGS)
             with latch.lock(radio.transport, "--config", settings) as lock, Headphone(arguments.python, radio) as headphone:
                 try:
-                    asyncio.run(run(suite, arguments, radio, machine, lock, headphone))
+                    asyncio.run(run(suite, arguments, radio, latch, machine, lock, headphone))
                 except BaseException:
                     for line in machine.run("tail -n 60 /run/companion.*.log /run/helper.log", expect=None).splitlines():
                         print("   ", line)
