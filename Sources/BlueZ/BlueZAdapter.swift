@@ -37,6 +37,15 @@ package enum AdapterChoice: Hashable, Sendable {
     /// By the address that it has wherever it is plugged in.
     case address(UInt64)
 
+    /// Behind "adapter".
+    var wording: String {
+        switch self {
+        case .any: ""
+        case .named(let name): " \(name)"
+        case .address(let bits): " of the address \(DeviceAddress(kind: .public, bits: bits))"
+        }
+    }
+
     func chosen(of adapters: some Sequence<BlueZAdapter>) -> BlueZAdapter? {
         let sorted = adapters.sorted {
             $0.path.utf8.count != $1.path.utf8.count ? $0.path.utf8.count < $1.path.utf8.count : $0.path < $1.path

@@ -44,6 +44,7 @@ extension BlueZCentral {
     /// bluetoothd is gone, and with it all that it had told of its objects.
     private mutating func lost(_ presence: Presence, _ outputs: inout [Output]) {
         self.presence = presence
+        refusal = nil
         calls.forgetAll()
         objects = BlueZObjects()
         registration.forget()
@@ -124,7 +125,10 @@ extension BlueZCentral {
             }
         case .objects:
             guard case .reading(let owner) = presence else { return }
-            guard case .success(let body) = result, let all = body.first?.objects else { return presence = .absent }
+            guard case .success(let body) = result, let all = body.first?.objects else {
+                refusal = result.error?.name
+                return presence = .absent
+            }
             objects = BlueZObjects(all)
             presence = .known(owner: owner)
             hasBeenThere = true
@@ -184,6 +188,18 @@ extension BlueZCentral {
         case .closed, .absent: hasBeenThere ? .away : presence == .absent ? .absent : .unknown
         case .asking, .reading: hasBeenThere ? .away : toldState
         case .known: adapter.map { $0.isPowered ? .on : .off } ?? .noAdapter
+        }
+    }
+
+    /// Why there is no adapter to stand on, for people; nil where nothing is known yet, and where there is one.
+    package var absence: String? {
+        switch (state(), refusal) {
+        case (.unknown, _), (.off, _), (.on, _): nil
+        case (.noAdapter, _): "bluetoothd has no adapter\(choice.wording)"
+        case (.absent, "org.freedesktop.DBus.Error.AccessDenied"?):
+            "the system bus's policy for org.bluez does not let this user call bluetoothd"
+        case (.absent, let refusal?): "bluetoothd does not say what it has (\(refusal))"
+        case (.absent, nil), (.away, _): "no bluetoothd is on the system bus"
         }
     }
 

@@ -43,6 +43,8 @@ package struct BlueZCentral: Sendable {
     let choice: AdapterChoice
     var presence = Presence.closed
     var hasBeenThere = false
+    /// The name of the error with which bluetoothd, or the bus, has refused to say what there is.
+    var refusal: String?
     var objects = BlueZObjects()
     var wishes = BlueZWishes()
     var registration = BlueZRegistration()

@@ -37,6 +37,39 @@ struct BlueZCentralTests {
         #expect(bench.handle(.bus(.closed)) == [.state(.away)])
     }
 
+    @Test("Why there is no adapter is said for people: nobody on the bus, a refusal, or another adapter")
+    func absence() {
+        var bench = Bench()
+        #expect(bench.machine.absence == nil)
+        bench.handle(.bus(.opened))
+        bench.refuse("GetNameOwner", "org.freedesktop.DBus.Error.NameHasNoOwner")
+        #expect(bench.machine.absence == "no bluetoothd is on the system bus")
+        for (error, absence) in [
+            (
+                "org.freedesktop.DBus.Error.AccessDenied",
+                "the system bus's policy for org.bluez does not let this user call bluetoothd"
+            ),
+            ("org.bluez.Error.Failed", "bluetoothd does not say what it has (org.bluez.Error.Failed)"),
+        ] {
+            bench.owner(Script.daemon, before: "")
+            bench.refuse("GetManagedObjects", error)
+            #expect(bench.machine.absence == absence)
+        }
+        // It is another one's from here on.
+        bench.owner(Script.daemon, before: "")
+        bench.answer("GetManagedObjects", [.array(of: "{oa{sa{sv}}}", [])])
+        #expect(bench.machine.absence == "bluetoothd has no adapter")
+        bench.owner("", before: Script.daemon)
+        #expect(bench.machine.absence == "no bluetoothd is on the system bus")
+        #expect(AdapterChoice.named("hci7").wording == " hci7")
+        #expect(AdapterChoice.address(0x001A_7DDA_7113).wording == " of the address 00:1A:7D:DA:71:13")
+        bench = Bench()
+        bench.launch()
+        #expect(bench.machine.absence == nil)
+        bench.powered(false)
+        #expect(bench.machine.absence == nil)
+    }
+
     @Test("The adapter is the one that is meant, wherever it is plugged in")
     func adapters() {
         let first = BlueZAdapter(path: "/org/bluez/hci0", ["Address": .string("00:00:00:00:00:01")])

@@ -1,4 +1,5 @@
 import ATT
+import BlueZ
 import BluetoothCore
 import BluetoothCrypto
 import DBus
@@ -31,6 +32,9 @@ extension Host {
         ask { $0.heard(event) }
         if core.tellings.count >= Self.tellingsMaximum { tellApps() }
     }
+
+    /// Why there is no radio, for people, where bluetoothd keeps the adapter; nil where that is not known.
+    package var radioAbsence: String? { core.blueZ?.machine.absence }
 
     /// What the controller can do that apps ask after, once it is there.
     package var controllerFeatures: ControllerFeatures { core.controller.facts.apps }

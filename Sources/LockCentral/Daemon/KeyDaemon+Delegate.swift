@@ -16,7 +16,7 @@ extension KeyDaemon: CBCentralLinkDelegate {
     }
 
     package func centralManagerDidUpdateState(_ central: CBCentralManager) {
-        tell(.radio(central.state))
+        tell(.radio(central.state, reason: host.radioAbsence))
         feed(.radio(isOn: central.state == .poweredOn))
         guard central.state == .poweredOn else { return }
         feedEnrolment(.poweredOn(register))

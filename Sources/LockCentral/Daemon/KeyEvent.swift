@@ -7,7 +7,8 @@ import SecurityManager
 package enum KeyEvent: Sendable {
     /// Before the first state of the radio: what an earlier process left.
     case restored(peripherals: Int, isScanning: Bool)
-    case radio(CBManagerState)
+    /// `reason`: why there is none, where it is known.
+    case radio(CBManagerState, reason: String?)
     case connecting(PeerIdentifier)
     case connected(PeerIdentifier, BondID?)
     case disconnected(PeerIdentifier, reason: String?)

@@ -42,6 +42,8 @@ package struct KeyDaemonStatus: Sendable {
     }
 
     package var radio: CBManagerState
+    /// Why there is none, where it is known.
+    package var radioAbsence: String?
     package var isScanning: Bool
     package var address: IdentityAddress
     /// The one that everybody hears; nil without a radio.
@@ -57,7 +59,8 @@ extension KeyDaemon {
             ($0.record.name, $0.record.peer.bits) < ($1.record.name, $1.record.peer.bits)
         }
         return KeyDaemonStatus(
-            radio: manager?.state ?? .unknown, isScanning: manager?.isScanning ?? false,
+            radio: manager?.state ?? .unknown, radioAbsence: host.radioAbsence,
+            isScanning: manager?.isScanning ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir,
             locks: locks.map { slot in
                 KeyDaemonStatus.Lock(

@@ -8,7 +8,10 @@ extension EventJournal {
         switch event {
         case .restored(let peripherals, let isScanning):
             record("restored", ["peripherals": JSONValue(peripherals), "scanning": .bool(isScanning)])
-        case .radio(let state): record("radio", ["state": .string(state.name)])
+        case .radio(let state, let reason):
+            var fields: JSONObject = ["state": .string(state.name)]
+            fields["reason"] = reason.map { .string($0) }
+            record("radio", fields)
         case .connecting(let peer): record("connecting", ["peer": .string("\(peer)")])
         case .connected(let peer, let bond):
             var fields: JSONObject = ["peer": .string("\(peer)")]
@@ -98,6 +101,7 @@ extension KeyDaemonStatus {
             "radio": .string(radio.name), "scanning": .bool(isScanning), "address": .string("\(address)"),
             "enrolling": .bool(isEnrolling), "unconfirmed": JSONValue(unconfirmed.count),
         ]
+        fields["radio_reason"] = radioAbsence.map { .string($0) }
         fields["on_air"] = addressOnAir.map { .string("\($0)") }
         fields["unconfirmed_locks"] = .array(
             unconfirmed.map { lock in
