@@ -369,7 +369,7 @@ let package = Package(
         tests(
             "HCITransport",
             ["BluetoothCore", "BluetoothCrypto", "BluetoothHost", "CLinux", "HCI", "SecurityManager", "TestSupport"]),
-        tests("DBusTransport", ["BusSupport", "DBus", "HCITransport", "TestSupport"]),
+        tests("DBusTransport", ["BusSupport", "CLinux", "DBus", "HCITransport", "TestSupport"]),
         tests("DaemonControl", ["BluetoothCore", "CLinux", "TestSupport"]),
         tests("VirtualRadio", ["Simulation", "TestSupport", "WorldSupport"]),
         tests(

@@ -6,13 +6,15 @@ import HCITransport
 
 extension SystemBus {
     /// How long a bus may take to say who is there.
-    private static let inquiryMilliseconds: UInt64 = 1_000
+    package static let inquiryMilliseconds: UInt64 = 1_000
 
-    /// Whether somebody has this name on the bus now; false where there is no bus, or none that answers within a second. It waits, and
-    /// so it belongs before a loop begins.
+    /// Whether somebody has this name on the bus now; false where there is no bus, or none that answers in time. Only the bus's own answer
+    /// counts. It waits, and so it belongs before a loop begins.
     ///
     /// D-Bus Specification, org.freedesktop.DBus.NameHasOwner
-    package static func isOwned(_ name: String, at place: Place = .system) -> Bool {
+    package static func isOwned(
+        _ name: String, at place: Place = .system, waitMilliseconds: UInt64 = inquiryMilliseconds
+    ) -> Bool {
         var bus: OpaquePointer?
         guard place.open(&bus) >= 0, let bus else { return false }
         defer { latch_bus_close(bus) }
@@ -25,15 +27,19 @@ extension SystemBus {
         guard DBusWriter(question).append([.string(name)]), latch_bus_send(bus, question, &cookie) >= 0 else {
             return false
         }
-        let end = SystemClock.now().advanced(byMilliseconds: inquiryMilliseconds)
+        var answers = DBusAnswers()
+        answers.sent(cookie, for: .call(DBusCallID(rawValue: 1)), to: DBusName.bus)
+        let end = SystemClock.now().advanced(byMilliseconds: waitMilliseconds)
         while SystemClock.now() < end {
             var message: OpaquePointer?
             let result = latch_bus_process(bus, &message)
             defer { if let message { latch_bus_release(message) } }
             guard result >= 0 else { return false }
-            if let message, latch_bus_answered_cookie(message) == cookie {
-                return latch_bus_kind(message) == Int32(LATCH_BUS_ANSWER.rawValue)
-                    && DBusReader(message).body()?.first?.flag == true
+            if let message {
+                let isAnswer = latch_bus_kind(message) == Int32(LATCH_BUS_ANSWER.rawValue)
+                let answered = answers.take(
+                    latch_bus_answered_cookie(message), from: text(latch_bus_sender(message)), isError: !isAnswer)
+                if answered != nil { return isAnswer && DBusReader(message).body()?.first?.flag == true }
             }
             guard result == 0 else { continue }
             var ready = pollfd(

@@ -226,7 +226,7 @@ package final class SystemBus: BusConnection {
         }
     }
 
-    private static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
+    static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
     // MARK: What goes
 

@@ -60,6 +60,13 @@ final class Forger {
             body: text(said))
     }
 
+    /// The same with a yes or a no.
+    func answer(_ victim: String, _ number: UInt32, _ said: Bool) {
+        send(
+            type: 2, [(5, "u", octets(number)), (6, "s", text(victim)), (8, "g", [1] + Array("b".utf8) + [0])],
+            body: octets(said ? 1 : 0))
+    }
+
     /// The same with a refusal.
     func refuse(_ victim: String, _ number: UInt32, _ name: String) {
         send(type: 3, [(4, "s", text(name)), (5, "u", octets(number)), (6, "s", text(victim))])

@@ -1,6 +1,9 @@
 import BusSupport
 import DBus
+import Dispatch
+import Foundation
 import HCITransport
+import Synchronization
 import TestSupport
 import Testing
 
@@ -64,6 +67,52 @@ struct SystemBusTests {
         withExtendedLifetime(parties) { #expect(SystemBus.isOwned(Self.name, at: place)) }
         #expect(!SystemBus.isOwned("no name", at: place))
         #expect(!SystemBus.isOwned(Self.name, at: .address("unix:path=/nowhere/bus")))
+    }
+
+    @Test(
+        "Whether somebody has a name is said by the bus alone, also on one that lets forged answers through",
+        arguments: [false, true])
+    func forgedOwner(isOwned: Bool) throws {
+        let (bus, loop) = (try PrivateBus(passesEverything: true), try EventLoop(signals: []))
+        let parties = isOwned ? try Self.parties(bus, loop) : nil
+        let relay = try Relay(to: bus.address)
+        let place = SystemBus.Place.address(relay.address)
+        let inquiry = Inquiry { SystemBus.isOwned(Self.name, at: place, waitMilliseconds: 60_000) }
+        try relay.begin()
+        // Nobody has a connection's name before the bus has given it.
+        try relay.pass { $0.contains("NameAcquired") }
+        let victim = try #require(relay.said.firstMatch(of: /:1\.[0-9]+/).map { String($0.0) })
+        let forger = try Forger(at: bus.address)
+        for number: UInt32 in 1...64 {
+            if isOwned { forger.refuse(victim, number, "org.latch.Forged") }
+            forger.answer(victim, number, !isOwned)
+        }
+        // Behind them on the same connection.
+        forger.call(victim, "Last")
+        try relay.pass { $0.contains("Last") }
+        relay.letGo()
+        try relay.pass { _ in false }
+        #expect(inquiry.answer == isOwned)
+        withExtendedLifetime(parties) {}
+    }
+
+    /// A question that waits, on a thread of its own.
+    private final class Inquiry: Sendable {
+        private let said = Mutex<Bool?>(nil)
+        private let isSaid = DispatchSemaphore(value: 0)
+
+        init(_ ask: @escaping @Sendable () -> Bool) {
+            Thread.detachNewThread { [self] in
+                let answer = ask()
+                said.withLock { $0 = answer }
+                isSaid.signal()
+            }
+        }
+
+        var answer: Bool? {
+            isSaid.wait()
+            return said.withLock { $0 }
+        }
     }
 
     @Test("A refusal has its name and its text, and what nobody has is refused by the bus")
