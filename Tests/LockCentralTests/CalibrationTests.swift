@@ -88,10 +88,20 @@ struct CalibrationTests {
         walk.bench.put(.cancel(door))
         walk.bench.run(milliseconds: 10)
         begin(walk)
+        #expect(reports(walk.bench.put(.calibrate(door))) == [.ended(.busy)], "one walk at a time")
         walk.bench.ask()
         walk.bench.challenge(7, [])
         #expect(walk.bench.writes.map(\.operation) == [.unlock])
-        #expect(reports(walk.bench.put(.calibrate(door))) == [.ended(.busy)], "one walk at a time")
+    }
+
+    @Test("A link that is there already is measured on at once")
+    func linkedAlready() {
+        let walk = Walk()
+        walk.goAway()
+        #expect(walk.wake())
+        walk.link()
+        #expect(reports(walk.bench.put(.calibrate(door))) == [.linked])
+        #expect(walk.bench.acts.contains(.readRSSI(door)) && !walk.bench.acts.contains(.disconnect(door)))
     }
 
     @Test("A link that is lost is told, and asked for anew")
@@ -168,6 +178,8 @@ struct CalibrationTests {
         read(walk, -90, milliseconds: 5_000)
         read(walk, -40, milliseconds: 5_000)
         #expect(walk.operation == nil && walk.proximity == .near)
+        _ = walk.advertise(-90, milliseconds: 3_000) + walk.advertise(-40, milliseconds: 1_000)
+        #expect(walk.bench.machine.locks[door]?.nearness.wantsLink == false, "advertisements wake nothing")
     }
 
     // MARK: Thresholds

@@ -76,7 +76,9 @@ struct BadInputTests {
             words: "central calibrate --state x", code: .usage,
             names: ["nobody can be asked here", "`--yes`"]),
         Case(words: "central calibrate a b --state x --yes", code: .usage, names: ["[LOCK]", "`b`", "quotes"]),
+        Case(words: "central calibrate", code: .usage, names: ["`--socket PATH`"]),
         Case(words: "central calibrate --clear --svg x", code: .usage, names: ["`--clear`", "`--svg`"]),
+        Case(words: "central calibrate --clear --seconds 5", code: .usage, names: ["`--clear`", "`--seconds`"]),
         Case(words: "central calibrate --state x --yes --seconds 1", code: .usage, names: ["`--seconds`", "2 to 60"]),
         Case(words: "central calibrate --state x --yes --svg -", code: .usage, names: ["`--svg`", "a file's name"]),
         Case(

@@ -6,7 +6,7 @@ import Testing
 
 @testable import latch
 
-@Suite("Daemons: watching a key", .serialized)
+@Suite("Daemons: watching a key", .serialized, .timeLimit(.minutes(2)))
 struct WatchCommandTests {
     /// A key with one lock, and a watcher of it.
     private final class Watched {
@@ -153,6 +153,7 @@ struct WatchCommandTests {
         #expect(try watched.bench.latch("central", "unlock", "key").status == 0)
         #expect(terminal.read { $0.contains("unlock done") })
         #expect(!terminal.shown.contains("Latch: 1 lock"), "the first line is as it was")
+        #expect(!terminal.shown.contains("Latch: link"), "no line for each change")
         #expect(terminal.shown.contains("\u{1B}[33m"))
         terminal.signal(signal)
         #expect(terminal.end() == 0 && terminal.errors.isEmpty)
