@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// A drill of somebody's program as one page. Well-formed as XML too.
 struct AppReport {
     let tally: AppTally
@@ -6,9 +8,9 @@ struct AppReport {
         let name = tally.options.program.first ?? ""
         let verdict = tally.isOK ? "Every rule held" : "\(tally.failures.count) lives broke a rule"
         let body = """
-            <h1>Latch drill of \(HTMLReport.escape(name)) <span class="\(tally.isOK ? "ok" : "bad")">\(verdict)</span></h1>
+            <h1>Latch drill of \(XMLText.escaped(name)) <span class="\(tally.isOK ? "ok" : "bad")">\(verdict)</span></h1>
             <p>Each life is a start of the program, its work up to its goal, and faults: kills with SIGKILL at its system calls, links
-            that are lost, adapters that go away and come back. Rules: \(HTMLReport.escape(tally.file)). Seed \(tally.seed).</p>
+            that are lost, adapters that go away and come back. Rules: \(XMLText.escaped(tally.file)). Seed \(tally.seed).</p>
             \(figures)
             <h2>Rules</h2>
             \(rules)

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// How many of some lengths are under 10, under 20, under 30 … ms, as horizontal bars below each other. Inline SVG.
 package struct BarChart {
     private struct Bar {
@@ -42,7 +44,7 @@ package struct BarChart {
         return """
             <div class="wide">
             <svg xmlns="http://www.w3.org/2000/svg" role="img" width="\(Self.width + 180)" \
-            height="\(bars.count * Self.rowHeight + 4)" aria-label="\(HTMLReport.escape(title))">
+            height="\(bars.count * Self.rowHeight + 4)" aria-label="\(XMLText.escaped(title))">
             \(rows.joined(separator: "\n"))
             </svg>
             </div>

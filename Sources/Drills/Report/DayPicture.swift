@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// Strike, bolt and door over a day, as inline SVG. Whatever is drawn says on pointing at it what it is.
 struct DayPicture {
     let day: DayReport
@@ -26,7 +28,7 @@ struct DayPicture {
     }
 
     private func title(_ text: String, _ at: UInt64) -> String {
-        "<title>\(HTMLReport.escape("\(HTMLReport.seconds(max(at, day.began) - day.began)) s: \(text)"))</title>"
+        "<title>\(XMLText.escaped("\(HTMLReport.seconds(max(at, day.began) - day.began)) s: \(text)"))</title>"
     }
 
     var text: String {

@@ -1,3 +1,4 @@
+import BluetoothCore
 import DaemonControl
 
 /// A day in the life of a door, scene by scene: what was typed and answered, what hands did, what the door did, and what was promised.
@@ -120,8 +121,8 @@ package struct DayReport: MeasuredReport {
             "<tr><td>\(HTMLReport.seconds(max($0.at, began) - began))</td>\(Self.html($0.event))</tr>"
         }
         return """
-            <h2>\(number). \(HTMLReport.escape(scene.title))</h2>
-            <p>\(HTMLReport.escape(scene.text))</p>
+            <h2>\(number). \(XMLText.escaped(scene.title))</h2>
+            <p>\(XMLText.escaped(scene.text))</p>
             <div class="wide"><table><thead><tr><th>at, s</th><th></th><th></th></tr></thead>
             <tbody>\(rows.joined(separator: "\n"))</tbody></table></div>
             """
@@ -133,12 +134,12 @@ package struct DayReport: MeasuredReport {
         }
         switch event {
         case .command(let words, let answer, let status):
-            let lines = (["$ " + words] + answer).map(HTMLReport.escape).joined(separator: "\n")
+            let lines = (["$ " + words] + answer).map(XMLText.escaped).joined(separator: "\n")
             return row(status == 0 ? "typed" : "typed, status \(status)", "<pre>\(lines)</pre>")
-        case .act(let text): return row("happens", HTMLReport.escape(text))
-        case .door(let text): return row("the door", HTMLReport.escape(text))
+        case .act(let text): return row("happens", XMLText.escaped(text))
+        case .door(let text): return row("the door", XMLText.escaped(text))
         case .promise(let text, let isHeld):
-            return row(isHeld ? "held" : "broken", HTMLReport.escape(text), isHeld ? "ok" : "bad")
+            return row(isHeld ? "held" : "broken", XMLText.escaped(text), isHeld ? "ok" : "bad")
         }
     }
 }

@@ -1,23 +1,9 @@
+import BluetoothCore
+
 /// One page that needs nothing else: figures, invariants, and the drill on a line of time. Well-formed as XML too.
 package struct HTMLReport {
     let history: History
     let tally: Tally
-
-    package static func escape(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            // XML 1.0, 2.2 (Characters): controls cannot be written at all.
-            case _ where scalar.value < 0x20: escaped += " "
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 
     var text: String {
         let verdict = tally.isOK ? "Every promise held" : "\(tally.violations.count) violations"
@@ -44,7 +30,7 @@ package struct HTMLReport {
         <head>
         <meta charset="utf-8"/>
         <meta name="viewport" content="width=device-width, initial-scale=1"/>
-        <title>\(escape(title))</title>
+        <title>\(XMLText.escaped(title))</title>
         <style>\(style)</style>
         </head>
         <body>
@@ -59,13 +45,14 @@ package struct HTMLReport {
 
     package static func figures(_ cells: [(String, String)]) -> String {
         "<dl>"
-            + cells.map { "<div><dt>\(escape($0.0))</dt><dd>\(escape($0.1))</dd></div>" }.joined(separator: "\n")
+            + cells.map { "<div><dt>\(XMLText.escaped($0.0))</dt><dd>\(XMLText.escaped($0.1))</dd></div>" }.joined(
+                separator: "\n")
             + "</dl>"
     }
 
     package static func table(_ heads: [String], _ rows: [[String]]) -> String {
-        let head = heads.map { "<th>\(escape($0))</th>" }.joined()
-        let body = rows.map { row in "<tr>" + row.map { "<td>\(escape($0))</td>" }.joined() + "</tr>" }
+        let head = heads.map { "<th>\(XMLText.escaped($0))</th>" }.joined()
+        let body = rows.map { row in "<tr>" + row.map { "<td>\(XMLText.escaped($0))</td>" }.joined() + "</tr>" }
         return "<div class=\"wide\"><table><thead><tr>\(head)</tr></thead><tbody>" + body.joined(separator: "\n")
             + "</tbody></table></div>"
     }
@@ -92,9 +79,9 @@ package struct HTMLReport {
     private var invariants: String {
         let rows = Invariant.allCases.map { invariant in
             let broken = tally.violations.filter { $0.invariant == invariant }
-            let detail = broken.prefix(10).map { "<li>\(Self.escape($0.text))</li>" }.joined()
+            let detail = broken.prefix(10).map { "<li>\(XMLText.escaped($0.text))</li>" }.joined()
             return "<tr><td class=\"\(broken.isEmpty ? "ok" : "bad")\">\(broken.isEmpty ? "held" : "broken")</td>"
-                + "<td>\(Self.escape(invariant.rawValue))\(detail.isEmpty ? "" : "<ul>\(detail)</ul>")</td></tr>"
+                + "<td>\(XMLText.escaped(invariant.rawValue))\(detail.isEmpty ? "" : "<ul>\(detail)</ul>")</td></tr>"
         }
         return "<table><thead><tr><th>verdict</th><th>invariant</th></tr></thead><tbody>"
             + rows.joined(separator: "\n") + "</tbody></table>"

@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// What a drill found in the form that continuous integration shows: a suite with its cases, as JUnit's XML.
 package struct JUnit: Equatable, Sendable {
     package struct Case: Equatable, Sendable {
@@ -30,10 +32,10 @@ package struct JUnit: Equatable, Sendable {
         let failed = cases.count { !$0.failures.isEmpty }
         let total = cases.reduce(0) { $0 + $1.milliseconds }
         let head =
-            "<testsuite name=\"\(HTMLReport.escape(suite))\" tests=\"\(cases.count)\" failures=\"\(failed)\" errors=\"0\" "
+            "<testsuite name=\"\(XMLText.escaped(suite))\" tests=\"\(cases.count)\" failures=\"\(failed)\" errors=\"0\" "
             + "skipped=\"0\" time=\"\(Self.seconds(total))\">"
         let known = properties.map {
-            "<property name=\"\(HTMLReport.escape($0.name))\" value=\"\(HTMLReport.escape($0.value))\"/>"
+            "<property name=\"\(XMLText.escaped($0.name))\" value=\"\(XMLText.escaped($0.value))\"/>"
         }
         return """
             <?xml version="1.0" encoding="UTF-8"?>
@@ -49,11 +51,11 @@ package struct JUnit: Equatable, Sendable {
 
     private func element(_ test: Case) -> String {
         let begin =
-            "<testcase classname=\"\(HTMLReport.escape(suite))\" name=\"\(HTMLReport.escape(test.name))\" "
+            "<testcase classname=\"\(XMLText.escaped(suite))\" name=\"\(XMLText.escaped(test.name))\" "
             + "time=\"\(Self.seconds(test.milliseconds))\""
         guard let first = test.failures.first else { return begin + "/>" }
-        let all = HTMLReport.escape(test.failures.joined(separator: "; "))
-        return begin + "><failure message=\"\(HTMLReport.escape(first))\">\(all)</failure></testcase>"
+        let all = XMLText.escaped(test.failures.joined(separator: "; "))
+        return begin + "><failure message=\"\(XMLText.escaped(first))\">\(all)</failure></testcase>"
     }
 
     private static func seconds(_ milliseconds: UInt64) -> String {

@@ -1,3 +1,4 @@
+import BluetoothCore
 import DaemonControl
 
 /// From a kill to the next notification: peripherals that were killed by turns, beside each other.
@@ -73,7 +74,7 @@ package struct RestartReport: MeasuredReport {
         }
         let charts = peripherals.map { peripheral in
             """
-            <h2>\(HTMLReport.escape(peripheral.title))</h2>
+            <h2>\(XMLText.escaped(peripheral.title))</h2>
             \(BarChart(
                 title: "Restarts by their length", milliseconds: peripheral.milliseconds,
                 binMilliseconds: Self.binMilliseconds, bins: Self.bins

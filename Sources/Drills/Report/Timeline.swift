@@ -1,3 +1,5 @@
+import BluetoothCore
+
 /// Who lived, who was connected, what was asked for and where the bolt was, as inline SVG. Whatever is drawn says on
 /// pointing at it what it is.
 struct Timeline {
@@ -35,7 +37,7 @@ struct Timeline {
 
     private func title(_ text: String, _ at: UInt64) -> String {
         let since = at > history.began ? at - history.began : 0
-        return "<title>\(HTMLReport.escape("\(HTMLReport.seconds(since)) s: \(text)"))</title>"
+        return "<title>\(XMLText.escaped("\(HTMLReport.seconds(since)) s: \(text)"))</title>"
     }
 
     var text: String {

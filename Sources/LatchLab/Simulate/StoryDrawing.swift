@@ -1,3 +1,4 @@
+import BluetoothCore
 import Drills
 import Simulation
 
@@ -66,7 +67,7 @@ struct StoryDrawing {
 
     private func mark(_ entry: Chronicle.Entry) -> String {
         let (x, y) = (x(entry.milliseconds), y(entry.lane))
-        let title = "<title>\(HTMLReport.escape("\(entry.milliseconds) ms: \(entry.text)"))</title>"
+        let title = "<title>\(XMLText.escaped("\(entry.milliseconds) ms: \(entry.text)"))</title>"
         return switch entry.mark {
         case .begun:
             "<rect class=\"restore\" x=\"\(x - 4)\" y=\"\(y - 6)\" width=\"8\" height=\"12\">\(title)</rect>"

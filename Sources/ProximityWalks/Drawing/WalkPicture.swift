@@ -1,3 +1,4 @@
+import BluetoothCore
 import LockCentral
 
 /// A walk as SVG: raw readings as points, the filtered signal as a line, the thresholds that counted and those that are proposed, where
@@ -22,9 +23,10 @@ package struct WalkPicture: Sendable {
         var lines = [
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 \(number(Self.width)) \(number(Self.height))\""
                 + " font-family=\"system-ui, sans-serif\" font-size=\"12\" role=\"img\">",
-            "<title>\(Self.escaped(title))</title>",
+            // A lock is called as a peer says.
+            "<title>\(XMLText.escaped(title))</title>",
             "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>",
-            text(Self.left, 24, Self.escaped(title), "#202020", size: 15),
+            text(Self.left, 24, XMLText.escaped(title), "#202020", size: 15),
         ]
         lines += stands() + axes()
         lines += threshold(present.nearDBm, "near until now", "#8a8a8a", dashed: true)
@@ -109,20 +111,4 @@ package struct WalkPicture: Sendable {
 
     /// To a tenth.
     private func number(_ value: Double) -> String { "\((value * 10).rounded() / 10)" }
-
-    /// A lock is called as a peer says. Control characters have no place in XML.
-    private static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case _ where scalar.properties.generalCategory == .control: escaped += " "
-            default: escaped.unicodeScalars.append(scalar)
-            }
-        }
-        return escaped
-    }
 }
