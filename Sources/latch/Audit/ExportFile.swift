@@ -1,4 +1,3 @@
-import CLinux
 import CommandInterface
 import Glibc
 
@@ -7,35 +6,12 @@ final class ExportFile {
     /// Octets that are gathered for one write.
     private static let gathered = 1 << 16
 
-    private let path: String
-    private let descriptor: Int32
+    /// nil for standard output.
+    private let file: NewFile?
     private var octets: [UInt8] = []
-    private var isFinished = false
 
     /// - Throws: ``Failure`` when it exists, or cannot be made.
-    convenience init(_ path: String) throws(Failure) {
-        guard path != "-" else {
-            self.init(path, STDOUT_FILENO)
-            return
-        }
-        let descriptor = latch_open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        // Before there is an object: its end would take the file away that is there.
-        guard descriptor >= 0 else {
-            throw Self.failure(path, errno == EEXIST ? "it exists, and nothing is written over" : Self.reason())
-        }
-        self.init(path, descriptor)
-    }
-
-    private init(_ path: String, _ descriptor: Int32) {
-        self.path = path
-        self.descriptor = descriptor
-    }
-
-    deinit {
-        guard path != "-" else { return }
-        close(descriptor)
-        if !isFinished { unlink(path) }
-    }
+    init(_ path: String) throws(Failure) { file = path == "-" ? nil : try NewFile(path) }
 
     /// - Throws: ``Failure`` when the disk, or whoever reads, takes no more.
     func line(_ text: String) throws(Failure) {
@@ -47,24 +23,15 @@ final class ExportFile {
     /// - Throws: ``Failure`` when it is not all on disk.
     func finish() throws(Failure) {
         try flush()
-        guard path == "-" || fsync(descriptor) == 0 else { throw Self.failure(path, Self.reason()) }
-        isFinished = true
+        try file?.keep()
     }
 
     private func flush() throws(Failure) {
-        var rest = octets[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw Self.failure(path, Self.reason()) }
-            rest = rest.dropFirst(count)
+        if let file {
+            try file.write(octets)
+        } else {
+            try NewFile.write(octets, to: STDOUT_FILENO, named: "to standard output")
         }
         octets.removeAll(keepingCapacity: true)
-    }
-
-    private static func reason() -> String { String(cString: strerror(errno)) }
-
-    private static func failure(_ path: String, _ reason: String) -> Failure {
-        Failure(.refused, "cannot write \(path == "-" ? "to standard output" : path): \(reason)")
     }
 }
