@@ -1,3 +1,4 @@
+import CLinux
 import DaemonControl
 import Foundation
 import Glibc
@@ -94,9 +95,12 @@ struct WatchCommandTests {
         private(set) var shown = ""
 
         init(_ command: [String], _ more: [String: String] = [:], columns: Int = 80) throws {
-            let (descriptor, name) = try #require(PseudoTerminal.open())
-            (master, path) = (descriptor, name)
-            slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+            var ends: (master: Int32, slave: Int32) = (-1, -1)
+            try #require(openpty(&ends.master, &ends.slave, nil, nil, nil) == 0)
+            (master, slave) = ends
+            path = String(cString: try #require(ttyname(slave)))
+            for end in [master, slave] { _ = latch_fcntl(end, F_SETFD, FD_CLOEXEC) }
+            _ = latch_fcntl(master, F_SETFL, O_NONBLOCK)
             let place = path
             let words = [
                 "/bin/sh", "-c", "stty cols \(columns) rows 24 < \(place); exec \"$@\" < \(place) > \(place)", "sh",
@@ -195,24 +199,5 @@ struct WatchCommandTests {
         let terminal = try Terminal(Self.command(watched), ["TERM": "dumb"])
         #expect(terminal.read { $0.contains("Latch: link none\r\n") })
         #expect(!terminal.shown.contains("\u{1B}"))
-    }
-}
-
-/// The C library's own, which its headers show to no program that is compiled without `_XOPEN_SOURCE`.
-private enum PseudoTerminal {
-    private typealias OfFlags = @convention(c) (Int32) -> Int32
-    private typealias Named = @convention(c) (Int32) -> UnsafeMutablePointer<CChar>?
-
-    /// The master's descriptor, which does not block, and the path of the other end.
-    static func open() -> (master: Int32, path: String)? {
-        guard let opening = dlsym(nil, "posix_openpt"), let granting = dlsym(nil, "grantpt"),
-            let unlocking = dlsym(nil, "unlockpt"), let naming = dlsym(nil, "ptsname")
-        else { return nil }
-        let master = unsafeBitCast(opening, to: OfFlags.self)(O_RDWR | O_NOCTTY | O_NONBLOCK)
-        guard master >= 0, unsafeBitCast(granting, to: OfFlags.self)(master) == 0,
-            unsafeBitCast(unlocking, to: OfFlags.self)(master) == 0,
-            let name = unsafeBitCast(naming, to: Named.self)(master)
-        else { return nil }
-        return (master, String(cString: name))
     }
 }
