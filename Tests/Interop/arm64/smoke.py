@@ -18,7 +18,7 @@ from support.processes import DEADLINE_SECONDS
 from support.radios import VirtualRadio
 from support.steps import Suite, check, check_equal
 
-PROGRAMS = ("latch", "latch-strike", "latch-lab")
+PROGRAMS = ("latch", "latch-strike", "latch-oob", "latch-lab")
 
 
 def emulated(directory, unpacked, libraries, name):
