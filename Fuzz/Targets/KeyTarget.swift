@@ -56,9 +56,10 @@ private struct KeyWorld {
             let life = UInt64(input.uint16())
             feed(.ask(peer, operation, RelockArgument(octet: input.octet()), lifeMilliseconds: life))
         case 1:
-            switch input.octet() & 7 {
-            case 0: feed(.cancel(peer))
-            case 1: feed(.bonded(peer))
+            let octet = input.octet()
+            switch octet & 7 {
+            case 0: feed(octet & 8 == 0 ? .cancel(peer) : .prefer(peer, octet & 16 == 0))
+            case 1: feed(octet & 8 == 0 ? .bonded(peer) : .note(peer, Self.note(input.chunk())))
             case 2: feed(.notWritten(peer, isLate: input.bool()))
             case 3: feed(.radio(isOn: input.bool()))
             case 4: calibrate(peer)
@@ -115,6 +116,8 @@ private struct KeyWorld {
         guard walks.insert(peer).inserted else { return }
         feed(.calibrate(peer))
     }
+
+    private static func note(_ octets: [UInt8]) -> LockNote? { try? LockNote(String(decoding: octets, as: UTF8.self)) }
 
     /// Until the verdict another one is not heard.
     private mutating func askNearest(_ input: inout FuzzInput) {
@@ -194,6 +197,10 @@ private struct KeyWorld {
             act(output)
         }
         outputs.removeAll()
+        require(
+            Set(committed.preferred).count == committed.preferred.count
+                && committed.preferred.allSatisfy { committed.locks[$0] != nil },
+            "what is preferred is no lock, or two")
         let kept = Set(committed.locks.values.compactMap { $0.request?.id })
         require(kept == open, "\(open.count) requests are open and \(kept.count) are kept")
         for peer in walks {
@@ -206,7 +213,13 @@ private struct KeyWorld {
         case .sought(let verdict):
             require(lookEnds != nil, "a verdict that nobody waits for")
             lookEnds = nil
-            if case .found(let peer) = verdict { require(committed.locks[peer] != nil, "no lock is the nearest") }
+            switch verdict {
+            case .found(let peer): require(committed.locks[peer] != nil, "no lock is the nearest")
+            case .preferred(let peer): require(committed.preferred.contains(peer), "nobody prefers what is opened")
+            case .several(let peers):
+                require(Set(peers).isDisjoint(with: committed.preferred), "a preferred lock is not opened")
+            case .none, .unmeasured: break
+            }
         case .took(_, let id):
             require(taken.insert(id).inserted, "a request's number was given twice")
             open.insert(id)

@@ -97,6 +97,11 @@ package struct ArgumentParser: Sendable {
                 .usage,
                 "`\(arguments.command)` needs `-- \(shown)` behind its options (see `\(arguments.command) --help`)")
         }
+        if case .words(let shown) = command.operands,
+            let missing = shown.dropFirst(arguments.operands.count).first(where: { !$0.hasPrefix("[") })
+        {
+            throw Failure(.usage, "`\(arguments.command)` needs \(missing) (see `\(arguments.command) --help`)")
+        }
         return .run(command, arguments)
     }
 
@@ -108,12 +113,12 @@ package struct ArgumentParser: Sendable {
             // Never repeated in the message: it may be a secret that went astray.
             guard word == "-", arguments.operands.isEmpty else { throw Failure(.usage, refusal) }
             arguments.operands.append(word)
-        case .name(let shown):
-            guard arguments.operands.isEmpty else {
+        case .words(let shown):
+            guard arguments.operands.count < shown.count else {
                 throw Failure(
                     .usage,
-                    "`\(arguments.command)` takes one \(shown), and `\(word)` is another: put a name with blanks in quotes"
-                        + " (see `\(arguments.command) --help`)")
+                    "`\(arguments.command)` takes \(shown.joined(separator: " ")), and `\(word)` is one more: put in quotes what has"
+                        + " blanks (see `\(arguments.command) --help`)")
             }
             arguments.operands.append(word)
         case .none, .forwarded:

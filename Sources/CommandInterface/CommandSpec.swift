@@ -40,8 +40,8 @@ package enum OperandSpec: Sendable {
     case none
     /// At most one, shown as that in the help, for instance `[-]`.
     case one(String, refusal: String)
-    /// At most one word, which is a name and no secret, shown as that in the help, for instance `[LOCK]`.
-    case name(String)
+    /// Words that are no secrets, in this order and shown as that in the help: for instance `LOCK` and `[TEXT]`, which may be left out.
+    case words([String])
     /// All that follows belongs to somebody else's parser.
     case forwarded(String)
     /// A program and its arguments behind `--`, shown as that in the help.

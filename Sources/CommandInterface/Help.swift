@@ -38,7 +38,8 @@ package enum Help {
         if command.options.contains(where: { !$0.isRequired }) { words.append("[OPTIONS]") }
         switch command.operands {
         case .none: break
-        case .one(let shown, _), .name(let shown), .forwarded(let shown): words.append(shown)
+        case .one(let shown, _), .forwarded(let shown): words.append(shown)
+        case .words(let shown): words += shown
         case .program(let shown): words += ["--", shown]
         }
         return words.joined(separator: " ")

@@ -8,6 +8,10 @@ package enum CentralRequest: ControlRequest {
     case command(Command)
     /// Calls a lock by another name from now on.
     case rename(lock: String, name: String)
+    /// What its user has written down about a lock, at this key.
+    case note(lock: String, NoteChange)
+    /// Has a lock come before all others where the signals do not tell, or with false prefers it no more.
+    case prefer(lock: String, Bool)
     /// Ends what is between the key and a lock, with their bond.
     case forget(lock: String)
     /// Each reading of a lock's link from now on, until the client goes; nothing comes of proximity meanwhile. nil: the only lock.
@@ -69,6 +73,13 @@ package enum CentralRequest: ControlRequest {
         }
     }
 
+    package enum NoteChange: Equatable, Sendable {
+        /// None: it is said as it is.
+        case show
+        case set(String)
+        case clear
+    }
+
     /// In dBm, as a link is near and as it is away.
     package struct Thresholds: Equatable, Sendable {
         package static let dBmRange: ClosedRange<Int64> = -127...20
@@ -106,6 +117,17 @@ package enum CentralRequest: ControlRequest {
                     operation: operation, relock: relock, lock: lock, isForNearest: pick == .nearest, waitSeconds: wait)
             )
         case "rename": self = .rename(lock: try fields.text("lock"), name: try fields.text("name"))
+        case "note":
+            let lock = try fields.text("lock")
+            let act: NoteWord = try fields.choice("act", default: nil)
+            switch act {
+            case .show: self = .note(lock: lock, .show)
+            case .set: self = .note(lock: lock, .set(try fields.text("text")))
+            case .clear: self = .note(lock: lock, .clear)
+            }
+        case "prefer":
+            let act: PreferenceWord = try fields.choice("act", default: nil)
+            self = .prefer(lock: try fields.text("lock"), act == .set)
         case "forget": self = .forget(lock: try fields.text("lock"))
         case "calibrate": self = .calibrate(lock: try fields.optionalText("lock"))
         case "thresholds":
@@ -114,8 +136,8 @@ package enum CentralRequest: ControlRequest {
             throw .unknown(
                 name,
                 known: [
-                    "status", "enroll", "command", "rename", "forget", "calibrate", "thresholds", "reload", "events",
-                    "watch", "stop",
+                    "status", "enroll", "command", "rename", "note", "prefer", "forget", "calibrate", "thresholds",
+                    "reload", "events", "watch", "stop",
                 ])
         }
     }
@@ -150,6 +172,8 @@ package enum CentralRequest: ControlRequest {
 
     private enum HoldWord: String, CaseIterable { case open }
     private enum PickWord: String, CaseIterable { case nearest }
+    private enum NoteWord: String, CaseIterable { case show, set, clear }
+    private enum PreferenceWord: String, CaseIterable { case set, clear }
 
     package var encoded: (name: String, fields: JSONObject) {
         switch self {
@@ -171,6 +195,19 @@ package enum CentralRequest: ControlRequest {
             }
             return ("command", fields)
         case .rename(let lock, let name): return ("rename", ["lock": .string(lock), "name": .string(name)])
+        case .note(let lock, let change):
+            func fields(_ act: NoteWord) -> JSONObject { ["lock": .string(lock), "act": .string(act.rawValue)] }
+            switch change {
+            case .show: return ("note", fields(.show))
+            case .clear: return ("note", fields(.clear))
+            case .set(let text):
+                var fields = fields(.set)
+                fields["text"] = .string(text)
+                return ("note", fields)
+            }
+        case .prefer(let lock, let isPreferred):
+            let act: PreferenceWord = isPreferred ? .set : .clear
+            return ("prefer", ["lock": .string(lock), "act": .string(act.rawValue)])
         case .calibrate(let lock):
             var fields = JSONObject()
             fields["lock"] = lock.map { .string($0) }

@@ -49,5 +49,18 @@ extension SchemaComponent {
                     away_dbm INTEGER NOT NULL
                 ) STRICT, WITHOUT ROWID;
                 """),
+            // The same: damaged, a lock has no note, or is not preferred.
+            Migration(
+                "5 notes and preferred locks",
+                """
+                CREATE TABLE key_note (
+                    peer BLOB NOT NULL PRIMARY KEY REFERENCES key_lock (peer) ON DELETE CASCADE,
+                    note TEXT NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                CREATE TABLE key_preference (
+                    peer BLOB NOT NULL PRIMARY KEY REFERENCES key_lock (peer) ON DELETE CASCADE,
+                    place INTEGER NOT NULL
+                ) STRICT, WITHOUT ROWID;
+                """),
         ])
 }

@@ -60,6 +60,18 @@ package final class SQLiteKeyStore: KeyStore {
             }
             snapshot.locks[PeerIdentifier(bits: try row.uint128(0))]?.thresholds = thresholds
         }
+        try each("key_note", "SELECT peer, note FROM key_note") { (row) throws(StoreError) in
+            let text = try row.text(1)
+            guard let note = try? LockNote(text) else { throw row.misfit(1) }
+            snapshot.locks[PeerIdentifier(bits: try row.uint128(0))]?.note = note
+        }
+        var places: [(place: UInt64, peer: PeerIdentifier)] = []
+        try each("key_preference", "SELECT peer, place FROM key_preference") { (row) throws(StoreError) in
+            places.append((try row.integer(1), PeerIdentifier(bits: try row.uint128(0))))
+        }
+        // A damaged lock is not known, and two places may have become one.
+        snapshot.preferred = places.filter { snapshot.locks[$0.peer] != nil }
+            .sorted { ($0.place, $0.peer.bits) < ($1.place, $1.peer.bits) }.map(\.peer)
         let areNumbersWhole = try each(
             "key_request_numbers", "SELECT reserved_below FROM key_request_numbers WHERE only = 1"
         ) { (row) throws(StoreError) in
@@ -99,6 +111,14 @@ package final class SQLiteKeyStore: KeyStore {
         case .thresholds(let peer, nil):
             try run("DELETE FROM key_thresholds WHERE peer = ?", SQLValue(peer.bits))
         case .thresholds(let peer, let thresholds?): try write(thresholds, for: peer)
+        case .note(let peer, nil): try run("DELETE FROM key_note WHERE peer = ?", SQLValue(peer.bits))
+        case .note(let peer, let note?):
+            try run(
+                """
+                INSERT OR REPLACE INTO key_note (peer, note)
+                SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM key_lock WHERE peer = ?1)
+                """, SQLValue(peer.bits), .text(note.text))
+        case .preferred(let peers): try write(preferred: peers)
         case .requestsReserved(let below):
             try run("INSERT OR REPLACE INTO key_request_numbers VALUES (1, ?)", SQLValue(below))
         }
@@ -122,6 +142,18 @@ package final class SQLiteKeyStore: KeyStore {
             INSERT OR REPLACE INTO key_thresholds (peer, near_dbm, away_dbm)
             SELECT ?1, ?2, ?3 WHERE EXISTS (SELECT 1 FROM key_lock WHERE peer = ?1)
             """, SQLValue(peer.bits), SQLValue(thresholds.nearDBm), SQLValue(thresholds.awayDBm))
+    }
+
+    /// The same. All places at once: a new first one moves the others.
+    private func write(preferred peers: [PeerIdentifier]) throws(StoreError) {
+        try run("DELETE FROM key_preference")
+        for (place, peer) in peers.enumerated() {
+            try run(
+                """
+                INSERT OR REPLACE INTO key_preference (peer, place)
+                SELECT ?1, ?2 WHERE EXISTS (SELECT 1 FROM key_lock WHERE peer = ?1)
+                """, SQLValue(peer.bits), SQLValue(UInt64(place + 1)))
+        }
     }
 
     private func run(_ sql: StaticString, _ arguments: SQLValue...) throws(StoreError) {

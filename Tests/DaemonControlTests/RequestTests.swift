@@ -113,6 +113,17 @@ struct RequestTests {
             Issue.record("not what was asked")
             return
         }
+        for change in [CentralRequest.NoteChange.show, .set("turn twice"), .clear] {
+            guard
+                case .note("a", change) = try CentralRequest(
+                    line: CentralRequest.note(lock: "a", change).line.dropLast().map { $0 }),
+                case .prefer("a", (change == .show)) = try CentralRequest(
+                    line: CentralRequest.prefer(lock: "a", change == .show).line.dropLast().map { $0 })
+            else {
+                Issue.record("\(change)")
+                continue
+            }
+        }
         let own = CentralRequest.Thresholds(near: -60, away: -70)
         guard
             case .calibrate("a") = try CentralRequest(
@@ -138,6 +149,11 @@ struct RequestTests {
             command + #""unlock","pick":"nearest","lock":"a"}"#,
             command + #""unlatch","hold":"open"}"#, command + #""lock-and-go","hold":"open"}"#, command + #""open"}"#,
             #"{"request":"rename","lock":"a"}"#, #"{"request":"rename","name":"a"}"#, #"{"request":"forget"}"#,
+            #"{"request":"note","lock":"a"}"#, #"{"request":"note","act":"show"}"#,
+            #"{"request":"note","lock":"a","act":"set"}"#, #"{"request":"note","lock":"a","act":"show","text":"b"}"#,
+            #"{"request":"note","lock":"a","act":"clear","text":"b"}"#,
+            #"{"request":"note","lock":"a","act":"set","text":""}"#, #"{"request":"prefer","lock":"a"}"#,
+            #"{"request":"prefer","act":"set"}"#, #"{"request":"prefer","lock":"a","act":"show"}"#,
         ] { #expect(throws: ControlFailure.self, "\(text)") { try request(text) } }
     }
 

@@ -147,6 +147,7 @@ struct Household {
             facts.append(.lock(LockRecord(peer: peer(number), name: "lock \(number)")))
             facts.append(.receiptCounter(peer(number), 5))
             facts.append(.thresholds(peer(number), ProximityThresholds(nearDBm: -60, awayDBm: -70)))
+            facts.append(.note(peer(number), try? LockNote("turn twice")))
             facts.append(.watched(peer(number), WatchMark(boot: boot, until: Instant(nanoseconds: 4))))
             facts.append(
                 .request(
@@ -156,6 +157,7 @@ struct Household {
                         boot: boot,
                         deadline: Instant(nanoseconds: 8), sent: ChallengeID(bits: 6))))
         }
+        facts.append(.preferred([peer(2), peer(1)]))
         facts.append(.requestsReserved(below: 64))
         return facts
     }

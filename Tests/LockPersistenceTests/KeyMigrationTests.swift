@@ -38,6 +38,22 @@ struct KeyMigrationTests {
         #expect(try store.load().locks[peer]?.thresholds == own)
     }
 
+    @Test("A lock from before locks had notes and an order has neither, and takes both")
+    func choices() throws {
+        let peer = PeerIdentifier(bits: 7)
+        let scratch = Scratch()
+        let kept = try open(afterMigrations: 4, in: scratch)
+        #expect(kept.locks[peer]?.record.name == "Front" && kept.locks[peer]?.note == nil && kept.preferred.isEmpty)
+        let note = try LockNote("turn twice")
+        let database = try scratch.open()
+        let store = SQLiteKeyStore(database)
+        store.append(.note(peer, note))
+        store.append(.preferred([peer]))
+        try database.commit([store])
+        let taken = try store.load()
+        #expect(taken.locks[peer]?.note == note && taken.preferred == [peer])
+    }
+
     @Test("An absence from before its watch was kept has none, and so counts for nothing at the next launch")
     func unwatched() throws {
         let kept = try open(afterMigrations: 2)

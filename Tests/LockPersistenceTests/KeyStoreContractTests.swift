@@ -56,6 +56,30 @@ struct KeyStoreContractTests {
         #expect(try store.load().locks == [peer: KnownLock(record: LockRecord(peer: peer, name: "front again"))])
     }
 
+    @Test("forgets with a lock its note and its place, and takes neither of one that is not known")
+    func choices() throws {
+        let database = try scratch.open()
+        let store = SQLiteKeyStore(database)
+        let peers = [1, 2, 3].map { PeerIdentifier(bits: $0) }
+        let note = try LockNote("turn twice")
+        for peer in peers { store.append(.lock(LockRecord(peer: peer, name: "lock"))) }
+        for peer in peers { store.append(.note(peer, note)) }
+        store.append(.preferred([peers[2], peers[0], peers[1]]))
+        try database.commit([store])
+        #expect(try store.load().preferred == [peers[2], peers[0], peers[1]])
+        store.append(.lockForgotten(peers[0]))
+        store.append(.note(peers[0], note))
+        try database.commit([store])
+        #expect(try store.load().preferred == [peers[2], peers[1]])
+        store.append(.preferred([peers[0], peers[1]]))
+        store.append(.note(peers[1], nil))
+        store.append(.lock(LockRecord(peer: peers[0], name: "anew")))
+        try database.commit([store])
+        let kept = try store.load()
+        #expect(kept.preferred == [peers[1]])
+        #expect(kept.locks.mapValues(\.note) == [peers[0]: nil, peers[1]: nil, peers[2]: note])
+    }
+
     @Test("shares its transaction with the lock's: both or neither")
     func oneTransaction() throws {
         let database = try scratch.open()
@@ -79,7 +103,7 @@ struct KeyStoreContractTests {
 extension KeyMutation {
     static func random(using generator: inout SeededGenerator) -> Self {
         let peer = PeerIdentifier(bits: generator.oneOf([1, 2, .max]))
-        switch generator.next() % 12 {
+        switch generator.next() % 14 {
         case 0, 1:
             return .lock(
                 LockRecord(
@@ -99,6 +123,12 @@ extension KeyMutation {
         case 10:
             let thresholds = ProximityThresholds(nearDBm: generator.oneOf([0, -104]), awayDBm: -110)
             return .thresholds(peer, thresholds.flatMap { generator.maybe($0) })
+        case 11:
+            let note = try? LockNote(generator.oneOf(["Tür", "'; --"]))
+            return .note(peer, note.flatMap { generator.maybe($0) })
+        case 12:
+            let (second, last) = (PeerIdentifier(bits: 2), PeerIdentifier(bits: .max))
+            return .preferred(generator.oneOf([[], [peer], [second, last], [last, PeerIdentifier(bits: 1), second]]))
         case 8: return .proximity(peer, generator.oneOf([.near, .away]))
         case 9:
             return .watched(

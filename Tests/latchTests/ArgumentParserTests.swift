@@ -44,6 +44,16 @@ struct ArgumentParserTests {
         #expect(try Self.arguments("central enroll --state a -").operands == ["-"])
     }
 
+    @Test("words are taken in their order, those in brackets may be left out, and what follows `--` is a word")
+    func words() throws {
+        #expect(try Self.arguments("central note Front --state a").operands == ["Front"])
+        #expect(try Self.arguments("central note --state a Front -- --x").operands == ["Front", "--x"])
+        #expect(try Self.arguments("central calibrate --clear").operands.isEmpty)
+        for wrong in ["central note --state a", "central note a b c", "central prefer a b", "central prefer --clear"] {
+            #expect(throws: Failure.self, "\(wrong)") { try Self.arguments(wrong) }
+        }
+    }
+
     @Test("a number is digits alone", arguments: ["+7", "-0", "-7", "7_", "0x7", "٧", "18446744073709551616"])
     func signedNumber(text: String) throws {
         let arguments = try Self.arguments("radio --socket a --control b --seed=\(text)", of: LatchLab.program)
@@ -86,8 +96,7 @@ struct ArgumentParserTests {
     @Test("the examples of the help are commands that parse", arguments: programs)
     func examples(program: CommandProgram) throws {
         for example in program.examples + program.commands.flatMap(\.examples) {
-            let words = example.split(separator: "#")[0].replacing("\"Front door\"", with: "Front").split(
-                separator: " ")
+            let words = example.split(separator: "#")[0].replacing(/"[^"]*"/, with: "quoted").split(separator: " ")
             #expect(words.first.map(String.init) == program.name)
             _ = try ArgumentParser(program).parse(words.dropFirst().map(String.init))
         }

@@ -84,6 +84,18 @@ struct BadInputTests {
         Case(
             words: "central calibrate --state x --yes --svg /nonexistent/w.svg", code: .refused,
             names: ["/nonexistent/w.svg"]),
+        Case(words: "central note --state x", code: .usage, names: ["needs LOCK", "--help"]),
+        Case(words: "central note a b --clear --state x", code: .usage, names: ["`--clear`", "keep one"]),
+        Case(words: "central note a b c --state x", code: .usage, names: ["LOCK [TEXT]", "`c`", "quotes"]),
+        Case(
+            words: "central note a \(String(repeating: "x", count: 129)) --state x", code: .usage,
+            names: ["128 octets"]),
+        Case(words: "central note a \u{1B}[31m --state x", code: .usage, names: ["control characters"]),
+        Case(words: "central note a b --state /nonexistent", code: .state, names: ["/nonexistent"]),
+        Case(words: "central prefer --state x", code: .usage, names: ["needs LOCK"]),
+        Case(words: "central prefer a b --state x", code: .usage, names: ["`b`", "quotes"]),
+        Case(words: "central prefer a", code: .usage, names: ["`latch central prefer` needs", "`--state DIR`"]),
+        Case(words: "central prefer a --socket /nonexistent/s", code: .unavailable, names: ["/nonexistent/s"]),
         Case(words: "proximity walks --door 1", code: .usage, names: ["`--door`", "`--svg`"], program: "latch-lab"),
         Case(words: "proximity walks --doors 0", code: .usage, names: ["`--doors`", "100000"], program: "latch-lab"),
         Case(words: "radio --socket a", code: .usage, names: ["`--control`"], program: "latch-lab"),

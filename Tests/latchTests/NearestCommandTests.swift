@@ -76,6 +76,29 @@ struct NearestCommandTests {
     }
 
     @Test(
+        "Between two that are equally near the preferred one opens, and one that is nearer opens whichever is preferred"
+    )
+    func preferred() throws {
+        let hallway = try Hallway()
+        func prefer(_ lock: String) throws {
+            let outcome = try hallway.bench.latch("central", "prefer", "key", [lock])
+            #expect(outcome.output == "\(lock): comes first\n", "\(outcome)")
+        }
+        try prefer("Latch")
+        try prefer("Latch 2")
+        try hallway.stand(metres: 2, 2)
+        let outcome = try hallway.unlock("--relock", "254")
+        #expect(outcome.status == 0 && outcome.output.contains("nearest lock=Latch 2"), "\(outcome)")
+        #expect(outcome.output.contains("by=preference"), "\(outcome)")
+        #expect(try hallway.bolt("lock") == "locked" && hallway.bolt("lock2") == "unlocked")
+        try hallway.stand(metres: 1, 8)
+        let nearer = try hallway.unlock("--relock", "254")
+        #expect(nearer.status == 0 && nearer.output.contains("nearest lock=Latch "), "\(nearer)")
+        #expect(!nearer.output.contains("by=preference"), "\(nearer)")
+        #expect(try hallway.bolt("lock") == "unlocked")
+    }
+
+    @Test(
         "Without a session bus the lock opens all the same, and the terminal and a program's line say that nobody was told"
     )
     func noBus() throws {

@@ -41,10 +41,34 @@ struct WatchViewTests {
         #expect(lines.dropFirst(2).allSatisfy { $0.count == 80 })
     }
 
+    @Test("Preferred locks come first in their order with a star, and what the star is stands below")
+    func preferred() {
+        let events = [
+            Self.watching, Self.lock("Attic"), Self.front, Self.lock("Shed", ["preference": 2]),
+            Self.lock("Yard", ["preference": 1]),
+        ]
+        let lines = Self.view(events).lines(columns: 80, rows: 24)
+        #expect(lines[3...6].map { $0.prefix(10) } == ["* Yard    ", "* Shed    ", "  Attic   ", "  Front do"])
+        #expect(lines.suffix(2) == ["", "* preferred, in this order"])
+        #expect(!Self.view([Self.watching, Self.front]).lines(columns: 80, rows: 24).joined().contains("*"))
+    }
+
+    @Test("Notes stand at the end of the line where there is room for one, and their lock's name gives way")
+    func notes() {
+        let events = [Self.watching, Self.front, Self.lock("Shed", ["note": "left door, turn twice"])]
+        func lines(_ columns: Int) -> [String] { Self.view(events).lines(columns: columns, rows: 24) }
+        #expect(!lines(92).joined().contains("Note"), "11 columns are no room")
+        #expect(lines(93)[2].hasSuffix(" Note        ") && lines(93)[4].hasSuffix(" left door, ~"))
+        #expect(lines(110)[4].hasSuffix(" left door, turn twice        "))
+        #expect(lines(110).dropFirst(2).allSatisfy { $0.count == 110 })
+        #expect(!Self.view([Self.watching, Self.front]).lines(columns: 200, rows: 24).joined().contains("Note"))
+    }
+
     @Test("Every width and height is kept to, and what has no room is counted", arguments: [0, 1, 5, 40, 80, 81, 200])
     func fits(columns: Int) {
         let names = ["A", "B", String(repeating: "ä", count: 64), "Käthe's"]
-        let view = Self.view([Self.watching] + names.map { Self.lock($0, ["link": "unproven", "signal_dbm": -90]) })
+        let fields: JSONObject = ["link": "unproven", "signal_dbm": -90, "note": "turn twice, and pull"]
+        let view = Self.view([Self.watching] + names.map { Self.lock($0, fields) })
         for rows in 0...12 {
             let lines = view.lines(columns: columns, rows: rows)
             #expect(lines.count <= rows && lines.allSatisfy { $0.count <= columns })
@@ -84,6 +108,10 @@ struct WatchViewTests {
             view.take(Self.front.0, Self.front.1, time: Self.time)
                 == "08:01:00 Front door: link proven, signal -61 dBm, bolt unlocked, door open, last receipt unlock done at 08:00:48"
         )
+        let noted = Self.lock("Shed", ["note": "turn twice", "preference": 2])
+        #expect(
+            view.take(noted.0, noted.1, time: Self.time)
+                == "08:01:00 Shed: link none, preference 2, note: turn twice")
         let gone: JSONObject = ["id": "id of Front door"]
         #expect(view.take("gone", gone, time: Self.time) == "08:01:00 Front door: forgotten")
         #expect(view.take("gone", gone, time: Self.time) == nil)
@@ -94,9 +122,10 @@ struct WatchViewTests {
     @Test("Attack: a lock that has named itself with a terminal's controls moves no cursor")
     func controls() {
         var view = Self.view([Self.watching])
-        let (event, fields) = Self.lock("\u{1B}[2J\nFront", ["bolt": "\u{1B}[31m", "door": "\u{7F}\u{9B}x"])
+        let (event, fields) = Self.lock(
+            "\u{1B}[2J\nFront", ["bolt": "\u{1B}[31m", "door": "\u{7F}\u{9B}x", "note": "\u{1B}c"])
         let line = view.take(event, fields, time: Self.time) ?? ""
-        let all = line + view.lines(columns: 80, rows: 24).joined()
+        let all = line + view.lines(columns: 120, rows: 24).joined()
         #expect(
             !all.unicodeScalars.contains { $0.value < 32 || (127..<160).contains($0.value) }, "\(all.debugDescription)")
     }

@@ -2,7 +2,7 @@ import BluetoothCore
 import BluetoothHost
 import SecurityManager
 
-/// Why a lock is neither renamed, forgotten nor calibrated.
+/// Why a lock is neither renamed, noted, preferred, forgotten nor calibrated.
 package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(KeyLockChoice)
     case isEnrolling
@@ -11,6 +11,7 @@ package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible
     /// Another lock is called so.
     case nameIsTaken(String)
     case nameIsTooLong
+    case isNoNote(LockNote.Fault)
 
     package var description: String {
         switch self {
@@ -19,6 +20,7 @@ package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible
         case .isCalibrating: "somebody calibrates this lock already: wait for the end of that walk"
         case .nameIsTaken(let name): "another lock is called \"\(name)\": choose another name"
         case .nameIsTooLong: "a name has at most \(LockRecord.nameOctetsMaximum) octets"
+        case .isNoNote(let fault): fault.description
         }
     }
 }

@@ -20,7 +20,7 @@ package enum KeyNearestRefusal: Error, Equatable, Sendable, CustomStringConverti
         case .isLooking: "the nearest lock is being looked for already: wait for the end of that"
         case .nobody: "no lock is in reach: none has proven itself in time; nothing was sent"
         case .several(let names):
-            "these are about equally near: \(names.joined(separator: ", ")): name one with --lock; nothing was sent"
+            "these are about equally near: \(names.joined(separator: ", ")): name one with --lock, or prefer one (`latch central prefer`); nothing was sent"
         case .unmeasured(let names):
             "nobody knows which of these is the nearest: \(names.joined(separator: ", ")): name one with --lock; nothing was sent"
         }
@@ -42,15 +42,18 @@ extension KeyDaemon {
 
     /// The machine has a verdict. Where there is a nearest lock, its request is taken next.
     func sought(_ verdict: NearestMachine.Verdict) {
-        for peer in machine.locks.keys.sorted(by: { $0.bits < $1.bits }) { giveUpUnwanted(peer) }
+        for peer in machine.sortedPeers { giveUpUnwanted(peer) }
         guard let report = seeking else { return }
         seeking = nil
         func refuse(_ reason: KeyNearestRefusal) { host.afterCommit { report(.notSought(reason)) } }
-        switch verdict {
-        case .found(let peer):
+        func ask(_ peer: PeerIdentifier, isByPreference: Bool) {
             let name = name(of: peer)
-            host.afterCommit { report(.nearest(peer, name: name)) }
+            host.afterCommit { report(.nearest(peer, name: name, isByPreference: isByPreference)) }
             asking = report
+        }
+        switch verdict {
+        case .found(let peer): ask(peer, isByPreference: false)
+        case .preferred(let peer): ask(peer, isByPreference: true)
         case .none: refuse(.nobody)
         case .several(let peers): refuse(.several(peers.map(name)))
         case .unmeasured(let peers): refuse(.unmeasured(peers.map(name)))

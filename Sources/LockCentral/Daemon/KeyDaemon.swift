@@ -182,9 +182,10 @@ package final class KeyDaemon {
     }
 
     func connectWanted() {
-        for peer in sessions.keys.sorted(by: { $0.bits < $1.bits }) where sessions[peer]?.isWanted == true {
-            connect(peer)
-        }
+        let locks = machine.sortedPeers
+        // One that enrols is no lock yet.
+        let others = Set(sessions.keys).subtracting(locks).sorted { $0.bits < $1.bits }
+        for peer in locks + others where sessions[peer]?.isWanted == true { connect(peer) }
     }
 
     func disconnect(_ peer: PeerIdentifier) {

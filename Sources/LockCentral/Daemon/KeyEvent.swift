@@ -32,14 +32,18 @@ package enum KeyEvent: Sendable {
     case thresholds(PeerIdentifier, name: String, ProximityThresholds?)
     case enrolled(PeerIdentifier, name: String)
     case renamed(PeerIdentifier, name: String)
+    /// Its user has written a note down, or taken it away.
+    case noted(PeerIdentifier, name: String, hasNote: Bool)
+    /// It comes before all others, or is preferred no more.
+    case preferred(PeerIdentifier, name: String, isPreferred: Bool)
     /// With its bond.
     case forgotten(PeerIdentifier, name: String)
 }
 
 /// What becomes of a command. Exactly one of the last four comes last.
 package enum KeyCommandProgress: Sendable {
-    /// Of those that the key is connected with this lock is the nearest: it is asked.
-    case nearest(PeerIdentifier, name: String)
+    /// Of those that the key is connected with this lock is the nearest, or one of the nearest and preferred: it is asked.
+    case nearest(PeerIdentifier, name: String, isByPreference: Bool)
     case took(KeyRequestID, PeerIdentifier)
     /// The lock has committed to it; its outcome may follow.
     case accepted

@@ -15,6 +15,9 @@ package struct KeyDaemonStatus: Sendable {
         package var rules: ProximityRules
         package var isCalibrated: Bool
         package var link: LinkInfo?
+        package var note: LockNote?
+        /// Its place among the preferred locks, from 1; nil where it is not one of them.
+        package var preference: Int?
     }
 
     /// What becomes of ``Lock/proximity``, and why nothing does just now.
@@ -48,6 +51,7 @@ package struct KeyDaemonStatus: Sendable {
     package var address: IdentityAddress
     /// The one that everybody hears; nil without a radio.
     package var addressOnAir: DeviceAddress?
+    /// The preferred ones first, and then by their names.
     package var locks: [Lock]
     package var isEnrolling: Bool
     package var unconfirmed: [Unconfirmed]
@@ -55,9 +59,11 @@ package struct KeyDaemonStatus: Sendable {
 
 extension KeyDaemon {
     package var status: KeyDaemonStatus {
-        let locks = machine.locks.values.sorted {
-            ($0.record.name, $0.record.peer.bits) < ($1.record.name, $1.record.peer.bits)
+        let preferences = machine.preferences
+        func order(_ slot: KeyMachine.LockSlot) -> LockOrder {
+            LockOrder(slot.record, preference: preferences[slot.record.peer])
         }
+        let locks = machine.locks.values.sorted { order($0) < order($1) }
         return KeyDaemonStatus(
             radio: manager?.state ?? .unknown, radioAbsence: host.radioAbsence,
             isScanning: manager?.isScanning ?? false,
@@ -67,7 +73,8 @@ extension KeyDaemon {
                     record: slot.record, connection: sessions[slot.record.peer]?.peripheral?.state ?? .disconnected,
                     request: slot.request, proximity: slot.nearness.proximity, nearness: nearness(slot),
                     rules: slot.nearness.rules, isCalibrated: slot.thresholds != nil,
-                    link: host.link(of: slot.record.peer))
+                    link: host.link(of: slot.record.peer), note: slot.note,
+                    preference: preferences[slot.record.peer])
             }, isEnrolling: enrolment.enrolling != nil,
             unconfirmed: enrolment.unattended(register).map { lock in
                 KeyDaemonStatus.Unconfirmed(peer: lock.peer, linksLost: lock.linksLost, isResting: lock.isResting)

@@ -44,17 +44,19 @@ extension KeyMachine {
     /// Asks the lock that is nearest, or nobody; what was connected to be looked at goes.
     mutating func settleNearest(_ turn: inout KeyTurn) {
         guard var looking = nearest else { return }
+        let preferences = preferences
         let candidates = sortedPeers.filter { isSought($0) }.compactMap { peer in
             locks[peer].map {
                 NearestMachine.Candidate(
-                    peer: peer, isProven: $0.hasProvenLink, leftAt: $0.provenLinkEnded, signal: $0.signal)
+                    peer: peer, isProven: $0.hasProvenLink, leftAt: $0.provenLinkEnded, signal: $0.signal,
+                    preference: preferences[peer])
             }
         }
         let verdict = looking.verdict(of: candidates, now: turn.now)
         nearest = verdict == nil ? looking : nil
         guard let verdict else { return }
         turn.act(.sought(verdict))
-        if case .found(let peer) = verdict {
+        if let peer = verdict.peer {
             ask(
                 peer, looking.operation, looking.argument, .user,
                 lifeMilliseconds: looking.deadline.milliseconds(since: turn.now), &turn)

@@ -38,6 +38,11 @@ package struct WatchedLock: Hashable, Sendable {
     package var answer: Answer?
     /// What is asked of the lock and not yet answered.
     package var asked: LockOperation?
+    package var note: LockNote?
+    /// Its place among the preferred locks, from 1; nil where it is not one of them.
+    package var preference: Int?
+
+    package var order: LockOrder { LockOrder(record, preference: preference) }
 }
 
 /// What is read while somebody watches, and nothing otherwise: how strong the links are that are there.
@@ -59,11 +64,11 @@ struct SignalWatch {
 }
 
 extension KeyMachine {
-    /// In the order of their names.
+    /// In their order.
     package var watchedLocks: [WatchedLock] {
-        locks.map { $0.value.watched(isSought: isSought($0.key)) }.sorted {
-            ($0.record.name, $0.record.peer.bits) < ($1.record.name, $1.record.peer.bits)
-        }
+        let preferences = preferences
+        return locks.map { $0.value.watched(isSought: isSought($0.key), preference: preferences[$0.key]) }
+            .sorted { $0.order < $1.order }
     }
 
     mutating func watched(_ isWatched: Bool, _ turn: inout KeyTurn) {
@@ -90,7 +95,7 @@ extension KeyLink {
 }
 
 extension KeyMachine.LockSlot {
-    fileprivate func watched(isSought: Bool) -> WatchedLock {
+    fileprivate func watched(isSought: Bool, preference: Int?) -> WatchedLock {
         let isWanted = needsLink || nearness.wantsLink || isLinkAskedToMeasure || isSought
         let posture: WatchedLock.Link =
             switch link {
@@ -101,6 +106,6 @@ extension KeyMachine.LockSlot {
             }
         return WatchedLock(
             record: record, link: posture, dBm: link.open == nil ? nil : signal.level.wholeDBm, state: lastState,
-            answer: lastAnswer, asked: request?.operation)
+            answer: lastAnswer, asked: request?.operation, note: note, preference: preference)
     }
 }

@@ -44,6 +44,8 @@ package struct KeyMachine {
     let rules: ProximityRules
     let policy: ApproachPolicy
     var locks: [PeerIdentifier: LockSlot] = [:]
+    /// Known locks, the one that comes first first.
+    var preferred: [PeerIdentifier] = []
     /// While somebody waits for the nearest lock.
     var nearest: NearestMachine?
     /// While somebody watches.
@@ -73,6 +75,7 @@ package struct KeyMachine {
         var isLinkAskedToMeasure = false
         /// Its own; nil before it is calibrated.
         var thresholds: ProximityThresholds?
+        var note: LockNote?
         /// Its user walks, to calibrate it.
         var calibration: CalibrationSession?
         /// It has come near, and whether it asks for an opening is to be decided.
@@ -99,9 +102,10 @@ package struct KeyMachine {
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
                 nearness: ProximityMachine(
                     isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until,
-                    rules: rules.with(known.thresholds)), thresholds: known.thresholds)
+                    rules: rules.with(known.thresholds)), thresholds: known.thresholds, note: known.note)
             if known.proximity == .away, !isAway { turn.persist(.proximity(peer, .near)) }
         }
+        preferred = snapshot.preferred.filter { locks[$0] != nil }
         for peer in sortedPeers where locks[peer]?.request != nil {
             expireIfLate(peer, &turn)
             if locks[peer]?.request != nil { turn.act(.connect(peer)) }
@@ -145,6 +149,8 @@ package struct KeyMachine {
         case .calibrate(let peer): calibrate(peer, &turn)
         case .endCalibration(let peer): endCalibration(peer, &turn)
         case .thresholds(let peer, let thresholds): take(thresholds, of: peer, &turn)
+        case .note(let peer, let note): take(note, of: peer, &turn)
+        case .prefer(let peer, let isPreferred): prefer(peer, isPreferred, &turn)
         case .decided(let approach, let opens): decided(approach, opens: opens, &turn)
         case .radio(let isOn): radio(isOn: isOn, now: now)
         case .watched(let isWatched): watched(isWatched, &turn)
@@ -163,8 +169,6 @@ package struct KeyMachine {
         }.min()
         return .earliest(.earliest(ofLocks, nearestDeadline), watchDeadline)
     }
-
-    var sortedPeers: [PeerIdentifier] { locks.keys.sorted { $0.bits < $1.bits } }
 
     /// The name, or, where another lock has it, with the least number behind it that none has.
     package func freeName(like wanted: String) -> String {
@@ -205,6 +209,7 @@ package struct KeyMachine {
         if slot.link.open != nil { turn.act(.disconnect(peer)) }
         if slot.calibration != nil { turn.act(.calibration(peer, .ended(.forgotten))) }
         locks[peer] = nil
+        preferred.removeAll { $0 == peer }
         turn.persist(.lockForgotten(peer))
         nearest?.forgot(peer)
         settleNearest(&turn)

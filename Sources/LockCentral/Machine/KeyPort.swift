@@ -50,6 +50,10 @@ package enum KeyInput: Sendable {
     case endCalibration(PeerIdentifier)
     /// nil: the configuration's count again.
     case thresholds(PeerIdentifier, ProximityThresholds?)
+    /// nil: there is none any more.
+    case note(PeerIdentifier, LockNote?)
+    /// The lock comes before all others from now on, or with false is preferred no more.
+    case prefer(PeerIdentifier, Bool)
     /// What was wanted with ``KeyOutput/approached(_:)``.
     case decided(Approach, opens: Bool)
     /// Off, nothing is heard.

@@ -8,7 +8,8 @@ import LockProtocol
 /// - Owner: ``KeyMachine``, from the asking to the verdict.
 ///
 /// Only a link that the lock has encrypted counts: anybody may answer in a lock's name, and be strong. RSSI is no distance. Of two locks
-/// that are nearly as strong the weaker may be the nearer one, so nothing is opened then.
+/// that are nearly as strong the weaker may be the nearer one. The one that its user prefers is opened then, and without such a one nothing.
+/// Preference never goes before a signal that tells them apart.
 package struct NearestMachine {
     /// For so long others may come, once one lock has.
     static let lookMilliseconds: UInt64 = 3_000
@@ -28,12 +29,22 @@ package struct NearestMachine {
 
     package enum Verdict: Hashable, Sendable {
         case found(PeerIdentifier)
+        /// Others are about as near, and of them all this one comes first by its user's word.
+        case preferred(PeerIdentifier)
         /// No lock has proven itself.
         case none
-        /// These are nearly as strong as the first of them, which is the strongest.
+        /// These are nearly as strong as the first of them, which is the strongest, and none is preferred.
         case several([PeerIdentifier])
         /// These are connected, and the RSSI of none of them is known.
         case unmeasured([PeerIdentifier])
+
+        /// Which lock is asked.
+        var peer: PeerIdentifier? {
+            switch self {
+            case .found(let peer), .preferred(let peer): peer
+            case .none, .several, .unmeasured: nil
+            }
+        }
     }
 
     /// One of the locks that are looked at.
@@ -44,6 +55,8 @@ package struct NearestMachine {
         /// When its last proven link ended.
         var leftAt: Instant?
         var signal: LinkSignal
+        /// Its place among the preferred locks, the first of which has the least; nil where it is not one of them.
+        var preference: Int?
 
         /// It has come, and its signal has been read often enough.
         var isKnown: Bool { isProven && signal.answers >= readingsMinimum }
@@ -119,10 +132,11 @@ package struct NearestMachine {
             default: .unmeasured(connected.map(\.peer))
             }
         }
-        let close = measured.dropFirst().filter {
-            !first.signal.level.isAbove($0.signal.level, byDB: Self.marginDB)
-        }
-        return close.isEmpty ? .found(first.peer) : .several([first.peer] + close.map(\.peer))
+        let close = measured.filter { !first.signal.level.isAbove($0.signal.level, byDB: Self.marginDB) }
+        guard close.count > 1 else { return .found(first.peer) }
+        let preferred = close.filter { $0.preference != nil }
+            .min { ($0.preference ?? .max) < ($1.preference ?? .max) }
+        return preferred.map { .preferred($0.peer) } ?? .several(close.map(\.peer))
     }
 }
 

@@ -90,10 +90,11 @@ package struct KnownLock: Hashable, Sendable {
     package var watched: WatchMark?
     /// Its own, which come before the configuration's; nil before it is calibrated.
     package var thresholds: ProximityThresholds?
+    package var note: LockNote?
 
     package init(
         record: LockRecord, request: KeyRequest? = nil, receiptCounter: UInt32? = nil, proximity: Proximity = .near,
-        watched: WatchMark? = nil, thresholds: ProximityThresholds? = nil
+        watched: WatchMark? = nil, thresholds: ProximityThresholds? = nil, note: LockNote? = nil
     ) {
         self.record = record
         self.request = request
@@ -101,6 +102,7 @@ package struct KnownLock: Hashable, Sendable {
         self.proximity = proximity
         self.watched = watched
         self.thresholds = thresholds
+        self.note = note
     }
 }
 
@@ -118,6 +120,10 @@ package enum KeyMutation: Hashable, Sendable {
     case watched(PeerIdentifier, WatchMark)
     /// nil: the configuration's count again.
     case thresholds(PeerIdentifier, ProximityThresholds?)
+    /// nil: there is none any more.
+    case note(PeerIdentifier, LockNote?)
+    /// These and no others, the one that comes first first.
+    case preferred([PeerIdentifier])
     /// Request numbers below this are spent, or may be.
     case requestsReserved(below: UInt64)
 }
@@ -125,6 +131,8 @@ package enum KeyMutation: Hashable, Sendable {
 /// Everything kept for the key, as read at launch.
 package struct KeySnapshot: Hashable, Sendable {
     package var locks: [PeerIdentifier: KnownLock] = [:]
+    /// Locks that come before the others, in their order.
+    package var preferred: [PeerIdentifier] = []
     package var requestsReservedBelow: UInt64 = 1
     /// No key has ever made so many requests.
     package static let unreachedRequestNumber: UInt64 = 1 << 62
@@ -140,13 +148,17 @@ package struct KeySnapshot: Hashable, Sendable {
             } else {
                 locks[record.peer]?.record = record
             }
-        case .lockForgotten(let peer): locks[peer] = nil
+        case .lockForgotten(let peer):
+            locks[peer] = nil
+            preferred.removeAll { $0 == peer }
         case .request(let peer, let request): locks[peer]?.request = request
         case .receiptCounter(let peer, let counter): locks[peer]?.receiptCounter = counter
         case .receiptCounterReset(let peer): locks[peer]?.receiptCounter = nil
         case .proximity(let peer, let proximity): locks[peer]?.proximity = proximity
         case .watched(let peer, let mark): locks[peer]?.watched = mark
         case .thresholds(let peer, let thresholds): locks[peer]?.thresholds = thresholds
+        case .note(let peer, let note): locks[peer]?.note = note
+        case .preferred(let peers): preferred = peers.filter { locks[$0] != nil }
         case .requestsReserved(let below): requestsReservedBelow = below
         }
     }

@@ -30,7 +30,7 @@ enum CalibrateCommand {
             .value("svg", "FILE", "Draw the walk in a new file of mode 0600."),
             .flag("yes", "Do not ask before the thresholds are set. Without a terminal it is needed."), Commands.json,
         ],
-        operands: .name("[LOCK]"),
+        operands: .words(["[LOCK]"]),
         examples: [
             "latch central calibrate", "latch central calibrate \"Front door\" --svg ./front-door.svg",
             "latch central calibrate \"Front door\" --clear",

@@ -16,7 +16,7 @@ enum Commands {
         ],
         OperationCommands.all, ScheduleCommands.all,
         [CentralCommands.run, CentralCommands.enroll], CentralCommands.operations,
-        [CentralCommands.rename, CentralCommands.forget], CalibrateCommand.all,
+        [CentralCommands.rename], PreferenceCommands.all, [CentralCommands.forget], CalibrateCommand.all,
         [CentralCommands.status, WatchCommand.watch, CentralCommands.stop],
         ReloadCommands.all, AuditCommands.all, StateCommands.all,
         ReferenceCommands.all(of: "latch") { Latch.program() },

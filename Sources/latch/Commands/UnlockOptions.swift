@@ -8,7 +8,7 @@ enum UnlockOptions {
             ? [
                 .flag(
                     "nearest",
-                    "The lock with the strongest signal. The key connects with all of its locks to find out; with several that are about equally strong nothing is opened."
+                    "The lock with the strongest signal. The key connects with all of its locks to find out; of several that are about equally strong it opens the preferred one (`latch central prefer`), and none where none is preferred."
                 ),
                 .flag("notify", "Show a notification on the desktop that says what came of it."),
             ] : []

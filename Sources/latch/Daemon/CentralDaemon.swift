@@ -80,6 +80,8 @@ final class CentralDaemon {
         case .rename(let lock, let name):
             let former = try Self.telling { () throws(KeyLockRefusal) in try key.rename(lock, to: name) }
             exchange.finish(["lock": .string(name), "former": .string(former), "changed": .bool(former != name)])
+        case .note(let lock, let change): exchange.finish(try note(change, of: lock))
+        case .prefer(let lock, let isPreferred): exchange.finish(try prefer(lock, isPreferred))
         case .calibrate(let lock): try calibrate(lock, exchange)
         case .thresholds(let lock, let values): try setThresholds(values, of: lock, exchange)
         case .forget(let lock):
@@ -108,7 +110,7 @@ final class CentralDaemon {
                 switch error {
                 case .unknown: .notFound
                 case .isEnrolling, .isCalibrating: .busy
-                case .nameIsTaken, .nameIsTooLong: .refused
+                case .nameIsTaken, .nameIsTooLong, .isNoNote: .refused
                 }
             throw ControlFailure(code, error.description)
         }
@@ -150,7 +152,10 @@ final class CentralDaemon {
 
     private static func tell(_ progress: KeyCommandProgress, _ exchange: ControlExchange) {
         switch progress {
-        case .nearest(let peer, let name): exchange.event("nearest", ["lock": .string(name), "id": .string("\(peer)")])
+        case .nearest(let peer, let name, let isByPreference):
+            var fields: JSONObject = ["lock": .string(name), "id": .string("\(peer)")]
+            if isByPreference { fields["by"] = "preference" }
+            exchange.event("nearest", fields)
         case .took(let id, let peer):
             exchange.event("asked", ["request": JSONValue(id.rawValue), "lock": .string("\(peer)")])
         case .accepted: exchange.event("accepted")

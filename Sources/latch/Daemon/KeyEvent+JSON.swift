@@ -62,6 +62,11 @@ extension EventJournal {
         case .enrolled(let peer, let name):
             record("enrolled", ["peer": .string("\(peer)"), "name": .string(name)])
         case .renamed(let peer, let name): record("renamed", ["peer": .string("\(peer)"), "name": .string(name)])
+        // Not the text: it may say where a spare key is.
+        case .noted(let peer, let name, let hasNote):
+            record("noted", ["peer": .string("\(peer)"), "name": .string(name), "note": .bool(hasNote)])
+        case .preferred(let peer, let name, let isPreferred):
+            record("preferred", ["peer": .string("\(peer)"), "name": .string(name), "preferred": .bool(isPreferred)])
         case .forgotten(let peer, let name):
             record("forgotten", ["peer": .string("\(peer)"), "name": .string(name)])
         }
@@ -116,6 +121,8 @@ extension KeyDaemonStatus {
                     "name": .string(lock.record.name), "id": .string("\(lock.record.peer)"),
                     "connection": .string("\(lock.connection)"), "proximity": .string("\(lock.proximity)"),
                 ]
+                object["note"] = lock.note.map { .string($0.text) }
+                object["preference"] = lock.preference.map { JSONValue($0) }
                 object["proximity_state"] = .string(lock.nearness.name)
                 if case .resting(let milliseconds) = lock.nearness {
                     object["proximity_rests_ms"] = JSONValue(milliseconds)

@@ -27,9 +27,7 @@ final class WatchFeed {
             toldRadio = key.radioState
         }
         exchange.event("watching", ["radio": .string(key.radioState.name), "locks": JSONValue(told.count)])
-        for lock in told.values.sorted(by: {
-            ($0.record.name, $0.record.peer.bits) < ($1.record.name, $1.record.peer.bits)
-        }) {
+        for lock in told.values.sorted(by: { $0.order < $1.order }) {
             exchange.event("lock", lock.json(now: host.now))
         }
     }

@@ -21,6 +21,8 @@ extension WatchedLock {
             fields["receipt_age_ms"] = JSONValue(now.milliseconds(since: answer.at))
         }
         fields["asked"] = asked.map { .string($0.name) }
+        fields["note"] = note.map { .string($0.text) }
+        fields["preference"] = preference.map { JSONValue($0) }
         return fields
     }
 }
