@@ -139,13 +139,15 @@ struct WatchViewTests {
         #expect(!Self.view(events).lines(columns: 80, rows: 24).joined().contains("\u{1B}"))
     }
 
-    @Test("A screen writes the lines that differ, and no other, and takes away what is not there any more")
+    @Test(
+        "A screen writes the lines that differ, and no other, and takes away what is not there any more; each is cleared before it is written, or a full one would lose its last character"
+    )
     func screen() {
         var screen = WatchScreen()
-        #expect(screen.show(["a", "b"]) == "\u{1B}[1;1Ha\u{1B}[K\u{1B}[2;1Hb\u{1B}[K")
+        #expect(screen.show(["a", "b"]) == "\u{1B}[1;1H\u{1B}[Ka\u{1B}[2;1H\u{1B}[Kb")
         #expect(screen.show(["a", "b"]).isEmpty)
-        #expect(screen.show(["a", "c"]) == "\u{1B}[2;1Hc\u{1B}[K")
+        #expect(screen.show(["a", "c"]) == "\u{1B}[2;1H\u{1B}[Kc")
         #expect(screen.show(["a"]) == "\u{1B}[2;1H\u{1B}[K")
-        #expect(screen.clear() == "\u{1B}[2J" && screen.show(["a"]) == "\u{1B}[1;1Ha\u{1B}[K")
+        #expect(screen.clear() == "\u{1B}[2J" && screen.show(["a"]) == "\u{1B}[1;1H\u{1B}[Ka")
     }
 }

@@ -57,9 +57,9 @@ struct CalibrationScreen {
         let columns = Int(latch_terminal_columns(STDOUT_FILENO))
         let chart = TerminalChart(width: columns > 0 ? columns : Self.usualColumns)
         let lines = chart.lines(walk.trace, rules: walked.rules) + [CalibrationText.prompt(walk)]
-        // Back to the first line; each is cleared behind what stands there now.
+        // Back to the first line. Each is cleared before it is written: behind one that fills its row the cursor still stands on the last character.
         var text = height > 0 ? "\u{1B}[\(height)A" : ""
-        for line in lines { text += "\r" + line + "\u{1B}[K\n" }
+        for line in lines { text += "\r\u{1B}[K" + line + "\n" }
         Output.write(text + "\u{1B}[J")
         height = lines.count
     }

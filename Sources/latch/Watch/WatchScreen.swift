@@ -17,7 +17,8 @@ struct WatchScreen {
         for row in 0..<max(lines.count, shown.count) {
             let line = row < lines.count ? lines[row] : ""
             guard row >= shown.count || shown[row] != line else { continue }
-            text += "\u{1B}[\(row + 1);1H" + line + "\u{1B}[K"
+            // Behind a line that fills its row the cursor still stands on the last character, which would be cleared with the rest.
+            text += "\u{1B}[\(row + 1);1H\u{1B}[K" + line
         }
         shown = lines
         return text
