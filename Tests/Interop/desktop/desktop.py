@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 from support.daemons import Key, Latch
 from support.processes import DEADLINE_SECONDS, Process, eventually
 from support.radios import VirtualRadio
+from support.screens import Screen
 from support.steps import StepFailed, Suite, check, check_equal
 
 # Of Debian's package mate-notification-daemon.
@@ -34,45 +35,29 @@ BUS = """<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration
 """
 
 
-class Desk:
+class Desk(Screen):
     """A screen, a session's bus with dunst on it, and a system bus with a logind of the suite's."""
 
     def __init__(self, python, directory):
+        super().__init__(directory, 640, 240)
         self._directory = directory
         self._python = python
-        self._processes = []
-        self.environment = {"PATH": os.environ["PATH"], "HOME": directory, "XDG_RUNTIME_DIR": directory}
 
     def __enter__(self):
-        read, write = os.pipe()
-        screen = ["Xvfb", "-displayfd", str(write), "-screen", "0", "640x240x24", "-nolisten", "tcp", "-noreset"]
-        self._processes.append(subprocess.Popen(screen, pass_fds=[write], stderr=subprocess.DEVNULL))
-        os.close(write)
-        with os.fdopen(read) as numbers:
-            self.environment["DISPLAY"] = f":{numbers.readline().strip()}"
+        super().__enter__()
         self.environment["DBUS_SESSION_BUS_ADDRESS"] = self._bus("session")
         self.environment["DBUS_SYSTEM_BUS_ADDRESS"] = self._bus("system")
         self.begin_notifications()
-        self._logind = self._begin([self._python, f"{HERE}/logind.py"], stdin=subprocess.PIPE)
+        self._logind = self.begin([self._python, f"{HERE}/logind.py"], stdin=subprocess.PIPE)
         check_equal(self._logind.stdout.readline().strip(), "ready", "what logind says first")
         return self
-
-    def __exit__(self, kind, error, trace):
-        for process in reversed(self._processes):
-            process.kill()
-            process.wait()
-
-    def _begin(self, command, **more):
-        process = subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, text=True, **more)
-        self._processes.append(process)
-        return process
 
     def _bus(self, name):
         settings = os.path.join(self._directory, f"{name}.xml")
         with open(settings, "w", encoding="utf-8") as file:
             file.write(BUS.format(address=f"unix:path={self._directory}/{name}.bus"))
         words = ["dbus-daemon", f"--config-file={settings}", "--nofork", "--nopidfile", "--nosyslog", "--print-address=1"]
-        return self._begin(words, stderr=subprocess.DEVNULL).stdout.readline().strip()
+        return self.begin(words, stderr=subprocess.DEVNULL).stdout.readline().strip()
 
     def begin_notifications(self):
         # What the user picks in its menu of actions is what this file says.
@@ -83,7 +68,7 @@ class Desk:
         settings = os.path.join(self._directory, "dunstrc")
         with open(settings, "w", encoding="utf-8") as file:
             file.write(f"[global]\ndmenu = {menu}\nfont = DejaVu Sans 11\nwidth = 340\norigin = top-right\noffset = 12x12\nshow_indicators = yes\n")
-        self._service = self._begin(["dunst", "-config", settings], stderr=subprocess.DEVNULL)
+        self._service = self.begin(["dunst", "-config", settings], stderr=subprocess.DEVNULL)
         eventually(lambda: self.shown() is not None, "dunst answers")
 
     def end_notifications(self):
@@ -92,7 +77,7 @@ class Desk:
 
     def begin_buttons(self):
         """Another service, which draws actions as buttons. It cannot be asked what it shows."""
-        self._service = self._begin([BUTTONS], stderr=subprocess.DEVNULL)
+        self._service = self.begin([BUTTONS], stderr=subprocess.DEVNULL)
 
     def ask_dunst(self, *words):
         done = subprocess.run(["dunstctl", *words], env=self.environment, capture_output=True, text=True, check=False)
@@ -126,13 +111,6 @@ class Desk:
         self._logind.stdin.write(f"{what} {value}\n")
         self._logind.stdin.flush()
         check_equal(self._logind.stdout.readline().strip(), f"{what} {value}", "what logind says")
-
-    def photograph(self, path):
-        subprocess.run(["import", "-window", "root", path], env=self.environment, check=True)
-
-    def is_blank(self, path):
-        colours = subprocess.run(["identify", "-format", "%k", path], capture_output=True, text=True, check=True)
-        return int(colours.stdout) == 1
 
 
 class DeskKey(Key):
