@@ -1,6 +1,7 @@
 import BluetoothCore
 import CLinux
 import CommandInterface
+import CoreBluetoothEssentials
 import DaemonControl
 import Foundation
 import Testing
