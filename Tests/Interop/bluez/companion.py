@@ -1,7 +1,7 @@
 """A key beside bluetoothd, in a virtual machine with Debian's: as an ordinary user without capabilities, while bluetoothd keeps the
 adapter and a headphone's link.
 
-    companion.py LATCH LAB HELPER CACHE BUMBLE_PYTHON [--kills N] [--daemons N] [--powers N]
+    companion.py LATCH LAB HELPER CACHE BUMBLE_PYTHON [--kills N] [--daemons N] [--powers N] [--plugs N] [--sleeps N]
 
 The lock and the headphone run out here, over the same radio. What is believed of the key comes from the lock's bolt and from what the key's
 user is told.
@@ -164,7 +164,8 @@ async def run(suite, arguments, radio, latch, machine, lock, headphone):
     calibrate(suite, radio, machine, key)
     await drill(suite, arguments, host, machine, key, headphone)
     with suite.step("the headphone's link was never dropped by us") as figure:
-        check_equal(headphone.counts(), (1 + arguments.daemons + arguments.powers, arguments.daemons + arguments.powers), "links made and lost")
+        ended = arguments.daemons + arguments.powers + arguments.plugs + arguments.sleeps
+        check_equal(headphone.counts(), (1 + ended, ended), "links made and lost")
         figure.is_(f"{2 * arguments.kills + 2} kills")
     key.kill()
     await second(suite, arguments, host, machine, lock, headphone)
@@ -189,6 +190,8 @@ async def drill(suite, arguments, host, machine, key, headphone):
     for title, count, stir in (
         ("bluetoothd is killed and started again", arguments.daemons, restart),
         ("the adapter is switched off and on", arguments.powers, cycle),
+        ("the adapter is unplugged and plugged in again", arguments.plugs, replug),
+        ("the machine is suspended and resumed", arguments.sleeps, sleep),
     ):
         with suite.step(f"{title}, {count} times: the same key goes on") as figure:
             times = []
@@ -215,12 +218,25 @@ async def cycle(host, machine, number):
     await host.power("hci0")
 
 
+async def replug(host, machine, number):
+    machine.remove_adapter(0)
+    await host.until(lambda: bluez.ADAPTER not in host.objects.get("/org/bluez/hci0", {}), "bluetoothd has lost the adapter")
+    machine.add_adapter(0)
+    await host.until(lambda: host.get("/org/bluez/hci0", bluez.ADAPTER, "Address") is not None, "bluetoothd has the adapter")
+    await host.power("hci0")
+
+
+async def sleep(host, machine, number):
+    """As far as to where processes are frozen, for 5 s; the kernel ends its links before. Devices go on: the machine's shell is one."""
+    machine.run("echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state")
+
+
 def main():
     parser = argparse.ArgumentParser(description="A key beside bluetoothd.")
     for name in ("latch", "lab", "helper", "cache", "python"):
         parser.add_argument(name)
-    for name in ("kills", "daemons", "powers"):
-        parser.add_argument(f"--{name}", type=int, default=3)
+    for name, default in (("kills", 3), ("daemons", 3), ("powers", 3), ("plugs", 1), ("sleeps", 1)):
+        parser.add_argument(f"--{name}", type=int, default=default)
     arguments = parser.parse_args()
     suite = Suite("a key beside bluetoothd")
     with tempfile.TemporaryDirectory(prefix="latch-companion-") as directory:
