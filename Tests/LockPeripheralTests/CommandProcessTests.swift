@@ -4,7 +4,7 @@ import LockPeripheral
 import TestSupport
 import Testing
 
-@Suite("A bolt that is a command: its process", .serialized, .timeLimit(.minutes(2)))
+@Suite("A bolt that is a command: its process", .serialized, .timeLimit(.minutes(30)))
 struct CommandProcessTests {
     private let directory = ScratchDirectory()
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StrikeKeeping
 
-@Suite("The keeper of a strike: its loop, over its socket", .timeLimit(.minutes(5)))
+@Suite("The keeper of a strike: its loop, over its socket", .timeLimit(.minutes(30)))
 struct KeeperLoopTests {
     private static let hold = "drive = \"hold\"\norphan_ms = "
     /// Longer than any test.

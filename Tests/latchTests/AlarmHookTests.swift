@@ -112,7 +112,7 @@ private final class HookBench {
     }
 }
 
-@Suite("The hook for alarms, as a process", .serialized, .timeLimit(.minutes(2)))
+@Suite("The hook for alarms, as a process", .serialized, .timeLimit(.minutes(30)))
 struct AlarmHookTests {
     /// Signals 32 and 33 are glibc's own, which it ignores in what it spawns.
     static let ofTheLibrary: UInt64 = 0x1_8000_0000
@@ -295,7 +295,7 @@ struct AlarmHookTests {
     }
 }
 
-@Suite("Daemons: alarms", .serialized, .timeLimit(.minutes(2)))
+@Suite("Daemons: alarms", .serialized, .timeLimit(.minutes(30)))
 struct AlarmDaemonTests {
     private static func run(_ bench: Bench, hook: String) throws -> Program.Outcome {
         let configuration = try bench.directory.write("[alarms]\nhook = \"\(hook)\"\n", to: "lock.conf")

@@ -9,7 +9,7 @@ import Testing
 
 @testable import latch
 
-@Suite("A program that has to agree", .serialized, .timeLimit(.minutes(2)))
+@Suite("A program that has to agree", .serialized, .timeLimit(.minutes(30)))
 struct ApproachProgramTests {
     private final class Bench {
         let directory: TemporaryDirectory

@@ -6,7 +6,7 @@ import Testing
 
 @testable import latch
 
-@Suite("Daemons: a bolt that is a command", .serialized, .timeLimit(.minutes(4)))
+@Suite("Daemons: a bolt that is a command", .serialized, .timeLimit(.minutes(30)))
 struct CommandBoltDaemonTests {
     private static func script(_ bench: Bench, _ text: String) throws -> String {
         try bench.script("cd \"$(dirname \"$0\")\"\n" + text, to: "bolt")

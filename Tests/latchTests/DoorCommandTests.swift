@@ -7,7 +7,7 @@ import Testing
 @testable import LatchLab
 
 /// A lock's daemon, and a door at which somebody stands.
-@Suite("latch-lab door", .serialized, .timeLimit(.minutes(4)))
+@Suite("latch-lab door", .serialized, .timeLimit(.minutes(30)))
 struct DoorCommandTests {
     @Test("A lock with this keeper opens it; a forced door, a jam and an exit are what they are at a real one")
     func door() throws {

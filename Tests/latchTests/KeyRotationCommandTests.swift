@@ -9,7 +9,7 @@ import Testing
 @testable import latch
 
 /// With a lock and a key, each a process, and an operator who gives the lock another machine key.
-@Suite("latch state rotate-key", .serialized, .timeLimit(.minutes(8)))
+@Suite("latch state rotate-key", .serialized, .timeLimit(.minutes(30)))
 struct KeyRotationCommandTests {
     private let bench: Bench
 

@@ -10,7 +10,7 @@ import Testing
 @testable import latch
 
 /// What a shortcut of the keyboard does.
-@Suite("Daemons: unlocking the nearest lock", .serialized, .timeLimit(.minutes(2)))
+@Suite("Daemons: unlocking the nearest lock", .serialized, .timeLimit(.minutes(30)))
 struct NearestCommandTests {
     /// A key with two locks, which the radio has as the first two controllers.
     private final class Hallway {

@@ -7,7 +7,7 @@ import Testing
 @testable import latch
 
 /// With a lock and an operator, each a process.
-@Suite("Daemons: the bolt by an operator's word", .serialized, .timeLimit(.minutes(4)))
+@Suite("Daemons: the bolt by an operator's word", .serialized, .timeLimit(.minutes(30)))
 struct OperationCommandTests {
     private let bench: Bench
 

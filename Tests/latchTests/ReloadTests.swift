@@ -7,7 +7,7 @@ import Testing
 @testable import latch
 
 /// A lock, a key with a link to it, and an operator, each a process.
-@Suite("Daemons: a configuration that is read anew", .serialized, .timeLimit(.minutes(4)))
+@Suite("Daemons: a configuration that is read anew", .serialized, .timeLimit(.minutes(30)))
 struct ReloadTests {
     private let bench: Bench
 

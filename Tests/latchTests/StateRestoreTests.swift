@@ -7,7 +7,7 @@ import Testing
 @testable import latch
 
 /// Backups as a timer makes them, and their way back, with real processes.
-@Suite("latch state backup --keep, and restore", .serialized, .timeLimit(.minutes(6)))
+@Suite("latch state backup --keep, and restore", .serialized, .timeLimit(.minutes(30)))
 struct StateRestoreTests {
     private let bench: Bench
 

@@ -20,7 +20,7 @@ private func strikePlan(_ text: String) throws -> StrikePlan {
 }
 
 /// A lock's daemon, and a keeper of its strike on a chip without metal: two sides of one socket.
-@Suite("Daemons: a strike that a keeper has", .serialized, .timeLimit(.minutes(4)))
+@Suite("Daemons: a strike that a keeper has", .serialized, .timeLimit(.minutes(30)))
 struct StrikeDaemonTests {
     /// A keeper on a thread of the test's, with a line that says what it did.
     private final class KeeperThread: @unchecked Sendable {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import latch
 
-@Suite("Daemons: watching a key", .serialized, .timeLimit(.minutes(2)))
+@Suite("Daemons: watching a key", .serialized, .timeLimit(.minutes(30)))
 struct WatchCommandTests {
     /// A key with one lock, and a watcher of it.
     private final class Watched {

@@ -3,7 +3,7 @@ import Testing
 
 /// Each scenario of docs/CALLBACKS.md is played by two apps on the virtual radio, each on a host and a thread of its
 /// own. All that their delegates hear, from the launch on, is compared with the page's tables.
-@Suite("docs/CALLBACKS.md", .serialized, .timeLimit(.minutes(10)))
+@Suite("docs/CALLBACKS.md", .serialized, .timeLimit(.minutes(30)))
 struct CallbackPageTests {
     private static let scripts = CentralScripts.all.merging(PeripheralScripts.all) { first, _ in first }
 
