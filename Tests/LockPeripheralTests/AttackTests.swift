@@ -368,7 +368,7 @@ struct AttackTests {
         #expect(AuditHead.empty.firstBreak(in: bench.store.audit, cuts: cuts) == nil)
     }
 
-    @Test("Refusal flood: five audited, one summary and a disconnect, then silence until the minute is over")
+    @Test("Refusal flood: five audited, one summary and a disconnect, then no record until the minute is over")
     func refusalFlood() throws {
         var bench = LockBench()
         let guess = LockCommand(operation: .unlock, challenge: ChallengeID(bits: 0xDEAD_BEEF))
@@ -384,7 +384,9 @@ struct AttackTests {
         for link in 2...40 as ClosedRange<UInt64> {
             bench.connect(link)
             bench.signed(link, guess, counter: UInt32(link) + 7)
-            #expect(bench.persists.isEmpty && bench.isDisconnecting)
+            #expect(bench.events.isEmpty && bench.isDisconnecting)
+            // Receipts have numbers, which come from blocks.
+            #expect(bench.persists.allSatisfy { if case .receiptCounters = $0 { true } else { false } })
         }
         #expect(bench.store.audit.count == before + 6)
         // Another bond is not made to suffer.
@@ -395,6 +397,42 @@ struct AttackTests {
         bench.connect(51)
         bench.signed(51, guess, counter: 100)
         #expect(bench.events.count == 1 && !bench.isDisconnecting)
+    }
+
+    /// A key that heard nothing would ask again, for as long as its user waits.
+    @Test(
+        "Refusals that the audit does not tell are told to whoever asked, and by Key Status", arguments: [false, true])
+    func untoldRefusals(isSigned: Bool) throws {
+        var bench = LockBench()
+        for link in 1...9 as ClosedRange<UInt64> {
+            isSigned ? bench.connect(link, bob) : bench.connectEncrypted(link, bob)
+            let challenge = try bench.challenge(link).id
+            let command = LockCommand(operation: .unlock, challenge: challenge)
+            if isSigned { bench.signed(link, command, counter: UInt32(link)) } else { bench.encrypted(link, command) }
+            let told = isSigned ? try bench.receipt(link, bond: bob, answering: challenge) : bench.lockState(link)
+            #expect(told?.result == .notPermitted && told?.answered == challenge.prefix, "\(link)")
+            #expect(bench.isDisconnecting == (link > 5) && bench.isLastDisconnect == (link > 5), "\(link)")
+            bench.put(.disconnected(LockLink(rawValue: link)))
+            bench.connectEncrypted(100 + link, bob)
+            let last = try bench.keyStatus(on: 100 + link).lastCommand
+            #expect(last?.challenge == challenge && last?.result == .notPermitted && last?.phase == .refused, "\(link)")
+        }
+    }
+
+    @Test("A dead challenge takes no other command's place in Key Status, also where refusals are not told one by one")
+    func untoldDeadChallenge() throws {
+        var bench = LockBench()
+        bench.connectEncrypted(1, bob)
+        let locking = LockCommand(operation: .lock, challenge: try bench.challenge(1).id)
+        bench.encrypted(1, locking)
+        let guess = LockCommand(operation: .lock, challenge: ChallengeID(bits: 0xDEAD_BEEF))
+        for link in 2...9 as ClosedRange<UInt64> {
+            bench.connectEncrypted(link, bob)
+            bench.encrypted(link, guess)
+            #expect(bench.lockState(link)?.result == .challengeDead)
+        }
+        bench.connectEncrypted(20, bob)
+        #expect(try bench.keyStatus(on: 20).lastCommand?.challenge == locking.challenge)
     }
 
     @Test("Recorded address: an unproven link is dropped after six seconds, with nothing written")

@@ -137,6 +137,21 @@ struct LockBench {
         return try #require(receiptKey(of: bond).open(receipt, answering: challenge, handle: receiptHandle))
     }
 
+    /// What the last input told an encrypted link.
+    func lockState(_ link: UInt64) -> LockState? {
+        outputs.compactMap { output -> LockState? in
+            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
+            return try? LockState(exactly: octets)
+        }.last
+    }
+
+    /// Asks for it.
+    mutating func keyStatus(on link: UInt64) throws -> KeyStatus {
+        put(.controlPoint(LockLink(rawValue: link), ControlPointRequest(opcode: .keyStatus).encoded))
+        let octets = outputs.compactMap { if case .indicateControlPoint(_, let octets) = $0 { octets } else { nil } }
+        return try KeyStatus(exactly: try ControlPointResponse(exactly: try #require(octets.first)).parameters)
+    }
+
     func verdict(on operation: LockOperation) -> LockResult { machine.verdict(on: operation, at: now) }
 
     var orders: [ActuatorOrder] {
@@ -152,6 +167,8 @@ struct LockBench {
     }
 
     var isDisconnecting: Bool { outputs.contains { if case .disconnect = $0 { true } else { false } } }
+    /// Behind everything that is said.
+    var isLastDisconnect: Bool { if case .disconnect = outputs.last { true } else { false } }
 }
 
 func unlock(

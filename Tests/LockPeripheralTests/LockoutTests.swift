@@ -28,10 +28,7 @@ struct LockoutTests {
         bench.encrypted(
             link, LockCommand(operation: operation, argument: .setting, challenge: try bench.challenge(link).id))
         defer { bench.put(.disconnected(LockLink(rawValue: link))) }
-        return bench.outputs.compactMap { output -> LockResult? in
-            guard case .notifyLockState(LockLink(rawValue: link), let octets) = output else { return nil }
-            return (try? LockState(exactly: octets))?.result
-        }.first
+        return bench.lockState(link)?.result
     }
 
     /// As many as may be, a minute apart.

@@ -128,10 +128,10 @@ struct RecordAccessAttackTests {
             #expect(bench.events.count == 1 && !bench.isDisconnecting)
         }
         #expect(bench.askForRecords([0x01, 0x01], on: 1) == .refused)
-        #expect(bench.events == [.refusalsSuppressed(bond: 1)] && bench.isDisconnecting)
+        #expect(bench.events == [.refusalsSuppressed(bond: 1)] && bench.isLastDisconnect)
         bench.connectEncrypted(3, 1)
         #expect(bench.askForRecords([0x04, 0x01], on: 3) == .refused)
-        #expect(bench.events.isEmpty && bench.isDisconnecting)
+        #expect(bench.events.isEmpty && bench.isLastDisconnect)
         #expect(bench.askForRecords([0x04, 0x01], on: 3) == nil)
     }
 }

@@ -211,6 +211,41 @@ struct AccessJudgeTests {
         #expect(course(.outsideSchedule).count == 1)
         #expect(course(.lockedOut).count == 1)
         #expect(course(.clockUntrusted).count == 1)
+        func row(from second: UInt64, _ count: Int) -> (Course) -> Void {
+            { course in
+                for number in 0..<count {
+                    let challenge = ChallengeID(bits: UInt64(100 + number))
+                    course.register.arrived(challenge, of: 3, opens: true, at: Self.seconds(second))
+                }
+            }
+        }
+        #expect(course(.lockedOut, row(from: 9, 10)) == [] && course(.lockedOut, row(from: 9, 9)).count == 1)
+        #expect(course(.lockedOut, row(from: 11, 10)).count == 1)
+        // What is granted behind it says nothing of it, and what was granted before it does.
+        #expect(
+            course(.lockedOut) {
+                row(from: 9, 10)($0)
+                $0.register.granted(3, at: Self.seconds(12))
+            } == [])
+        #expect(
+            course(.lockedOut) {
+                row(from: 4, 5)($0)
+                $0.register.granted(3, at: Self.seconds(5))
+                row(from: 6, 9)($0)
+            }.count == 1)
+        #expect(
+            course(.lockedOut) {
+                row(from: 4, 10)($0)
+                $0.register.granted(3, at: Self.seconds(5))
+                $0.register.forget(at: Self.seconds(5))
+                row(from: 6, 9)($0)
+            }.count == 1)
+        #expect(
+            course(.lockedOut) {
+                row(from: 4, 4)($0)
+                $0.register.forget(at: Self.seconds(5))
+                row(from: 6, 6)($0)
+            } == [])
     }
 
     // MARK: Schedules, kinds, modes, clocks

@@ -74,6 +74,18 @@ struct HouseholdTests {
         #expect(try movements(0, [.command(operation: 2, argument: 0, lateMilliseconds: 7_000, isTwice: false)]) == 0)
     }
 
+    @Test("Whoever is refused often in a minute is told so each time, and his key has asked once for each")
+    func refusedOften() throws {
+        let house = try Self.house()
+        for number in 1...9 {
+            house.pockets[1].ask(.unlatch, of: house.door, waitMilliseconds: 20_000)
+            house.agenda.run(milliseconds: 30_000) { house.ledger.requests.last?.ends.isEmpty == false }
+            let request = try #require(house.ledger.requests.last)
+            #expect(request.ends == [.refused(.notPermitted)], "\(number)")
+            #expect(request.sent.count == 1, "\(number)")
+        }
+    }
+
     @Test(
         "An operator's words are obeyed: who is disabled, removed or without a schedule is refused, and has it back behind that"
     )

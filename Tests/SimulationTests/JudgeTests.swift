@@ -21,6 +21,7 @@ struct JudgeTests {
         var freeUntil: Instant?
         /// Whose metal it is; the command is for the first one.
         var door = 0
+        var commandsMaximum: Int?
 
         init(
             _ operation: LockOperation = .unlock, sentAt sent: UInt64? = 1_200, arrivesAt arrival: UInt64? = 1_250
@@ -64,6 +65,7 @@ struct JudgeTests {
                 absences: absences.all,
                 unlatching: unlatching, end: end, settings: House.settings)
             judge.presses = presses
+            judge.commandsMaximum = commandsMaximum
             judge.commands = ledger.commands
             judge.wasFree = { [freeUntil] at in freeUntil.map { at <= $0 } ?? false }
             return judge.broken
@@ -111,6 +113,22 @@ struct JudgeTests {
             .moves(.lock, at: 6_500, for: nil).ends(.unknown)
         #expect(moved.broken == ["unlock of key 0 was done 2 times"])
         #expect(Course().ends(.unknown).ends(.expired).broken == ["unlock of key 0 has ended 2 times"])
+    }
+
+    @Test("Asked of the lock again and again, where it answers")
+    func askedOften() {
+        var course = Course().ends(.refused(.notPermitted))
+        for number in 1...3 {
+            let further = LockCommand(operation: .unlock, challenge: ChallengeID(bits: UInt64(100 + number)))
+            course.ledger.sent(0, further, isSigned: false, at: Self.seconds(2))
+            // The same command once more is none.
+            course.ledger.sent(0, further, isSigned: false, at: Self.seconds(3))
+        }
+        #expect(course.broken == [])
+        course.commandsMaximum = 4
+        #expect(course.broken == [])
+        course.commandsMaximum = 3
+        #expect(course.broken == ["unlock of key 0 was asked of the lock with 4 commands"])
     }
 
     @Test("Opened by itself, for nobody's command, and for a command to lock")

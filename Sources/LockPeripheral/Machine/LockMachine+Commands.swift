@@ -117,18 +117,18 @@ extension LockMachine {
     private mutating func refuse(
         _ audited: AuditedCommand, _ result: LockResult, on link: LockLink, _ turn: inout LockTurn
     ) {
-        switch refusals[audited.bond, default: AuditMeter()].count(now: turn.now) {
-        case .audit:
-            audit(.refused(audited, result), of: audited.credential, &turn)
-            // An answer to a dead challenge is late or held back. It takes no other command's place in Key Status, where the
-            // key reads what became of the one that it sent last.
-            if result != .challengeDead { remember(audited, result, .refused, &turn) }
-            answer(link, result, audited.command.challenge, &turn)
-        case .summarise:
-            suppressRefusals(of: audited.bond, audited.credential, &turn)
-            leave(link, &turn)
-        case .omit: leave(link, &turn)
+        let verdict = refusals[audited.bond, default: AuditMeter()].count(now: turn.now)
+        switch verdict {
+        case .audit: audit(.refused(audited, result), of: audited.credential, &turn)
+        case .summarise: suppressRefusals(of: audited.bond, audited.credential, &turn)
+        case .omit: break
         }
+        // An answer to a dead challenge is late or held back. It takes no other command's place in Key Status, where the
+        // key reads what became of the one that it sent last.
+        if result != .challengeDead { remember(audited, result, .refused, &turn) }
+        // Also where the link ends behind it: who hears nothing asks again, for as long as his user waits.
+        answer(link, result, audited.command.challenge, &turn)
+        if verdict != .audit { leave(link, &turn) }
     }
 
     /// More refusals of this bond are not told one by one, and that is told.

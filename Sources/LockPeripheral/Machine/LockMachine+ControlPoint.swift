@@ -96,10 +96,10 @@ extension LockMachine {
             links[link]?.challenges.end(question.challenge)
             response = key.authenticated(response, asked: octets)
         }
-        if response.result == .notPermitted, request.opcode != .keyStatus {
-            guard auditRefusal(of: request.opcode, bond: bond, on: link, &turn) else { return }
-        }
+        let isRefusal = response.result == .notPermitted && request.opcode != .keyStatus
+        let isOneTooMany = isRefusal && !auditRefusal(of: request.opcode, bond: bond, &turn)
         turn.act(.indicateControlPoint(link, response.encoded))
+        if isOneTooMany { leave(link, &turn) }
     }
 
     /// nil: the shell has the answer.
@@ -229,10 +229,8 @@ extension LockMachine {
         return .success
     }
 
-    /// Counts with refused commands. False: that were too many, and the link ends.
-    mutating func auditRefusal(
-        of procedure: ControlPointOpcode, bond: UInt64, on link: LockLink, _ turn: inout LockTurn
-    ) -> Bool {
+    /// Counts with refused commands. False: that were too many, and the link ends behind the answer.
+    mutating func auditRefusal(of procedure: ControlPointOpcode, bond: UInt64, _ turn: inout LockTurn) -> Bool {
         let holder = credential(of: bond)?.id
         switch refusals[bond, default: AuditMeter()].count(now: turn.now) {
         case .audit:
@@ -241,7 +239,6 @@ extension LockMachine {
         case .summarise: suppressRefusals(of: bond, holder, &turn)
         case .omit: break
         }
-        leave(link, &turn)
         return false
     }
 }

@@ -9,8 +9,10 @@ extension LockMachine {
         let opcode = RecordAccessOpcode(rawValue: octets.first ?? 0)
         // Op-codes are no secret: an unknown one is that for everybody.
         if let required = opcode.requiredRights, holder(on: link, with: required, at: turn.moment) == nil {
-            _ = auditRefusal(of: ControlPointOpcode(opcode), bond: bond, on: link, &turn)
-            return turn.act(.recordAccess(link, .refused))
+            let isOneTooMany = !auditRefusal(of: ControlPointOpcode(opcode), bond: bond, &turn)
+            turn.act(.recordAccess(link, .refused))
+            if isOneTooMany { leave(link, &turn) }
+            return
         }
         do throws(RecordAccessResult) {
             turn.act(.recordAccess(link, .granted(try RecordAccessProcedure(octets))))

@@ -206,6 +206,8 @@ package final class House {
                 door: door.number, requests: ledger.requests, keyHasEnded: keyHasEnded, metal: door.metal.movements,
                 absences: door.absences.all, unlatching: unlatching, end: world.now, settings: Self.settings)
             judge.commands = ledger.commands
+            // A process that ends leaves one unanswered.
+            if schedule.leavesAnswers { judge.commandsMaximum = KeyMachine.attemptsMaximum + endsOfSchedule }
             if let household { judge.mayBeInPassage = { household.register.mode.during($0, $1).contains(.passage) } }
             broken += self.broken(at: door, schedule, &judge)
         }
@@ -273,7 +275,9 @@ package final class House {
 
     /// An owner who comes when nothing is wrong gets in.
     private func expectEntry(within milliseconds: UInt64) {
-        if household?.register.mayBeLockedOut(0) ?? false { agenda.run(milliseconds: Household.lockoutMilliseconds) }
+        if household?.register.mayBeLockedOut(0, at: world.now) ?? false {
+            agenda.run(milliseconds: Household.lockoutMilliseconds)
+        }
         let begin = world.now
         expectObedience(of: pockets[0], .unlock, within: milliseconds)
         // The bolt follows its coil.
@@ -298,7 +302,7 @@ package final class House {
             return complaints.append("the key neither took a command nor said what became of it, with nothing wrong")
         }
         if end != .done && end != .accepted { complaints.append("a command was \(end), with nothing wrong") }
-        if let key = ledger.requests.last?.key { household?.register.granted(key) }
+        if let key = ledger.requests.last?.key { household?.register.granted(key, at: world.now) }
         agenda.run(milliseconds: 1_000) { [unowned self] in !(ledger.requests.last?.outcomes.isEmpty ?? true) }
         if end == .accepted, ledger.requests.last?.outcomes.first != .done {
             complaints.append("what became of a command that was accepted was not told, with nothing wrong")

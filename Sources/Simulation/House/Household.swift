@@ -109,7 +109,7 @@ final class Household {
                 agenda.run(milliseconds: 2_000)
             }
         }
-        if register.mayBeLockedOut(key) { agenda.run(milliseconds: Self.lockoutMilliseconds) }
+        if register.mayBeLockedOut(key, at: world.now) { agenda.run(milliseconds: Self.lockoutMilliseconds) }
         let isHome =
             register.standings.allSatisfy { $0.certain == Register.Standing() } && register.mode.certain == .normal
         return isHome && register.settings.certain == home

@@ -108,7 +108,7 @@ struct AccessJudge {
                 }
             }
         }
-        if register.mayBeLockedOut(command.key) { outcomes.insert(.refused(.lockedOut)) }
+        if register.mayBeLockedOut(command.key, at: instant) { outcomes.insert(.refused(.lockedOut)) }
         return outcomes
     }
 

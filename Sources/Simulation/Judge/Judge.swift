@@ -29,6 +29,8 @@ package struct Judge {
     var presses: [(at: Instant, heard: Instant)] = []
     /// Whether the bolt was withdrawn about then, whoever has done that.
     var wasFree: (Instant) -> Bool = { _ in false }
+    /// How many commands one request may have taken; nil: nobody knows which of them could be answered.
+    var commandsMaximum: Int?
     /// Whether the metal does what it is told, and its sensors say what it does.
     var isSound = true
 
@@ -53,6 +55,9 @@ package struct Judge {
         }
         if let late = request.sent.values.first(where: { $0 > request.until }) {
             broken.append("\(name) left the key \(late.milliseconds(since: request.until)) ms late")
+        }
+        if let most = commandsMaximum, request.sent.count > most {
+            broken.append("\(name) was asked of the lock with \(request.sent.count) commands")
         }
         if moved.count > 1 { broken.append("\(name) was done \(moved.count) times") }
         switch request.ends.first {

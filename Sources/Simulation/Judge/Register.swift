@@ -42,8 +42,7 @@ final class Register {
     private var arrivals: [ChallengeID: Instant] = [:]
     /// For whom a window was opened over the air. What it offered stays beside his credential when the program is killed meanwhile.
     private(set) var offered: Set<Int> = []
-    /// Commands in a row of each key that may have been refused.
-    private(set) var failures: [Int: Int] = [:]
+    private var rows: [Int: CommandRow] = [:]
 
     init(_ tenants: [Tenant], _ settings: Ask.Settings, clock origin: Int64?) {
         self.tenants = tenants
@@ -115,7 +114,7 @@ final class Register {
 
     /// A command of this key has come to the lock.
     func arrived(_ challenge: ChallengeID, of tenant: Int, opens: Bool, at instant: Instant) {
-        failures[tenant, default: 0] += 1
+        rows[tenant, default: CommandRow()].arrivals.append(instant)
         if arrivals[challenge] == nil { arrivals[challenge] = instant }
         guard opens, openings[challenge] == nil else { return }
         switch tenants[tenant].kind {
@@ -140,10 +139,12 @@ final class Register {
 
     func mayBeOffered(_ tenant: Int) { offered.insert(tenant) }
 
-    func granted(_ tenant: Int) { failures[tenant] = 0 }
+    func granted(_ tenant: Int, at instant: Instant) { rows[tenant]?.grants.append(instant) }
 
-    /// Whether it may have asked so often for what it may not do that it is locked out.
-    func mayBeLockedOut(_ tenant: Int) -> Bool { failures[tenant, default: 0] >= Self.failuresOfLockout }
+    /// Whether it may have asked so often for what it may not do that it was locked out then.
+    func mayBeLockedOut(_ tenant: Int, at instant: Instant) -> Bool {
+        rows[tenant].map { $0.length(at: instant) >= Self.failuresOfLockout } ?? false
+    }
     private static let failuresOfLockout = 10
 
     // MARK: The clock
@@ -168,6 +169,26 @@ final class Register {
         modeTellings = []
         settings.forget()
         clock.forget(at: instant)
+        for tenant in rows.keys { rows[tenant]?.forget() }
+    }
+}
+
+/// Commands of one key, each of which may have been refused.
+private struct CommandRow {
+    var arrivals: [Instant] = []
+    /// Each ends the row.
+    var grants: [Instant] = []
+
+    func length(at instant: Instant) -> Int {
+        let begin = grants.last { $0 < instant }
+        return arrivals.count { arrival in arrival <= instant && begin.map { arrival > $0 } ?? true }
+    }
+
+    /// What was before the last grant.
+    mutating func forget() {
+        guard let end = grants.last else { return }
+        arrivals.removeAll { $0 <= end }
+        grants = []
     }
 }
 

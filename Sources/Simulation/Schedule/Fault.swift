@@ -84,6 +84,14 @@ package enum Fault: Sendable {
     /// Whether a host may wait for something that its controller believes to have said.
     var losesPackets: Bool { if case .packets = self { true } else { false } }
 
+    /// Whether a lock that lives is heard, and hears.
+    var leavesAnswers: Bool {
+        switch self {
+        case .kill, .killInRestore, .killBoth, .powerCut, .clockStep, .secondProcess: true
+        case .silence, .disk, .slowDisk, .suspension, .controllerReset, .packets, .attack: false
+        }
+    }
+
     /// Its kind, as reports name it.
     package var kind: String {
         switch self {

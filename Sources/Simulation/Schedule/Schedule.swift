@@ -77,6 +77,9 @@ package struct Schedule: Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether each command is answered, but for those that a process takes with it.
+    var leavesAnswers: Bool { faults.allSatisfy(\.leavesAnswers) }
+
     package var description: String {
         let wrongs = faults.isEmpty ? "killed at its end" : faults.map(\.description).joined(separator: "; ")
         return
