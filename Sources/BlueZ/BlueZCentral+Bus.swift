@@ -196,7 +196,7 @@ extension BlueZCentral {
         switch (state(), refusal) {
         case (.unknown, _), (.off, _), (.on, _): nil
         case (.noAdapter, _): "bluetoothd has no adapter\(choice.wording)"
-        case (.absent, "org.freedesktop.DBus.Error.AccessDenied"?):
+        case (.absent, DBusName.accessDenied?):
             "the system bus's policy for org.bluez does not let this user call bluetoothd"
         case (.absent, let refusal?): "bluetoothd does not say what it has (\(refusal))"
         case (.absent, nil), (.away, _): "no bluetoothd is on the system bus"

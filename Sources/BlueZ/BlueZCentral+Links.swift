@@ -86,7 +86,7 @@ extension BlueZCentral {
     /// Tells which links have come up and which have gone, asks for what is to be notified, and ends those that would hang for ever.
     mutating func settleLinks(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         let paths = Set(wanted.map(\.path))
-        giveUp(unwantedDevices(paths), now, &outputs)
+        for path in unwantedDevices(paths) { giveUp(path, now, &outputs) }
         for path in links.keys.sorted()
         where !paths.contains(path) || isGivenUp(path) || objects.devices[path]?.isConnected != true {
             end(path, &outputs)
@@ -131,16 +131,12 @@ extension BlueZCentral {
     }
 
     /// bluetoothd connects with a device by itself until it is told to disconnect from it, also without a link and a profile.
-    private mutating func giveUp(_ unwanted: [String], _ now: Instant, _ outputs: inout [Output]) {
-        for path in unwanted {
-            registration.disarm(path)
-            if objects.devices[path]?.isConnected == true { isEnding(path, now) }
-            call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
+    private mutating func giveUp(_ path: String, _ now: Instant, _ outputs: inout [Output]) {
+        registration.disarm(path)
+        if objects.devices[path]?.isConnected == true {
+            ending[path] = now.advanced(byMilliseconds: Self.endingMaximumMilliseconds)
         }
-    }
-
-    private mutating func isEnding(_ path: String, _ now: Instant) {
-        ending[path] = now.advanced(byMilliseconds: Self.endingMaximumMilliseconds)
+        call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
     }
 
     /// A stranger's link that was there before anybody here wished for it is of use to somebody else: it is joined, and left without being
@@ -180,9 +176,7 @@ extension BlueZCentral {
             released.insert(path)
             return
         }
-        registration.disarm(path)
-        isEnding(path, now)
-        call(path, BlueZName.device, "Disconnect", for: .ignored, &outputs)
+        giveUp(path, now, &outputs)
     }
 
     /// Whoever has ended it: any user of the machine may have, and bluetoothd does not connect with an untrusted device by itself behind

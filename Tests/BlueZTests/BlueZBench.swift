@@ -49,6 +49,24 @@ struct BlueZBench {
         return handle(.timerFired)
     }
 
+    // MARK: Where a test begins
+
+    /// Launched, with these wishes, whose profile bluetoothd has registered.
+    static func registered(for wishes: BlueZWishes = wishes) -> Self {
+        var bench = Self()
+        bench.launch()
+        bench.handle(.wished(wishes))
+        bench.answer("RegisterApplication")
+        return bench
+    }
+
+    /// The lock's link is up behind that. The calls for its notifications wait.
+    static func linked(for wishes: BlueZWishes = wishes) -> Self {
+        var bench = registered(for: wishes)
+        bench.comesUp()
+        return bench
+    }
+
     // MARK: What bluetoothd says
 
     /// Up to where its objects are known.

@@ -150,11 +150,7 @@ struct BlueZCentralTests {
 
     @Test("Behind a disconnection from this side a wish registers anew; while the link is up it does not")
     func rearm() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
-        bench.comesUp()
+        var bench = Bench.linked()
         bench.answer("StartNotify")
         #expect(bench.handle(.disconnect(link: Script.lock)) == [.disconnected(link: Script.lock)])
         // The wish stands, and the link that is ending is not what is wished for.
@@ -176,10 +172,7 @@ struct BlueZCentralTests {
         "Another local user's Disconnect ends what bluetoothd does by itself: behind each end this side registers anew")
     func disarmed() {
         for isResolved in [true, false] {
-            var bench = Bench()
-            bench.launch()
-            bench.handle(.wished(Bench.wishes))
-            bench.answer("RegisterApplication")
+            var bench = Bench.registered()
             bench.changed(["Connected": .boolean(true)])
             if isResolved {
                 bench.changed(["ServicesResolved": .boolean(true)])
@@ -199,10 +192,7 @@ struct BlueZCentralTests {
 
     @Test("Behind a power cycle, and with another bluetoothd, everything is asked for anew")
     func anew() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
+        var bench = Bench.registered()
         #expect(bench.comesUp() == [.connected(Bench.info)])
         #expect(bench.members == ["StartNotify"])
         bench.answer("StartNotify")
@@ -232,10 +222,7 @@ struct BlueZCentralTests {
 
     @Test("A link is up when its tree is known, and its notifications are asked for before anybody hears of it")
     func link() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
+        var bench = Bench.registered()
         #expect(bench.changed(["Connected": .boolean(true)]) == [])
         var outputs: [BlueZCentral.Output] = []
         outputs = bench.changed(["ServicesResolved": .boolean(true)])
@@ -248,10 +235,7 @@ struct BlueZCentralTests {
 
     @Test("A link that is unresolved again, for longer than a tree takes, is told to have ended when it is ended")
     func unresolvedAgain() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
+        var bench = Bench.registered()
         #expect(bench.comesUp() == [.connected(Bench.info)])
         bench.answer("StartNotify")
         #expect(bench.changed(["ServicesResolved": .boolean(false)]) == [])
@@ -264,11 +248,7 @@ struct BlueZCentralTests {
         "Notifications that bluetoothd refuses, while it ends the link, are asked for again later and later; a new link asks at once"
     )
     func refusedNotifications() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
-        bench.comesUp()
+        var bench = Bench.linked()
         var waits: [UInt64] = []
         for _ in 0..<7 {
             #expect(bench.members == ["StartNotify"])
@@ -305,11 +285,7 @@ struct BlueZCentralTests {
     @Test("A link that bluetoothd does not end is used again, for the wish that stands and for the next one")
     func notEnded() {
         for wishes in [Bench.wishes, BlueZWishes()] {
-            var bench = Bench()
-            bench.launch()
-            bench.handle(.wished(Bench.wishes))
-            bench.answer("RegisterApplication")
-            bench.comesUp()
+            var bench = Bench.linked()
             bench.answer("StartNotify")
             bench.handle(.wished(wishes))
             bench.handle(.disconnect(link: Script.lock))
@@ -327,10 +303,7 @@ struct BlueZCentralTests {
     )
     func withdrawn() {
         for isComing in [false, true] {
-            var bench = Bench()
-            bench.launch()
-            bench.handle(.wished(Bench.wishes))
-            bench.answer("RegisterApplication")
+            var bench = Bench.registered()
             if isComing { bench.changed(["Connected": .boolean(true)]) }
             bench.handle(.wished(BlueZWishes()))
             #expect(bench.members == ["Disconnect", "UnregisterApplication"])
@@ -374,10 +347,7 @@ struct BlueZCentralTests {
 
     @Test("A link that this side sees being made has all the time that a tree takes")
     func slow() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
+        var bench = Bench.registered()
         bench.changed(["Connected": .boolean(true)])
         bench.pass(milliseconds: 29_000)
         #expect(bench.members == [])
@@ -386,11 +356,7 @@ struct BlueZCentralTests {
 
     @Test("A tree that changes is said, and a device that is removed is gone")
     func changes() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
-        bench.comesUp()
+        var bench = Bench.linked()
         func signal(_ member: String, _ body: [DBusValue]) -> [BlueZCentral.Output] {
             bench.handle(
                 .bus(

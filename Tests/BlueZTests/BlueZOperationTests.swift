@@ -12,14 +12,7 @@ struct BlueZOperationTests {
     private typealias Bench = BlueZBench
     private typealias Script = BlueZScript
 
-    private static func bench() -> Bench {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(BlueZWishes(connections: [Script.lockAddress])))
-        bench.answer("RegisterApplication")
-        bench.comesUp()
-        return bench
-    }
+    private static func bench() -> Bench { .linked(for: BlueZWishes(connections: [Script.lockAddress])) }
 
     private static func ask(
         _ bench: inout Bench, _ operation: GATTClientOperation, until: Instant? = nil

@@ -75,10 +75,7 @@ struct BlueZPairingTests {
 
     @Test("A peer that is wished for and is paired anew is not disconnected from: the pairing has its own calls")
     func armed() {
-        var bench = Bench()
-        bench.launch()
-        bench.handle(.wished(Bench.wishes))
-        bench.answer("RegisterApplication")
+        var bench = Bench.registered()
         bench.handle(.pair(Script.lockAddress))
         #expect(bench.members.contains("RemoveDevice") && !bench.members.contains("Disconnect"))
     }

@@ -12,15 +12,6 @@ struct PreferenceVerdictTests {
         PeerIdentifier(bits: 1), PeerIdentifier(bits: 2), PeerIdentifier(bits: 3)
     )
 
-    /// nil: no link that has proven itself.
-    private static func candidate(
-        _ peer: PeerIdentifier, _ dBm: Int8?, _ preference: Int?
-    ) -> NearestMachine.Candidate {
-        var signal = LinkSignal()
-        if let dBm { for _ in 0..<NearestMachine.readingsMinimum { signal.take(dBm) } }
-        return NearestMachine.Candidate(peer: peer, isProven: dBm != nil, signal: signal, preference: preference)
-    }
-
     /// At the end of the look.
     private static func verdict(_ candidates: [NearestMachine.Candidate]) -> NearestMachine.Verdict? {
         var machine = NearestMachine(
@@ -38,24 +29,25 @@ struct PreferenceVerdictTests {
         ])
     func margin(front: Int8, back: Int8, verdict: NearestMachine.Verdict) {
         #expect(
-            Self.verdict([Self.candidate(Self.front, front, 1), Self.candidate(Self.back, back, nil)]) == verdict)
+            Self.verdict([candidate(Self.front, front, preference: 1), candidate(Self.back, back)]) == verdict)
     }
 
     @Test("Of several preferred ones the first is opened, and one that is clearly farther counts for nothing")
     func order() {
-        let (front, back) = (Self.candidate(Self.front, -60, 3), Self.candidate(Self.back, -61, 2))
-        #expect(Self.verdict([front, back, Self.candidate(Self.shed, -62, nil)]) == .preferred(Self.back))
-        #expect(Self.verdict([front, back, Self.candidate(Self.shed, -66, 1)]) == .preferred(Self.back))
-        let plain = [Self.candidate(Self.front, -60, nil), Self.candidate(Self.back, -61, nil)]
+        let (front, back) = (candidate(Self.front, -60, preference: 3), candidate(Self.back, -61, preference: 2))
+        #expect(Self.verdict([front, back, candidate(Self.shed, -62)]) == .preferred(Self.back))
+        #expect(Self.verdict([front, back, candidate(Self.shed, -66, preference: 1)]) == .preferred(Self.back))
+        let plain = [candidate(Self.front, -60), candidate(Self.back, -61)]
         #expect(
-            Self.verdict(plain + [Self.candidate(Self.shed, -66, 1)]) == .several([Self.front, Self.back]),
+            Self.verdict(plain + [candidate(Self.shed, -66, preference: 1)]) == .several([Self.front, Self.back]),
             "nearer ones that nobody prefers are no clearer by a preferred one that is far")
     }
 
     @Test("The margin is counted from the strongest, and not from one preferred lock to the next")
     func noChain() {
         let chain = [
-            Self.candidate(Self.front, -50, nil), Self.candidate(Self.back, -55, 2), Self.candidate(Self.shed, -58, 1),
+            candidate(Self.front, -50), candidate(Self.back, -55, preference: 2),
+            candidate(Self.shed, -58, preference: 1),
         ]
         #expect(Self.verdict(chain) == .preferred(Self.back))
     }
@@ -64,18 +56,18 @@ struct PreferenceVerdictTests {
     func unmeasured() {
         let mute = ProximityMachine.unavailable
         #expect(
-            Self.verdict([Self.candidate(Self.front, mute, 1), Self.candidate(Self.back, mute, nil)])
+            Self.verdict([candidate(Self.front, mute, preference: 1), candidate(Self.back, mute)])
                 == .unmeasured([Self.front, Self.back]))
         #expect(
-            Self.verdict([Self.candidate(Self.front, mute, 1), Self.candidate(Self.back, -90, nil)])
+            Self.verdict([candidate(Self.front, mute, preference: 1), candidate(Self.back, -90)])
                 == .found(Self.back))
     }
 
     @Test("Attack: a preferred lock that has not proven itself is not opened, however strong whoever answers there is")
     func unproven() {
-        var stranger = Self.candidate(Self.front, -20, 1)
+        var stranger = candidate(Self.front, -20, preference: 1)
         stranger.isProven = false
-        let others = [Self.candidate(Self.back, -60, nil), Self.candidate(Self.shed, -61, nil)]
+        let others = [candidate(Self.back, -60), candidate(Self.shed, -61)]
         #expect(Self.verdict([stranger] + others) == .several([Self.back, Self.shed]))
         #expect(Self.verdict([stranger, others[0]]) == .found(Self.back))
     }

@@ -16,15 +16,6 @@ struct NearestMachineTests {
         NearestMachine([front, back, shed], for: .unlock, .setting, lifeMilliseconds: lifeMilliseconds, now: start)
     }
 
-    /// nil: no link that has proven itself. Each is said often enough, unless it says how often.
-    private static func candidate(
-        _ peer: PeerIdentifier, _ dBm: Int8?, times: Int = NearestMachine.readingsMinimum
-    ) -> NearestMachine.Candidate {
-        var signal = LinkSignal()
-        if let dBm { for _ in 0..<times { signal.take(dBm) } }
-        return NearestMachine.Candidate(peer: peer, isProven: dBm != nil, signal: signal)
-    }
-
     private static func verdict(
         of candidates: [NearestMachine.Candidate], atMilliseconds milliseconds: UInt64 = 0
     ) -> NearestMachine.Verdict? {
@@ -40,23 +31,23 @@ struct NearestMachineTests {
             (-60, -60, .several([front, back])),
         ])
     func margin(front: Int8, back: Int8, verdict: NearestMachine.Verdict) {
-        let candidates = [Self.candidate(Self.front, front), Self.candidate(Self.back, back)]
+        let candidates = [candidate(Self.front, front), candidate(Self.back, back)]
         #expect(Self.verdict(of: candidates) == verdict)
     }
 
     @Test("Of several that are close to the strongest each is named, and one that is far is not")
     func named() {
         let candidates = [
-            Self.candidate(Self.shed, -80), Self.candidate(Self.back, -62), Self.candidate(Self.front, -60),
+            candidate(Self.shed, -80), candidate(Self.back, -62), candidate(Self.front, -60),
         ]
         #expect(Self.verdict(of: candidates) == .several([Self.front, Self.back]))
     }
 
     @Test("While a lock is not known, the verdict waits for the end of the look, and not a millisecond longer")
     func waits() {
-        let late = [Self.candidate(Self.front, -60), Self.candidate(Self.back, nil)]
+        let late = [candidate(Self.front, -60), candidate(Self.back, nil)]
         let young = [
-            Self.candidate(Self.front, -60), Self.candidate(Self.back, -80, times: NearestMachine.readingsMinimum - 1),
+            candidate(Self.front, -60), candidate(Self.back, -80, times: NearestMachine.readingsMinimum - 1),
         ]
         let end = Self.start.advanced(byMilliseconds: NearestMachine.lookMilliseconds)
         for candidates in [late, young] {
@@ -69,8 +60,8 @@ struct NearestMachineTests {
 
     @Test("Where the first lock comes late, others have a second from then on, as far as there is time")
     func comesLate() {
-        let none = [Self.candidate(Self.front, nil), Self.candidate(Self.back, nil)]
-        let one = [Self.candidate(Self.front, -60), Self.candidate(Self.back, nil)]
+        let none = [candidate(Self.front, nil), candidate(Self.back, nil)]
+        let one = [candidate(Self.front, -60), candidate(Self.back, nil)]
         for (came, milliseconds) in [(UInt64(3_500), UInt64(4_500)), (4_500, 5_000)] {
             var machine = Self.machine()
             #expect(machine.verdict(of: none, now: Self.start.advanced(byMilliseconds: came - 1)) == nil)
@@ -89,14 +80,14 @@ struct NearestMachineTests {
             let now = Self.start.advanced(byMilliseconds: began)
             var machine = NearestMachine(
                 [Self.front, Self.back], for: .unlock, .setting, lifeMilliseconds: 60_000, now: now)
-            var missing = Self.candidate(Self.back, nil)
+            var missing = candidate(Self.back, nil)
             missing.leftAt = Self.start.advanced(byMilliseconds: leftMilliseconds)
             return [
                 0, NearestMachine.lookMilliseconds, NearestMachine.lookMaximumMilliseconds - 1,
                 NearestMachine.lookMaximumMilliseconds,
             ]
             .map {
-                machine.verdict(of: [Self.candidate(Self.front, -60), missing], now: now.advanced(byMilliseconds: $0))
+                machine.verdict(of: [candidate(Self.front, -60), missing], now: now.advanced(byMilliseconds: $0))
             }
         }
         #expect(ends(leftMilliseconds: began) == [nil, nil, nil, .found(Self.front)])
@@ -116,20 +107,20 @@ struct NearestMachineTests {
 
     @Test("Without a reading a lock counts where it is the only one that is connected, and nowhere else")
     func unmeasured() {
-        let (mute, far) = (Self.candidate(Self.front, ProximityMachine.unavailable), Self.candidate(Self.back, -90))
-        let other = Self.candidate(Self.back, ProximityMachine.unavailable)
+        let (mute, far) = (candidate(Self.front, ProximityMachine.unavailable), candidate(Self.back, -90))
+        let other = candidate(Self.back, ProximityMachine.unavailable)
         #expect(Self.verdict(of: [mute, far]) == .found(Self.back))
         #expect(
-            Self.verdict(of: [mute, Self.candidate(Self.back, nil)], atMilliseconds: 6_000) == .found(Self.front))
+            Self.verdict(of: [mute, candidate(Self.back, nil)], atMilliseconds: 6_000) == .found(Self.front))
         #expect(Self.verdict(of: [mute, other]) == .unmeasured([Self.front, Self.back]))
     }
 
     @Test("The only lock is found as soon as it has proven itself, and none is, where none has in time")
     func alone() {
-        #expect(Self.verdict(of: [Self.candidate(Self.front, -99, times: 0)]) == .found(Self.front))
-        #expect(Self.verdict(of: [Self.candidate(Self.front, nil)]) == nil)
+        #expect(Self.verdict(of: [candidate(Self.front, -99, times: 0)]) == .found(Self.front))
+        #expect(Self.verdict(of: [candidate(Self.front, nil)]) == nil)
         #expect(
-            Self.verdict(of: [Self.candidate(Self.front, nil)], atMilliseconds: 5_000) == NearestMachine.Verdict.none)
+            Self.verdict(of: [candidate(Self.front, nil)], atMilliseconds: 5_000) == NearestMachine.Verdict.none)
     }
 
     @Test("It is read again after its time, and not before")
