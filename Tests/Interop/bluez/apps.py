@@ -18,12 +18,11 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import bluez
 from bluez import BlueZ
 from headphone import Headphone
+from key import USER
 from machine import Machine
 from support.processes import DEADLINE_SECONDS, Process
 from support.radios import VirtualRadio
 from support.steps import Suite, check, check_equal
-
-USER = "/usr/bin/setpriv --reuid 1000 --regid 1000 --clear-groups --inh-caps=-all --bounding-set=-all --no-new-privs"
 
 
 class Sensor(Process):

@@ -20,15 +20,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), ".."))
 import bluez
 from bluez import BlueZ
 from headphone import Headphone
-from key import LOCK, MACHINE, WAIT, Companion
+from key import LOCK, LOCK_SETTINGS, MACHINE, WAIT, Companion
 from machine import Machine
 from nearness import approach, calibrate, nearest
 from support.daemons import Latch
 from support.radios import VirtualRadio
 from support.steps import Suite, check, check_equal
 
-# Nothing moves but what a step asks for; a challenge outlives the slowness of an emulated machine.
-LOCK_SETTINGS = "[lock]\nrelock_seconds = 0\nchallenge_life_ms = 25500\n"
 HELPER = "/usr/bin/setpriv --inh-caps=-all,+net_admin --ambient-caps=-all,+net_admin --bounding-set=-all,+net_admin"
 SOCKET = "/run/latch-oob.socket"
 

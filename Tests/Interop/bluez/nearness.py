@@ -3,7 +3,7 @@ thresholds of a lock's own."""
 
 import time
 
-from key import LATER, LOCK, MACHINE, WAIT
+from key import LATER, LOCK, LOCK_SETTINGS, MACHINE, WAIT
 from support.daemons import EXIT_REFUSED, EXIT_UNAVAILABLE, Lock
 from support.steps import check, check_equal
 
@@ -35,7 +35,7 @@ def approach(suite, radio, machine, key, lock):
 
 
 def nearest(suite, radio, latch, machine, key, lock):
-    settings = latch.write("garage.conf", '[lock]\nname = "Garage"\nrelock_seconds = 0\nchallenge_life_ms = 25500\n')
+    settings = latch.write("garage.conf", LOCK_SETTINGS.replace("[lock]\n", '[lock]\nname = "Garage"\n'))
     first = key.ask("status")["result"]["locks"][0]["name"]
     with Lock(latch, "garage", "peripheral", radio.transport, ("--config", settings)) as garage:
         with suite.step("the nearest of two locks is unlocked, and only that") as figure:
