@@ -155,4 +155,28 @@ struct KeyCalibrationTests {
         let journal = try String(contentsOfFile: bench.path("journal"), encoding: .utf8)
         #expect(journal.matches(of: /"calibrating"/).count == journal.matches(of: /"calibration_ended"/).count)
     }
+
+    @Test(
+        "With several locks calibrate asks for a name, and says that the name is its operand LOCK; unlock says its option"
+    )
+    func several() throws {
+        let bench = try Bench()
+        try bench.makeRoom("lock2")
+        let locks = try [bench.start("peripheral", "lock"), bench.start("peripheral", "lock2")]
+        let daemon = try bench.start("central", "key")
+        for lock in ["lock", "lock2"] { try bench.enroll("anna", at: lock) }
+        for words in [["--yes"], ["--clear"]] {
+            let refused = try bench.latch("central", "calibrate", "key", words)
+            #expect(refused.status == ExitCode.refused.rawValue, "\(refused)")
+            #expect(
+                refused.errors == "latch: several locks are enrolled: name one as LOCK (Latch, Latch 2)\n", "\(refused)"
+            )
+        }
+        let cleared = try bench.latch("central", "calibrate", "key", ["Latch 2", "--clear"])
+        #expect(cleared.output == "Latch 2: the configuration's thresholds\n", "\(cleared)")
+        let unlock = try bench.latch("central", "unlock", "key")
+        #expect(
+            unlock.errors == "latch: several locks are enrolled: name one with --lock (Latch, Latch 2)\n", "\(unlock)")
+        #expect(daemon.end() == 0 && locks.allSatisfy { $0.end() == 0 })
+    }
 }

@@ -20,7 +20,7 @@ extension KeyDaemon {
     package func calibrate(
         _ lock: String?, report: @escaping (CalibrationReport) -> Void
     ) throws(KeyLockRefusal) -> CalibratedLock {
-        let record = try known(lock)
+        let record = try known(lock, by: .operand)
         guard enrolment.enrolling != record.peer else { throw .isEnrolling }
         guard calibrations[record.peer] == nil else { throw .isCalibrating }
         calibrations[record.peer] = report
@@ -44,7 +44,7 @@ extension KeyDaemon {
     ///
     /// - Throws: ``KeyLockRefusal``, and then it has those that it had.
     package func setThresholds(_ thresholds: ProximityThresholds?, of lock: String?) throws(KeyLockRefusal) -> String {
-        let record = try known(lock)
+        let record = try known(lock, by: .operand)
         feed(.thresholds(record.peer, thresholds))
         tell(.thresholds(record.peer, name: record.name, thresholds))
         return record.name

@@ -31,16 +31,16 @@ extension KeyDaemon {
     /// The lock of this name or identifier, or the only one.
     ///
     /// - Throws: ``KeyLockChoice`` when there is none of that name, or more than one.
-    func choose(_ name: String?) throws(KeyLockChoice) -> LockRecord {
+    func choose(_ name: String?, by naming: KeyLockNaming) throws(KeyLockChoice) -> LockRecord {
         let records = machine.locks.values.map(\.record).sorted { $0.name < $1.name }
         guard let name else {
             guard let first = records.first else { throw .none }
-            guard records.count == 1 else { throw .several(records.map(\.name)) }
+            guard records.count == 1 else { throw .several(records.map(\.name), naming) }
             return first
         }
         let matching = records.filter { $0.name == name || $0.peer == PeerIdentifier(name.uppercased()) }
         guard let first = matching.first else { throw .noneNamed(name, known: records.map(\.name)) }
-        guard matching.count == 1 else { throw .several(matching.map(\.peer.description)) }
+        guard matching.count == 1 else { throw .several(matching.map(\.peer.description), naming) }
         return first
     }
 
@@ -48,7 +48,7 @@ extension KeyDaemon {
     ///
     /// - Throws: ``KeyLockRefusal``, and then it is called as before.
     package func rename(_ lock: String, to name: String) throws(KeyLockRefusal) -> String {
-        var record = try known(lock)
+        var record = try known(lock, by: .option)
         let former = record.name
         guard name.utf8.count <= LockRecord.nameOctetsMaximum else { throw .nameIsTooLong }
         guard !machine.locks.values.contains(where: { $0.record.name == name && $0.record.peer != record.peer }) else {
@@ -79,14 +79,14 @@ extension KeyDaemon {
     private func forgettable(_ lock: String) throws(KeyLockRefusal) -> (peer: PeerIdentifier, name: String) {
         let unconfirmed = enrolment.unattended(register).first { $0.peer == PeerIdentifier(lock.uppercased()) }
         if let unconfirmed { return (unconfirmed.peer, "\(unconfirmed.peer)") }
-        let record = try known(lock)
+        let record = try known(lock, by: .option)
         return (record.peer, record.name)
     }
 
     /// The peer that has this bond; nil until the bond has an identity.
     func peer(of bond: Bond) -> PeerIdentifier? { bond.identity.map { host.peer(at: $0.address) } }
 
-    func known(_ lock: String?) throws(KeyLockRefusal) -> LockRecord {
-        do throws(KeyLockChoice) { return try choose(lock) } catch { throw .unknown(error) }
+    func known(_ lock: String?, by naming: KeyLockNaming) throws(KeyLockRefusal) -> LockRecord {
+        do throws(KeyLockChoice) { return try choose(lock, by: naming) } catch { throw .unknown(error) }
     }
 }

@@ -12,13 +12,15 @@ package struct KeyLockChoices: Equatable, Sendable {
 
 extension KeyDaemon {
     /// - Throws: ``KeyLockRefusal``.
-    package func choices(of lock: String) throws(KeyLockRefusal) -> KeyLockChoices { choices(try known(lock)) }
+    package func choices(of lock: String) throws(KeyLockRefusal) -> KeyLockChoices {
+        choices(try known(lock, by: .operand))
+    }
 
     /// Writes a note down, or with nil takes it away. Returns whether that changes anything.
     ///
     /// - Throws: ``KeyLockRefusal``, and then nothing has changed.
     package func setNote(_ text: String?, of lock: String) throws(KeyLockRefusal) -> Bool {
-        let record = try known(lock)
+        let record = try known(lock, by: .operand)
         let note: LockNote?
         do throws(LockNote.Fault) {
             note = try text.map { (text) throws(LockNote.Fault) in try LockNote(text) }
@@ -33,7 +35,7 @@ extension KeyDaemon {
     ///
     /// - Throws: ``KeyLockRefusal``, and then nothing has changed.
     package func prefer(_ lock: String, _ isPreferred: Bool) throws(KeyLockRefusal) -> Bool {
-        let record = try known(lock)
+        let record = try known(lock, by: .operand)
         guard choices(record).preference != (isPreferred ? 1 : nil) else { return false }
         feed(.prefer(record.peer, isPreferred))
         tell(.preferred(record.peer, name: record.name, isPreferred: isPreferred))

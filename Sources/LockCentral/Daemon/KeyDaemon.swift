@@ -227,7 +227,7 @@ extension KeyDaemon {
         report: @escaping (KeyCommandProgress) -> Void
     ) {
         do throws(KeyLockChoice) {
-            let peer = try choose(name).peer
+            let peer = try choose(name, by: .option).peer
             asking = report
             feed(.ask(peer, operation, argument, lifeMilliseconds: waitMilliseconds))
             asking = nil

@@ -53,16 +53,32 @@ package enum KeyCommandProgress: Sendable {
     case notSought(KeyNearestRefusal)
 }
 
+/// How a command of `latch central` is told which lock is meant, for the remedy that a refusal names.
+package enum KeyLockNaming: Equatable, Sendable {
+    /// By its option `--lock`.
+    case option
+    /// By an operand, which its help calls LOCK.
+    case operand
+
+    fileprivate var advice: String {
+        switch self {
+        case .option: "with --lock"
+        case .operand: "as LOCK"
+        }
+    }
+}
+
 /// Why it is not clear which lock is meant.
 package enum KeyLockChoice: Error, Equatable, Sendable, CustomStringConvertible {
     case none
-    case several([String])
+    case several([String], KeyLockNaming)
     case noneNamed(String, known: [String])
 
     package var description: String {
         switch self {
         case .none: "no lock is enrolled: enrol one with `latch central enroll`"
-        case .several(let names): "several locks are enrolled: name one with --lock (\(names.joined(separator: ", ")))"
+        case .several(let names, let naming):
+            "several locks are enrolled: name one \(naming.advice) (\(names.joined(separator: ", ")))"
         case .noneNamed(let name, let known):
             "no lock is called \"\(name)\": the locks are \(known.isEmpty ? "none" : known.joined(separator: ", "))"
         }
