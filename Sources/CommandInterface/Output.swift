@@ -46,12 +46,7 @@ package enum Output {
     }
 
     private static func write(_ text: String, to descriptor: Int32) {
-        var octets = Array(text.utf8)[...]
-        while !octets.isEmpty {
-            let written = octets.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if written < 0 && errno == EINTR { continue }
-            guard written > 0 else { return }
-            octets.removeFirst(written)
-        }
+        // A failure to write has no other place where it could be told.
+        _ = WholeWrite.write(Array(text.utf8), to: descriptor)
     }
 }

@@ -44,13 +44,7 @@ final class NewFile {
 
     /// - Throws: ``Failure`` when whoever is behind the descriptor takes no more.
     static func write(_ octets: [UInt8], to descriptor: Int32, named name: String) throws(Failure) {
-        var rest = octets[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw failure(name, reason()) }
-            rest = rest.dropFirst(count)
-        }
+        guard WholeWrite.write(octets, to: descriptor) else { throw failure(name, reason()) }
     }
 
     private static func reason() -> String { String(cString: strerror(errno)) }

@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothHost
 import CLinux
+import CommandInterface
 import Glibc
 
 /// A text file of metrics that others read: replaced as a whole, at most so often, and only when something has changed.
@@ -82,14 +83,9 @@ final class MetricsFile {
         let file = latch_open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard file >= 0 else { return false }
         defer { close(file) }
-        var rest = octets[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { return abandon(draft) }
-            rest = rest.dropFirst(count)
+        guard WholeWrite.write(octets, to: file), fchmod(file, Self.mode) == 0, rename(draft, path) == 0 else {
+            return abandon(draft)
         }
-        guard fchmod(file, Self.mode) == 0, rename(draft, path) == 0 else { return abandon(draft) }
         return true
     }
 
