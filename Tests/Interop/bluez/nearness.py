@@ -35,7 +35,7 @@ def approach(suite, radio, machine, key, lock):
 
 
 def nearest(suite, radio, latch, machine, key, lock):
-    settings = latch.write("garage.conf", LOCK_SETTINGS.replace("[lock]\n", '[lock]\nname = "Garage"\n'))
+    settings = latch.write("garage.conf", LOCK_SETTINGS + 'name = "Garage"\n')
     first = key.ask("status")["result"]["locks"][0]["name"]
     with Lock(latch, "garage", "peripheral", radio.transport, ("--config", settings)) as garage:
         with suite.step("the nearest of two locks is unlocked, and only that") as figure:
