@@ -9,6 +9,7 @@ package enum AirAddress: Hashable, Sendable {
     case blueZ(AdapterChoice)
 
     private static let daemon: Substring = "bluez"
+    private static let forms = "bluez, bluez:hciN or bluez:ADDRESS"
 
     /// Reads an address in one of the forms above.
     ///
@@ -16,7 +17,11 @@ package enum AirAddress: Hashable, Sendable {
     package init(parsing text: String) throws(TransportError) {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.first == Self.daemon else {
-            self = .controller(try TransportAddress(parsing: text))
+            do throws(TransportError) {
+                self = .controller(try TransportAddress(parsing: text))
+            } catch {
+                throw TransportError(error.kind, "\(error); or, where bluetoothd keeps the adapter, \(Self.forms)")
+            }
             return
         }
         guard parts.count == 2 else {
@@ -26,7 +31,7 @@ package enum AirAddress: Hashable, Sendable {
         guard let choice = Self.adapter(parts[1]) else {
             throw TransportError(
                 .malformedAddress,
-                "\"\(text)\" is no adapter of bluetoothd's: write bluez, bluez:hciN or bluez:ADDRESS")
+                "\"\(text)\" is no adapter of bluetoothd's: write \(Self.forms)")
         }
         self = .blueZ(choice)
     }

@@ -27,6 +27,11 @@ struct LatchOOB {
         options: [.flag("anyone", "Answer whoever can reach the socket: its mode and its group say who that is.")],
         examples: ["latch-oob answer", "latch-oob answer --anyone"]
     ) { arguments in
+        var user: uid_t = 0
+        guard latch_peer_user(STDIN_FILENO, &user) == 0 else {
+            throw Failure(
+                .usage, "standard input is no connection of a local socket: latch-oob.socket starts this for each")
+        }
         guard latch_forbid_dumps() == 0 else { throw Failure(.refused, "dumps of a crash cannot be forbidden") }
         let helper = Helper(connection: STDIN_FILENO, kernel: ManagementSocket())
         let result = helper.answer(allows: { arguments.has("anyone") || isAllowed($0) })

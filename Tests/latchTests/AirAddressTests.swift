@@ -25,6 +25,6 @@ struct AirAddressTests {
         arguments: ["bluez:", "bluez:hci", "bluez:1", "bluez:hci1,take", "bluez:00:11:22:33:44:55/random", "blues"])
     func malformed(text: String) {
         let error = #expect(throws: TransportError.self) { try AirAddress(parsing: text) }
-        #expect(error?.kind == .malformedAddress && error?.description.contains("write") == true)
+        #expect(error?.kind == .malformedAddress && error?.description.contains("bluez:hciN") == true)
     }
 }

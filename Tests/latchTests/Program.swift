@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The built programs, next to the test bundle: `latch`, which operators run, and `latch-lab`.
+/// The built programs, next to the test bundle: `latch`, which operators run, and those beside it.
 enum Program {
     struct Outcome: Sendable {
         var status: Int32
@@ -19,6 +19,7 @@ enum Program {
     static var path: String { built("latch") }
     static var strike: String { built("latch-strike") }
     static var lab: String { built("latch-lab") }
+    static var helper: String { built("latch-oob") }
 
     private static func built(_ name: String) -> String {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
