@@ -43,7 +43,7 @@ struct AuditCommandTests {
         #expect(csv.contains("window_opened,\"'=1+1, \"\"x\"\"\","), "\(csv)")
 
         let target = bench.path("export")
-        #expect(try bench.latch("audit", "export", "lock", ["--to", target]).status == 0)
+        try bench.succeed("audit", "export", "lock", ["--to", target])
         let exported = try String(contentsOfFile: target, encoding: .utf8)
         #expect(exported.split(separator: "\n").count == list.count + 1 && exported.contains("{\"checkpoint\":"))
         let mode = try FileManager.default.attributesOfItem(atPath: target)[.posixPermissions] as? Int

@@ -42,7 +42,7 @@ struct BelievedRowsTests {
 
         /// The whole file, and nothing beside it.
         func copyDatabase(to name: String) throws {
-            #expect(try bench.latch("state", "backup", "lock", ["--to", bench.path(name)]).status == 0)
+            try bench.succeed("state", "backup", "lock", ["--to", bench.path(name)])
         }
 
         func restore(_ name: String) throws {

@@ -144,6 +144,15 @@ final class Bench {
         try Program.run([role, command, "--state", path(state)] + more, input: input)
     }
 
+    /// Runs a command that has to end well; what it says instead is the test's failure.
+    func succeed(
+        _ role: String, _ command: String, _ state: String, _ more: [String] = [], input: String = "",
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let outcome = try latch(role, command, state, more, input: input)
+        #expect(outcome.status == 0, "\(role) \(command): \(outcome)", sourceLocation: sourceLocation)
+    }
+
     /// Enrols the key at the lock under this name.
     func enroll(
         _ credential: String, role: String = "resident", at lock: String = "lock", by key: String = "key",

@@ -124,7 +124,7 @@ struct KeyLockTests {
         let lock = try bench.start("peripheral", "lock")
         var daemon = try bench.start("central", "key")
         try bench.enroll("anna")
-        #expect(try bench.latch("state", "backup", "key", ["--to", bench.path("old")]).status == 0)
+        try bench.succeed("state", "backup", "key", ["--to", bench.path("old")])
         for _ in 0..<3 { #expect(try key(bench, "unlock").status == 0) }
         #expect(daemon.end() == 0)
         let restored = try bench.latch("state", "restore", "key", ["--from", bench.path("old"), "--yes"])

@@ -43,16 +43,16 @@ struct KeyRotationCommandTests {
         #expect(try !bench.latch("peripheral", "status", "lock").output.contains("doubt:"))
         let now = try auditKey()
         #expect(now != former && done.output.contains("\naudit_key: \(now)\n"), "\(done)")
-        for operation in ["unlock", "lock"] { #expect(try bench.latch("central", operation, "key").status == 0) }
+        for operation in ["unlock", "lock"] { try bench.succeed("central", operation, "key") }
         #expect(lock.end() == 0 && key.end() == 0)
         func verify(_ key: String) throws -> Int32 {
             try Program.run(["audit", "verify", "--state", bench.path("lock"), "--public-key", key]).status
         }
         #expect(try verify(now) == 0 && verify(former) != 0)
         // The key's own, too, which has no anchor.
-        #expect(try bench.latch("state", "rotate-key", "key").status == 0)
+        try bench.succeed("state", "rotate-key", "key")
         let (again, next) = (try bench.start("peripheral", "lock"), try bench.start("central", "key"))
-        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        try bench.succeed("central", "unlock", "key")
         #expect(again.end() == 0 && next.end() == 0)
     }
 
@@ -77,7 +77,7 @@ struct KeyRotationCommandTests {
     )
     func killed() throws {
         let lock = try bench.start("peripheral", "lock")
-        #expect(try bench.latch("peripheral", "mode", "lock", ["--set", "privacy"]).status == 0)
+        try bench.succeed("peripheral", "mode", "lock", ["--set", "privacy"])
         lock.kill()
         let files = FileManager.default
         let (place, saved, look) = (bench.path("lock"), bench.path("saved"), bench.path("look"))

@@ -163,7 +163,7 @@ struct MetricsTests {
         defer { close(first) }
         var status = stat()
         #expect(fstat(first, &status) == 0 && status.st_mode & 0o7777 == 0o644)
-        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        try bench.succeed("peripheral", "unlock", "lock")
         #expect(
             waits {
                 sample("latch_bolt{state=\"unlocked\"}") == 1 && sample("latch_openings_total{cause=\"operator\"}") == 1
@@ -187,8 +187,8 @@ struct MetricsTests {
             "[metrics]\nfile = \"\(bench.path("none/metrics.prom"))\"\ninterval_seconds = 1\n", to: "lock.conf")
         let lock = try bench.start(
             "peripheral", "lock", ["--config", configuration, "--journal", bench.path("journal")])
-        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
-        #expect(try bench.latch("peripheral", "lock", "lock").status == 0)
+        try bench.succeed("peripheral", "unlock", "lock")
+        try bench.succeed("peripheral", "lock", "lock")
         func said() -> Int {
             let text = (try? String(contentsOfFile: bench.path("journal"), encoding: .utf8)) ?? ""
             return text.components(separatedBy: "\"metrics_failed\"").count - 1

@@ -124,7 +124,7 @@ struct NearestCommandTests {
         let lock = try bench.start("peripheral", "lock")
         let key = try bench.start("central", "key")
         try bench.enroll("anna")
-        #expect(try bench.latch("central", "rename", "key", ["--lock", "Latch", "--name", "Front door"]).status == 0)
+        try bench.succeed("central", "rename", "key", ["--lock", "Latch", "--name", "Front door"])
         let desktop = try Desktop()
         let words = ["central", "unlock", "--nearest", "--notify", "--state", bench.path("key")]
         let done = try desktop.run(words)

@@ -58,12 +58,12 @@ struct OperationCommandTests {
     @Test("What the mode forbids is refused with the way out, and moves nothing")
     func refused() throws {
         let lock = try start("")
-        #expect(try bench.latch("peripheral", "mode", "lock", ["--set", "lockdown"]).status == 0)
+        try bench.succeed("peripheral", "mode", "lock", ["--set", "lockdown"])
         let refused = try operate("unlock")
         #expect(refused.status == ExitCode.refused.rawValue && refused.errorLines.count == 1, "\(refused)")
         #expect(refused.errors.contains("lockdown") && refused.errors.contains("`latch peripheral mode --set normal`"))
         #expect(try isLocked())
-        #expect(try bench.latch("peripheral", "mode", "lock", ["--set", "privacy"]).status == 0)
+        try bench.succeed("peripheral", "mode", "lock", ["--set", "privacy"])
         #expect(try operate("unlock").status == 0)
         #expect(lock.end() == 0)
     }

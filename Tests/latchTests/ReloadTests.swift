@@ -81,9 +81,9 @@ struct ReloadTests {
         let outcome = String(decoding: asking.output.readDataToEndOfFile(), as: UTF8.self)
         #expect(outcome.contains("outcome: done"), "\(outcome)")
 
-        #expect(try bench.latch("peripheral", "lock", "lock").status == 0)
+        try bench.succeed("peripheral", "lock", "lock")
         #expect(write(gate, "x\n", 2) == 2)
-        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        try bench.succeed("peripheral", "unlock", "lock")
         #expect(try waits { try status().contains("bolt: locked\n") }, "the new time counts")
         #expect(lines("reloaded").count == 2)
         #expect(lock.end() == 0 && key.end() == 0)

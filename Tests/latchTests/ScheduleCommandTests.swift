@@ -101,7 +101,7 @@ struct ScheduleDaemonTests {
         #expect(try schedule("set", always).output == "anna: scheduled\n")
         #expect(try schedule("set", always).output == "anna: scheduled already\n")
         #expect(try unlock().status == 0)
-        #expect(try bench.latch("central", "lock", "key").status == 0)
+        try bench.succeed("central", "lock", "key")
         let isScheduled = { try bench.latch("peripheral", "status", "lock").output.contains("scheduled: true") }
         #expect(try isScheduled())
         let shown = try schedule("show").output

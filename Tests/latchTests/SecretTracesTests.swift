@@ -47,7 +47,7 @@ struct SecretTracesTests {
         #expect(enrolled.status == 0, "\(enrolled)")
         expectNone(in: Data((enrolled.output + enrolled.errors).utf8), "the key's operator")
         #expect(window.end() == 0)
-        #expect(try bench.latch("state", "backup", "lock", ["--to", bench.path("backup")]).status == 0)
+        try bench.succeed("state", "backup", "lock", ["--to", bench.path("backup")])
         #expect(lock.end() == 0 && key.end() == 0)
         let files = try Self.files(bench)
         expectNone(in: files, "files")

@@ -202,7 +202,7 @@ struct ServiceManagerTests {
             "[lock]\nrelock_seconds = 3600\n[bolt]\nactuator = \"exec\"\ncommand = \"\(script)\"\ntimeout_ms = 9000\nretries = 0\n",
             to: "lock.conf")
         let lock = try bench.start("peripheral", "lock", ["--config", configuration])
-        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        try bench.succeed("peripheral", "unlock", "lock")
         lock.kill()
         var handle: OpaquePointer?
         try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)

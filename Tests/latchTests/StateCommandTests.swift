@@ -43,14 +43,14 @@ struct StateCommandTests {
         if !hasLog {
             // As where a daemon's database was restored: the log is in it.
             let whole = bench.path("whole")
-            #expect(try bench.latch("state", "backup", "lock", ["--to", whole]).status == 0)
+            try bench.succeed("state", "backup", "lock", ["--to", whole])
             for ending in ["", "-wal", "-shm"] { unlink(bench.path("lock/latch.sqlite") + ending) }
             try FileManager.default.moveItem(atPath: whole, toPath: bench.path("lock/latch.sqlite"))
         }
         #expect(FileManager.default.fileExists(atPath: log) == hasLog)
         let backup = try Stopped(["state", "backup", "--state", bench.path("lock"), "--to", bench.path("copy")])
         lock = try bench.start("peripheral", "lock")
-        #expect(try bench.latch("state", "check", "lock").status == 0)
+        try bench.succeed("state", "check", "lock")
         #expect(lock.end() == 0)
         withExtendedLifetime(backup) {}
     }
@@ -89,12 +89,12 @@ struct StateCommandTests {
         let key = try bench.start("central", "lock", name)
         // Something that a key keeps under its name: a lock to connect to.
         let window = try Window(["--state", bench.path("lock"), "--credential", "anna", "--role", "resident"])
-        #expect(try bench.latch("central", "enroll", "lock", ["-"], input: try window.code()).status == 0)
+        try bench.succeed("central", "enroll", "lock", ["-"], input: try window.code())
         #expect(window.end() == 0)
         #expect(lock.end() == 0 && key.end() == 0)
         let ambiguous = try bench.latch("state", "forget", "lock", name)
         #expect(ambiguous.status == 2 && ambiguous.errors.contains("--role"), "\(ambiguous)")
-        #expect(try bench.latch("state", "forget", "lock", name + ["--role", "central"]).status == 0)
+        try bench.succeed("state", "forget", "lock", name + ["--role", "central"])
         let left = try bench.latch("state", "forget", "lock").output
         #expect(left.contains("role: peripheral") && !left.contains("role: central"), "\(left)")
     }

@@ -75,7 +75,7 @@ struct StateRestoreTests {
         try bench.enroll("anna", role: "owner")
         #expect(try backup(["--keep", "3"]).status == 0)
         let copy = bench.path("backups/latch-000001.sqlite")
-        #expect(try bench.latch("peripheral", "remove", "lock", ["--credential", "anna"]).status == 0)
+        try bench.succeed("peripheral", "remove", "lock", ["--credential", "anna"])
 
         let running = try restore(copy)
         #expect(
@@ -99,7 +99,7 @@ struct StateRestoreTests {
         #expect(try bench.latch("central", "unlock", "key", ["--wait", "2"]).status != 0)
         #expect(try bench.latch("peripheral", "confirm", "lock").output == "confirmed\n")
         #expect(try bench.roles() == ["owner"])
-        #expect(try bench.latch("central", "unlock", "key").status == 0)
+        try bench.succeed("central", "unlock", "key")
         #expect(lock.end() == 0 && key.end() == 0)
     }
 
@@ -108,7 +108,7 @@ struct StateRestoreTests {
         #expect(try bench.start("peripheral", "lock").end() == 0)
         #expect(try bench.start("peripheral", "key").end() == 0)
         let stranger = bench.path("stranger")
-        #expect(try bench.latch("state", "backup", "key", ["--to", stranger]).status == 0)
+        try bench.succeed("state", "backup", "key", ["--to", stranger])
         let before = try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite")))
         let other = try restore(stranger)
         #expect(other.status == ExitCode.state.rawValue && other.errors.contains("another machine key"), "\(other)")
@@ -123,7 +123,7 @@ struct StateRestoreTests {
     func damaged() throws {
         #expect(try bench.start("peripheral", "lock").end() == 0)
         let copy = bench.path("copy")
-        #expect(try bench.latch("state", "backup", "lock", ["--to", copy]).status == 0)
+        try bench.succeed("state", "backup", "lock", ["--to", copy])
         let (garbage, log) = (Data(repeating: 0x5A, count: 8_192), Data(repeating: 0xA5, count: 5_000))
         try log.write(to: URL(fileURLWithPath: bench.path("lock/latch.sqlite-wal")))
         unlink(bench.path("lock/latch.sqlite-shm"))
@@ -144,13 +144,13 @@ struct StateRestoreTests {
     func killed() throws {
         #expect(try bench.start("peripheral", "lock").end() == 0)
         let copy = bench.path("copy")
-        #expect(try bench.latch("state", "backup", "lock", ["--to", copy]).status == 0)
+        try bench.succeed("state", "backup", "lock", ["--to", copy])
         let older = try lastRecord()
         // Another end of the audit in the file, and one more in its log.
         #expect(try bench.start("peripheral", "lock").end() == 0)
         let inFile = try lastRecord()
         let lock = try bench.start("peripheral", "lock")
-        #expect(try bench.latch("peripheral", "unlock", "lock").status == 0)
+        try bench.succeed("peripheral", "unlock", "lock")
         lock.kill()
         let newer = try lastRecord()
         #expect(older < inFile && inFile < newer)

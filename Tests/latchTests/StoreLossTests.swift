@@ -89,7 +89,7 @@ struct StoreLossTests {
             #expect(!second.errors.contains("identifier"), "it advises what does harm: \(second.errors)")
         }
         #expect(try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite-wal"))) == before)
-        #expect(try bench.latch("peripheral", "status", "lock").status == 0)
+        try bench.succeed("peripheral", "status", "lock")
         #expect(first.end() == 0)
     }
 
@@ -135,7 +135,7 @@ struct StoreLossTests {
         defer { if isMemory { umount2(bench.path("lock"), Int32(MNT_DETACH)) } }
         #expect(try bench.start("peripheral", "lock").end() == 0)
         let second = try bench.start("peripheral", "lock")
-        #expect(try bench.latch("peripheral", "status", "lock").status == 0)
+        try bench.succeed("peripheral", "status", "lock")
         #expect(second.end() == 0)
         let said = second.complaint.split(separator: "\n").filter { $0.contains("medium_unproven") }
         #expect(said.count == (isMemory ? 1 : 0), "\(said)")

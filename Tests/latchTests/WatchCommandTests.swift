@@ -57,12 +57,12 @@ struct WatchCommandTests {
         try lines.wait { $0.contains(#""event":"lock""#) }
         #expect(lines.all[0] == #"{"event":"watching","radio":"on","locks":1}"#)
         #expect(lines.all[1].contains(#""name":"Latch","link":"none""#), "\(lines.all)")
-        #expect(try watched.bench.latch("central", "unlock", "key").status == 0)
+        try watched.bench.succeed("central", "unlock", "key")
         try lines.wait { $0.contains(#""bolt":"unlocked""#) && $0.contains(#""operation":"unlock","result":"done""#) }
         try lines.wait { $0.contains(#""signal_dbm":-"#) }
         let links = lines.all.dropFirst(2).compactMap { $0.firstMatch(of: /"link":"(\w+)"/).map { String($0.1) } }
         #expect(links.contains("wanted") && links.contains("unproven") && links.contains("proven"), "\(links)")
-        #expect(try watched.bench.latch("central", "forget", "key", ["--lock", "Latch", "--yes"]).status == 0)
+        try watched.bench.succeed("central", "forget", "key", ["--lock", "Latch", "--yes"])
         try lines.wait { $0.contains(#""event":"gone""#) }
         for line in lines.all { _ = try JSONValue(line: Array(line.utf8)) }
         #expect(watched.key.end() == 0 && watch.wait().code == 6)
@@ -154,7 +154,7 @@ struct WatchCommandTests {
         let echoes = try terminal.echoes()
         #expect(terminal.shown.hasPrefix(WatchScreen.enter) && !echoes)
         terminal.forget()
-        #expect(try watched.bench.latch("central", "unlock", "key").status == 0)
+        try watched.bench.succeed("central", "unlock", "key")
         #expect(terminal.read { $0.contains("unlock done") })
         #expect(!terminal.shown.contains("Latch: 1 lock"), "the first line is as it was")
         #expect(!terminal.shown.contains("Latch: link"), "no line for each change")
@@ -179,7 +179,7 @@ struct WatchCommandTests {
         terminal.forget()
         terminal.signal(SIGCONT)
         #expect(terminal.read { $0.contains("Latch: 1 lock") && $0.contains("Latch             none") })
-        #expect(try watched.bench.latch("central", "unlock", "key").status == 0)
+        try watched.bench.succeed("central", "unlock", "key")
         #expect(terminal.read { $0.contains("unlock done") } && !terminal.shown.contains("\u{1B}[33m"))
         #expect(watched.key.end() == 0 && terminal.end() == 6)
         #expect(terminal.read { $0.hasSuffix(WatchScreen.leave) })
