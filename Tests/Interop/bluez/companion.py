@@ -160,7 +160,7 @@ async def run(suite, arguments, radio, latch, machine, lock, headphone):
     approach(suite, radio, machine, key, lock)
     nearest(suite, radio, latch, machine, key, lock)
     calibrate(suite, radio, machine, key)
-    await drill(suite, arguments, host, machine, key, headphone)
+    await drill(suite, arguments, host, radio, machine, key, lock, headphone)
     with suite.step("the headphone's link was never dropped by us") as figure:
         ended = arguments.daemons + arguments.powers + arguments.plugs + arguments.sleeps
         check_equal(headphone.counts(), (1 + ended, ended), "links made and lost")
@@ -170,7 +170,7 @@ async def run(suite, arguments, radio, latch, machine, lock, headphone):
     await compare(suite, arguments, radio, machine, lock)
 
 
-async def drill(suite, arguments, host, machine, key, headphone):
+async def drill(suite, arguments, host, radio, machine, key, lock, headphone):
     times = []
     with suite.step(f"killed {arguments.kills} times with a request under way: each next life does what is asked") as figure:
         for number in range(arguments.kills):
@@ -191,16 +191,23 @@ async def drill(suite, arguments, host, machine, key, headphone):
         ("the adapter is unplugged and plugged in again", arguments.plugs, replug),
         ("the machine is suspended and resumed", arguments.sleeps, sleep),
     ):
-        with suite.step(f"{title}, {count} times: the same key goes on") as figure:
-            times = []
+        with suite.step(f"{title}, {count} times while the lock is out of range: what was asked before is done") as figure:
+            linked, done = [], []
             for number in range(count):
-                await stir(host, machine, number)
-                begin = time.monotonic()
                 await asyncio.to_thread(key.opens)
-                times.append(time.monotonic() - begin)
+                radio.command(f"cut {MACHINE} {LOCK}")
+                key.begin_and_keep(f"lock --wait {WAIT}")
+                await stir(host, machine, number)
+                lock.errors.skip()
+                radio.command(f"join {MACHINE} {LOCK}")
+                begin = time.monotonic()
+                await asyncio.to_thread(lock.wait_for_event, "connected")
+                linked.append(time.monotonic() - begin)
+                await asyncio.to_thread(lock.wait_for_event, "bolt", bolt="locked")
+                done.append(time.monotonic() - begin)
                 await host.look()
                 await host.call(headphone.path, bluez.DEVICE, "Connect")
-            figure.is_(spread(times))
+            figure.is_(f"linked {spread(linked)}; the bolt {spread(done)}")
 
 
 async def restart(host, machine, number):
