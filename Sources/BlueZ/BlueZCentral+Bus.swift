@@ -7,7 +7,8 @@ extension BlueZCentral {
     mutating func heard(_ event: DBusEvent, _ now: Instant, _ outputs: inout [Output]) {
         switch event {
         case .opened:
-            presence = .asking
+            // Nothing holds that was told on a bus before this one, whether its end was told or not.
+            lost(.asking, &outputs)
             call(
                 DBusName.busPath, DBusName.bus, "GetNameOwner", [.string(BlueZName.service)], to: DBusName.bus,
                 for: .owner, &outputs)

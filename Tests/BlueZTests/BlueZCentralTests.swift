@@ -323,6 +323,14 @@ struct BlueZCentralTests {
         }
     }
 
+    @Test("A bus that opens anew, and whose end was not told: nothing that was known on the one before is called")
+    func openedAnew() {
+        var bench = Bench.registered()
+        bench.handle(.bus(.opened))
+        bench.handle(.wished(BlueZWishes()))
+        #expect(bench.members == ["GetNameOwner"])
+    }
+
     @Test("A link that another bluetoothd has left unresolved is ended, once, and comes back by itself")
     func stuck() {
         var bench = Bench()
