@@ -72,6 +72,17 @@ struct StrikeHouseTests {
         #expect(record.releases.count { $0.order?.intent == record.releases.first?.order?.intent } == 2)
     }
 
+    @Test("A lock that is killed as it has a forced door on record tells of it in its next life")
+    func untold() throws {
+        let house = try Self.house()
+        #expect(house.play(try Self.schedule(.lock, [(6_000, .crimeUntold(openMilliseconds: 500))])) == [])
+        let record = Self.record(house)
+        let written = try #require(record.forcedRecords.first)
+        #expect(record.forcedRecords.count == 1)
+        #expect(record.alarms.first?.alarm == .forced(.door))
+        #expect(house.doors[0].absences.all.contains { $0.from == written })
+    }
+
     @Test("A bolt that is jammed for a moment while it is called, and whose lock is killed then, breaks no promise")
     func jammedForAMoment() throws {
         for drive in StrikeRules.Drive.allCases {
@@ -152,7 +163,7 @@ struct StrikeHouseTests {
             plain.description
                 == "\(Schedule(seed: seed, place: place, keys: Tenants.household, isHousehold: true))")
         let kinds = Set((0..<300).flatMap { Incident.all(seed: seed, place: $0).map(\.kind) })
-        #expect(kinds.count == 15 && !incidents.isEmpty)
+        #expect(kinds.count == 16 && !incidents.isEmpty)
         let schedules = (0..<20).map { Simulation.schedule(seed: seed, place: $0) }
         let least = Shrinker.least(of: schedules) { given -> [Schedule]? in
             guard

@@ -37,6 +37,8 @@ package final class Door {
     private(set) var address: DeviceAddress?
     private var seal: LockSeal?
     var absences = Absences()
+    /// Its process is killed behind the commit of the next record of a door that was forced, before it has told anybody.
+    var diesBeforeTelling = false
     /// When the present process began, until it is on the air.
     var began: Instant?
 
@@ -109,9 +111,17 @@ package final class Door {
         guard case .audit(let record) = event else { return }
         switch record.event {
         case .enrolled(let number, let name, _, _): numbers[name] = number
-        case .door(let door) where door.state == .forced: strike?.scene.record.forcedRecords.append(world.now)
+        case .door(let door) where door.state == .forced: isForced()
         default: break
         }
+    }
+
+    /// The audit has it, on disk. The next thing to leave is the alarm.
+    private func isForced() {
+        strike?.scene.record.forcedRecords.append(world.now)
+        guard diesBeforeTelling else { return }
+        diesBeforeTelling = false
+        node.killAfterActs = node.actCount
     }
 
     /// Whether there is somebody to say something to.

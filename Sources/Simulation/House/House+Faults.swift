@@ -69,7 +69,10 @@ extension House {
         restoreFaults = [:]
         armed = [:]
         adversary.end()
-        for door in doors { door.strike?.mend() }
+        for door in doors {
+            door.strike?.mend()
+            door.diesBeforeTelling = false
+        }
         for resident in [door, pocket] as [any Resident] {
             let (node, disk) = (resident.node, resident.disk)
             (node.killBeforeCommit, node.killAfterActs) = (nil, nil)

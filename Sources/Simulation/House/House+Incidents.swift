@@ -5,6 +5,7 @@ import StrikeControl
 /// What befalls a door that a strike holds.
 extension House {
     func arm(_ incident: Incident) {
+        let door = door
         guard let strike = door.strike else { return }
         tally.faults[incident.kind, default: 0] += 1
         let scene = strike.scene
@@ -15,6 +16,9 @@ extension House {
             case .exit(let milliseconds): scene.press(milliseconds: milliseconds)
             case .exitAtLocking(let milliseconds): scene.pressAtLocking(milliseconds: milliseconds)
             case .crime(let milliseconds): scene.force(openMilliseconds: milliseconds)
+            case .crimeUntold(let milliseconds):
+                door.diesBeforeTelling = true
+                scene.force(openMilliseconds: milliseconds)
             case .fire(let milliseconds): scene.begin(.fire, milliseconds: milliseconds)
             case .tamper(let milliseconds): scene.begin(.tampered, milliseconds: milliseconds)
             case .hand(let milliseconds): scene.holdBack(milliseconds: milliseconds)

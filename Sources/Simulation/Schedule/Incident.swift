@@ -9,6 +9,8 @@ package struct Incident: Sendable, Hashable {
         case exitAtLocking(milliseconds: UInt64)
         /// The door is forced, and stands open for so long.
         case crime(openMilliseconds: UInt64)
+        /// The same, and the lock is killed as it has that on record, before it tells anybody.
+        case crimeUntold(openMilliseconds: UInt64)
         case fire(milliseconds: UInt64)
         case tamper(milliseconds: UInt64)
         /// Somebody holds the bolt back by hand.
@@ -39,7 +41,10 @@ package struct Incident: Sendable, Hashable {
         case 0, 1, 2, 3, 4, 5: word = .comes(openMilliseconds: dice.choice([300, 1_000, 4_000, 9_000, 20_000]))
         case 6, 7: word = .exit(milliseconds: dice.choice([10, 100, 1_500]))
         case 8: word = .exitAtLocking(milliseconds: dice.choice([100, 1_500]))
-        case 9, 10: word = .crime(openMilliseconds: dice.choice([500, 3_000, 8_000]))
+        case 9, 10:
+            let milliseconds: UInt64 = dice.choice([500, 3_000, 8_000])
+            word =
+                dice.oneIn(2) ? .crimeUntold(openMilliseconds: milliseconds) : .crime(openMilliseconds: milliseconds)
         case 11, 12: word = .fire(milliseconds: dice.choice([100, 2_000, 7_000]))
         case 13: word = .tamper(milliseconds: dice.choice([100, 2_000]))
         case 14: word = .hand(milliseconds: dice.choice([300, 4_000]))
@@ -71,9 +76,8 @@ package struct Incident: Sendable, Hashable {
     var isOfBadMetal: Bool {
         switch word {
         case .jam, .deafLine, .lyingLine, .stuckSensor: true
-        case .comes, .exit, .exitAtLocking, .crime, .fire, .tamper, .hand, .keeperKilled, .keeperKilledAtCall,
-            .unplugged,
-            .failingCalls:
+        case .comes, .exit, .exitAtLocking, .crime, .crimeUntold, .fire, .tamper, .hand, .keeperKilled,
+            .keeperKilledAtCall, .unplugged, .failingCalls:
             false
         }
     }
@@ -85,6 +89,7 @@ package struct Incident: Sendable, Hashable {
         case .exit: "door, exit"
         case .exitAtLocking: "door, exit as it locks"
         case .crime: "door, forced"
+        case .crimeUntold: "door, forced, and the lock killed"
         case .fire: "door, fire"
         case .tamper: "door, tampered with"
         case .hand: "door, by hand"
@@ -109,6 +114,8 @@ extension Incident: CustomStringConvertible {
         case .exit(let held): "the button inside is held for \(held) ms"
         case .exitAtLocking(let held): "the button inside is held for \(held) ms as the door is locked next"
         case .crime(let open): "the door is forced, and stands open for \(open) ms"
+        case .crimeUntold(let open):
+            "the door is forced, and stands open for \(open) ms; the lock is killed as it has that on record"
         case .fire(let lasts): "there is a fire for \(lasts) ms"
         case .tamper(let lasts): "the housing is open for \(lasts) ms"
         case .hand(let lasts): "a hand holds the bolt back for \(lasts) ms"
