@@ -116,12 +116,13 @@ package struct BlueZCentral: Sendable {
 
     // MARK: Calls
 
+    /// Without a destination it is bluetoothd's, and no call while there is none: one by the service's name would have the bus start it.
     mutating func call(
         _ path: String, _ interface: String, _ member: String, _ body: [DBusValue] = [], to destination: String? = nil,
         for purpose: Purpose, until: Instant? = nil, _ outputs: inout [Output]
     ) {
-        let call = DBusCall(
-            to: destination ?? owner ?? BlueZName.service, path: path, interface: interface, member: member, body: body)
+        guard let destination = destination ?? owner else { return }
+        let call = DBusCall(to: destination, path: path, interface: interface, member: member, body: body)
         outputs.append(.act(calls.make(call, for: purpose), until: until))
     }
 
