@@ -9,7 +9,6 @@ user is told.
 
 import argparse
 import asyncio
-import math
 import os
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from headphone import Headphone
 from key import LOCK, LOCK_SETTINGS, MACHINE, WAIT, Companion
 from machine import Machine
 from nearness import approach, calibrate, nearest
+from returns import Returns, killed, spread
 from support.daemons import Latch
 from support.radios import VirtualRadio
 from support.steps import Suite, check, check_equal
@@ -89,15 +89,6 @@ def hear_again(suite, title, kills, radio, machine, key, lock):
         figure.is_(spread(times))
 
 
-def spread(times):
-    ranked = sorted(times)
-
-    def at(fraction):
-        return ranked[max(0, math.ceil(fraction * len(ranked)) - 1)]
-
-    return f"p50 {at(0.5):.2f} s, p99 {at(0.99):.2f} s, max {ranked[-1]:.2f} s" if ranked else "none"
-
-
 async def second(suite, arguments, host, machine, lock, headphone):
     """A second adapter, taken whole by its address, beside a bluetoothd that keeps the first."""
     path, links = "/org/bluez/hci1", headphone.counts()
@@ -160,7 +151,8 @@ async def run(suite, arguments, radio, latch, machine, lock, headphone):
     approach(suite, radio, machine, key, lock)
     nearest(suite, radio, latch, machine, key, lock)
     calibrate(suite, radio, machine, key)
-    await drill(suite, arguments, host, radio, machine, key, lock, headphone)
+    await killed(suite, arguments.kills, key, headphone)
+    await Returns(host, radio, machine, key, lock, headphone).run(suite, arguments)
     with suite.step("the headphone's link was never dropped by us") as figure:
         ended = arguments.daemons + arguments.powers + arguments.plugs + arguments.sleeps
         check_equal(headphone.counts(), (1 + ended, ended), "links made and lost")
@@ -168,72 +160,6 @@ async def run(suite, arguments, radio, latch, machine, lock, headphone):
     key.kill()
     await second(suite, arguments, host, machine, lock, headphone)
     await compare(suite, arguments, radio, machine, lock)
-
-
-async def drill(suite, arguments, host, radio, machine, key, lock, headphone):
-    times = []
-    with suite.step(f"killed {arguments.kills} times with a request under way: each next life does what is asked") as figure:
-        for number in range(arguments.kills):
-            key.begin(f"unlock --wait {WAIT}")
-            if number % 3:
-                await asyncio.sleep(0.1 * (number % 7))
-            key.kill()
-            key.start()
-            key.says('"message":"radio","state":"on"')
-            begin = time.monotonic()
-            key.opens()
-            times.append(time.monotonic() - begin)
-        check_equal(headphone.counts()[1], 0, "links of the headphone lost")
-        figure.is_(spread(times))
-    for title, count, stir in (
-        ("bluetoothd is killed and started again", arguments.daemons, restart),
-        ("the adapter is switched off and on", arguments.powers, cycle),
-        ("the adapter is unplugged and plugged in again", arguments.plugs, replug),
-        ("the machine is suspended and resumed", arguments.sleeps, sleep),
-    ):
-        with suite.step(f"{title}, {count} times while the lock is out of range: what was asked before is done") as figure:
-            linked, done = [], []
-            for number in range(count):
-                await asyncio.to_thread(key.opens)
-                radio.command(f"cut {MACHINE} {LOCK}")
-                key.begin_and_keep(f"lock --wait {WAIT}")
-                await stir(host, machine, number)
-                lock.errors.skip()
-                radio.command(f"join {MACHINE} {LOCK}")
-                begin = time.monotonic()
-                await asyncio.to_thread(lock.wait_for_event, "connected")
-                linked.append(time.monotonic() - begin)
-                await asyncio.to_thread(lock.wait_for_event, "bolt", bolt="locked")
-                done.append(time.monotonic() - begin)
-                await host.look()
-                await host.call(headphone.path, bluez.DEVICE, "Connect")
-            figure.is_(f"linked {spread(linked)}; the bolt {spread(done)}")
-
-
-async def restart(host, machine, number):
-    machine.run("kill -KILL $(cat /run/bluetoothd.pid)")
-    machine.until("! kill -0 $(cat /run/bluetoothd.pid) 2>/dev/null", "bluetoothd ends")
-    host.objects = {}
-    await host.start()
-    await host.power("hci0")
-
-
-async def cycle(host, machine, number):
-    await host.power("hci0", on=False)
-    await host.power("hci0")
-
-
-async def replug(host, machine, number):
-    machine.remove_adapter(0)
-    await host.until(lambda: bluez.ADAPTER not in host.objects.get("/org/bluez/hci0", {}), "bluetoothd has lost the adapter")
-    machine.add_adapter(0)
-    await host.until(lambda: host.get("/org/bluez/hci0", bluez.ADAPTER, "Address") is not None, "bluetoothd has the adapter")
-    await host.power("hci0")
-
-
-async def sleep(host, machine, number):
-    """As far as to where processes are frozen, for 5 s; the kernel ends its links before. Devices go on: the machine's shell is one."""
-    machine.run("echo freezer >/sys/power/pm_test && echo freeze >/sys/power/state")
 
 
 def main():
