@@ -28,7 +28,7 @@ private struct BlueZWorld {
     private var links: Set<String> = []
     private var operations: Set<UInt64> = []
     private var nextToken: UInt64 = 1
-    private var isPairing = false
+    private var pairing: DeviceAddress?
     private var state = BlueZState.unknown
 
     // MARK: What happens
@@ -185,9 +185,12 @@ private struct BlueZWorld {
     private mutating func pair(_ choice: UInt8) {
         let address = Self.address(Int(choice) % Self.nobodysDevice)
         switch choice >> 6 {
-        case 0 where !isPairing:
-            isPairing = true
+        case 0 where pairing == nil:
+            pairing = address
             hand(.pair(address))
+        case 0:
+            if pairing == address { pairing = nil }
+            hand(.cancelPairing(address))
         case 1: hand(.codeProvided(nil))
         case 2: hand(.codeProvided(.codeNotTaken("x")))
         default: hand(.forget(address))
@@ -249,10 +252,10 @@ private struct BlueZWorld {
         case .lapsed(let token):
             require(!operations.contains(token), "a write lapses before it is said to be on its way")
         case .seen: require(state == .on, "somebody is heard without an adapter")
-        case .provideCode: require(isPairing, "a code without a pairing")
-        case .paired:
-            require(isPairing, "a pairing ends twice")
-            isPairing = false
+        case .provideCode(let address, _): require(pairing == address, "a code without a pairing")
+        case .paired(let address, _):
+            require(pairing == address, "a pairing ends twice, or behind its cancelling")
+            pairing = nil
         }
     }
 
@@ -263,7 +266,7 @@ private struct BlueZWorld {
         hand(.timerFired)
         require(links.isEmpty, "links outlive their bus")
         require(operations.isEmpty, "operations are forgotten")
-        require(!isPairing, "a pairing is forgotten")
+        require(pairing == nil, "a pairing is forgotten")
         require(machine.deadline == nil, "a timer without a bus")
     }
 

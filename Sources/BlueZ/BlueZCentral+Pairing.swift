@@ -16,6 +16,26 @@ extension BlueZCentral {
         remove(device, for: .pairing, &outputs)
     }
 
+    /// Nobody waits for it any more, and nothing more is said of it. What bluetoothd has made of it by now, or makes yet, goes with the
+    /// device.
+    mutating func cancelPairing(_ address: DeviceAddress, _ outputs: inout [Output]) {
+        guard let underWay = pairing, underWay.address == address else { return }
+        pairing = nil
+        switch underWay.step {
+        case .pairing(let path), .leaving(let path):
+            guard isOn else { return }
+            unregisterAgent(&outputs)
+            if let device = objects.devices[path] { remove(device, for: .ignored, &outputs) }
+        case .removing, .finding, .providing: break
+        }
+    }
+
+    private mutating func unregisterAgent(_ outputs: inout [Output]) {
+        call(
+            BlueZName.root, BlueZName.agentManager, "UnregisterAgent", [.objectPath(Self.agentPath)], for: .ignored,
+            &outputs)
+    }
+
     mutating func forget(_ address: DeviceAddress, _ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path, let device = objects.device(at: address, on: adapter), device.isPaired
         else { return }
@@ -40,12 +60,14 @@ extension BlueZCentral {
     /// Of RemoveDevice or of Pair.
     mutating func pairingAnswered(_ result: Result<[DBusValue], DBusError>, _ outputs: inout [Output]) {
         switch (pairing?.step, result.error) {
-        case (.removing, let error?): endPairing(.notForgotten(error.said), &outputs)
+        // A pairing before this one may have removed it.
+        case (.removing, let error?) where error.name != BlueZName.doesNotExist:
+            endPairing(.notForgotten(error.said), &outputs)
         case (.pairing, let error?): endPairing(.refused(error.said), &outputs)
         case (.pairing(let device), nil):
             pairing?.step = .leaving(device: device)
             call(device, BlueZName.device, "Disconnect", for: .ignored, &outputs)
-        case (.removing, nil), (.finding, _), (.providing, _), (.leaving, _), (nil, _): break
+        case (.removing, _), (.finding, _), (.providing, _), (.leaving, _), (nil, _): break
         }
     }
 
@@ -76,9 +98,7 @@ extension BlueZCentral {
         case .pairing(let device), .leaving(let device):
             guard isOn else { break }
             if failure == .timedOut { call(device, BlueZName.device, "CancelPairing", for: .ignored, &outputs) }
-            call(
-                BlueZName.root, BlueZName.agentManager, "UnregisterAgent", [.objectPath(Self.agentPath)], for: .ignored,
-                &outputs)
+            unregisterAgent(&outputs)
         case .removing, .finding, .providing: break
         }
         outputs.append(.paired(ended.address, failure))

@@ -89,6 +89,7 @@ package struct BlueZCentral: Sendable {
             if case .operation(let token)? = calls.take(call) { lapsed(token, &outputs) }
         case .disconnect(let link): disconnect(link, now, &outputs)
         case .pair(let address): pair(address, now, &outputs)
+        case .cancelPairing(let address): cancelPairing(address, &outputs)
         case .codeProvided(let failure): codeProvided(failure, &outputs)
         case .forget(let address): forget(address, &outputs)
         case .timerFired: break

@@ -13,4 +13,6 @@ enum BlueZName {
     static let gattProfile = "org.bluez.GattProfile1"
     static let agentManager = "org.bluez.AgentManager1"
     static let agent = "org.bluez.Agent1"
+    /// An error's: there is no such object.
+    static let doesNotExist = "org.bluez.Error.DoesNotExist"
 }

@@ -58,8 +58,10 @@ extension BlueZCentral {
         /// Nothing of a call with a time has left, and nothing will.
         case lapsed(DBusCallID)
         case disconnect(link: String)
-        /// By a setup code. Exactly one ``Output/paired(_:_:)`` follows; the pairing's link has ended by then.
+        /// By a setup code. Exactly one ``Output/paired(_:_:)`` follows, unless it is cancelled; the pairing's link has ended by then.
         case pair(DeviceAddress)
+        /// Nobody waits for the pairing with this device any more, if it is the one that is under way.
+        case cancelPairing(DeviceAddress)
         /// The kernel has the code of the pairing that is under way, or nobody may give it one.
         case codeProvided(BlueZPairingFailure?)
         /// bluetoothd's bond with this device is of no use any more.

@@ -144,6 +144,35 @@ struct BlueZPairingTests {
         #expect(bench.members == ["Pair", "CancelPairing", "UnregisterAgent"])
     }
 
+    @Test("Whoever gives a pairing up leaves no bond behind, hears no more of it, and may pair anew at once")
+    func cancelled() {
+        let address = Script.lockAddress
+        var bench = Self.pairing()
+        #expect(bench.handle(.cancelPairing(DeviceAddress(kind: .public, bits: 9))) == [] && bench.members == ["Pair"])
+        #expect(bench.handle(.cancelPairing(address)) == [])
+        #expect(bench.members == ["Pair", "UnregisterAgent", "RemoveDevice"] && bench.deadline == nil)
+        #expect(bench.refuse("Pair", "org.bluez.Error.AuthenticationCanceled") == [])
+
+        // bluetoothd has paired, and nobody was told.
+        bench = Self.pairing()
+        bench.changed(["Connected": .boolean(true), "Paired": .boolean(true)])
+        bench.answer("Pair")
+        #expect(bench.handle(.cancelPairing(address)) == [])
+        #expect(bench.members == ["Disconnect", "UnregisterAgent", "RemoveDevice"])
+        #expect(bench.handle(.bus(Self.removed())) == [])
+
+        // The one before had it removed already.
+        bench = Bench()
+        bench.launch()
+        bench.handle(.pair(address))
+        bench.handle(.cancelPairing(address))
+        #expect(bench.handle(.pair(address)) == [] && bench.members == ["RemoveDevice", "RemoveDevice"])
+        bench.answer("RemoveDevice")
+        #expect(bench.refuse("RemoveDevice", "org.bluez.Error.DoesNotExist", "Does Not Exist") == [])
+        bench.handle(.bus(Self.removed()))
+        #expect(bench.members == ["SetDiscoveryFilter", "StartDiscovery"])
+    }
+
     @Test("A bond that this side gives up goes at bluetoothd too")
     func forgotten() {
         var bench = Bench()

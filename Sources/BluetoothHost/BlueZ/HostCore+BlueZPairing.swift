@@ -25,6 +25,13 @@ extension HostCore {
         tellBlueZ(.pair(data.address))
     }
 
+    /// Elsewhere a pairing ends with its link. Whoever gives it up hears nothing more of it.
+    mutating func cancelPairingByBlueZ(_ manager: ManagerID, _ peer: PeerIdentifier) {
+        guard let pairing = blueZ?.pairing, pairing.manager == manager, pairing.peer == peer else { return }
+        blueZ?.pairing = nil
+        tellBlueZ(.cancelPairing(pairing.data.address))
+    }
+
     private func replaceable(_ identity: IdentityAddress, _ credential: String) -> [BondID]? {
         bondBook.replaceable(by: identity.address, identity: identity, credential: credential, strength: .full)
     }

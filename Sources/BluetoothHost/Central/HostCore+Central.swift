@@ -44,6 +44,7 @@ extension HostCore {
 
     mutating func cancelConnection(_ manager: ManagerID, _ peer: PeerIdentifier) {
         guard let slot = managers[manager] else { return }
+        cancelPairingByBlueZ(manager, peer)
         withLedger { $0.lossHeard(slot.owner, peer, &$1) }
         guard ledger.asked(slot.owner).pendingConnections.contains(where: { $0.peer == peer }) else { return }
         delays.forget(slot.owner, peer)
