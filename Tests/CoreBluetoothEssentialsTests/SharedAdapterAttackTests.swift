@@ -1,9 +1,11 @@
 import BlueZSupport
 import BluetoothCore
 import BluetoothCrypto
+import BluetoothHost
 import DBus
 import LockCentral
 import LockProtocol
+import SecurityManager
 import Testing
 
 /// A key with a program's key, on an adapter that bluetoothd keeps and every local user shares. What the same attacks come to on an adapter of
@@ -237,5 +239,29 @@ struct SharedAdapterAttackTests {
         #expect(adapter.commands.isEmpty && adapter.questions.isEmpty && adapter.statesTold == 0)
         try adapter.run(milliseconds: 20_000)
         #expect(adapter.verdicts.count == 1 && [.expired, .unproven].contains(adapter.verdicts[0]))
+    }
+
+    // MARK: Enrolment
+
+    @Test("A bond without r, which no program's key can prove, is asked nothing, and nobody's answer confirms it")
+    func bondWithoutRandom() throws {
+        let adapter = try SharedAdapter(secret: nil, state: .unconfirmed)
+        for _ in 1...3 {
+            try adapter.comesUp()
+            try adapter.notify(SharedAdapter.controlPoint, bare(nil))
+            try adapter.connected(false)
+        }
+        #expect(adapter.questions.isEmpty && adapter.host.unconfirmedBonds == [BondID(5)])
+    }
+
+    @Test("Whoever has paired without r and cannot agree on a key keeps no bond, here or at bluetoothd")
+    func strangerPairs() throws {
+        let random = Secret([UInt8](repeating: 1, count: SetupCode.randomOctets))
+        let adapter = try SharedAdapter(secret: random, state: .unconfirmed)
+        try adapter.comesUp()
+        #expect(adapter.questions.count == 1)
+        let refusal = ControlPointResponse(request: .agreeOnKey, result: .notPermitted)
+        try adapter.notify(SharedAdapter.controlPoint, refusal.encoded)
+        #expect(adapter.host.unconfirmedBonds.isEmpty && adapter.members.contains("RemoveDevice"))
     }
 }

@@ -119,7 +119,7 @@ struct KeyEnrolmentTranscriptTests {
             bench.disconnect(isLost: true) == [
                 .progress(
                     .failed(
-                        .notConfirmed("it lets no link be encrypted with the new bond; the key goes on trying"))),
+                        .notConfirmed("it has confirmed the new bond on none of three links; the key goes on trying"))),
                 .release(door),
             ])
         for _ in 0..<3 {

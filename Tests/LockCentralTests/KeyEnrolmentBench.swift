@@ -38,11 +38,22 @@ struct KeyEnrolmentBench {
     /// Bonds that were never confirmed.
     var bonds: [KeyEnrolmentMachine.UnconfirmedBond] = []
     var asked: Set<PeerIdentifier> = []
+    /// Bonds that come of pairings are a program's.
+    var isForProgram = false
+    /// They were made by a method that nobody has seen.
+    var isUnverified = false
     private(set) var promoted: [BondID] = []
     var programKeys: [BondID: BondProgramKey] = [:]
     private(set) var deadline: Instant?
 
-    var register: KeyEnrolmentMachine.Register { .init(bonds: bonds, asked: asked) }
+    var register: KeyEnrolmentMachine.Register {
+        let bonds = bonds.map { bond in
+            var bond = bond
+            bond.isUnverified = isUnverified
+            return bond
+        }
+        return .init(bonds: bonds, asked: asked)
+    }
 
     /// Without the timer, which ``deadline`` shows.
     @discardableResult
@@ -81,7 +92,7 @@ struct KeyEnrolmentBench {
     /// The host has a bond with the lock.
     @discardableResult
     mutating func pair(_ bond: Int64, _ peer: PeerIdentifier = door) -> [EnrolmentOutput] {
-        bonds.append(.init(id: bondID(bond), peer: peer))
+        bonds.append(.init(id: bondID(bond), peer: peer, isForProgram: isForProgram))
         return put(.paired(peer, bondID(bond)))
     }
 

@@ -43,6 +43,7 @@ struct KeyProgramKeyTests {
     /// Paired by a code for a program, and encrypted with the new bond.
     private func paired() -> KeyEnrolmentBench {
         var bench = KeyEnrolmentBench()
+        bench.isForProgram = true
         bench.put(
             .enrol(
                 door, setupData, wantsProgramKey: true, waitMilliseconds: KeyEnrolmentBench.waitMilliseconds,
@@ -123,6 +124,121 @@ struct KeyProgramKeyTests {
         #expect(bench.programKeys[bondID(7)] == .awaited(random: random), "what is kept is not the key's alone yet")
         _ = bench.answer(proof(state), door, confirmation(.success, key))
         #expect(bench.promoted == [bondID(7)] && bench.programKeys[bondID(7)] == .confirmed(key))
+    }
+
+    // MARK: Who is not the lock
+
+    private let refusal = ControlPointResponse(request: .agreeOnKey, result: .notPermitted).encoded
+
+    /// A link on which the agreement is refused.
+    private func refused(_ bench: inout KeyEnrolmentBench) -> [EnrolmentOutput] {
+        bench.connect()
+        bench.encrypt()
+        _ = prepare(&bench, .awaited(random: random))
+        return bench.answer(proof(.awaited(random: random)), door, refusal)
+    }
+
+    @Test("An agreement that is refused again and again makes a link a minute, and its operator is told once")
+    func refusedAgreements() throws {
+        var bench = paired()
+        _ = prepare(&bench, .awaited(random: random))
+        let told = bench.answer(proof(.awaited(random: random)), door, refusal)
+        guard case .progress(.failed(.notConfirmed))? = told.first else {
+            Issue.record("\(told)")
+            return
+        }
+        #expect(refused(&bench) == [.release(door), .connect(door)])
+        #expect(refused(&bench) == [.release(door)])
+        #expect(bench.machine.unattended(bench.register).map(\.isResting) == [true])
+        #expect(bench.wait(milliseconds: 59_999) == [] && bench.wait(milliseconds: 1) == [.connect(door)])
+        #expect(refused(&bench) == [.release(door)] && bench.bonds.map(\.id) == [bondID(7)])
+    }
+
+    @Test("Whoever is silent behind a bond that a program's key has yet to prove gets one link a minute after three")
+    func silence() throws {
+        for question in [BondProgramKey.awaited(random: random), .agreed(random: random, try agreed().key)] {
+            var bench = paired()
+            bench.put(.cancelled(bench.register))
+            for _ in 0..<3 {
+                bench.connect()
+                bench.encrypt()
+                _ = prepare(&bench, question)
+                #expect(bench.wait(milliseconds: 5_000) == [.disconnect(door)])
+                bench.disconnect()
+            }
+            #expect(bench.machine.unattended(bench.register).map(\.isResting) == [true])
+        }
+        // The tree does not come either.
+        var bench = paired()
+        bench.put(.cancelled(bench.register))
+        for _ in 0..<3 {
+            bench.connect()
+            bench.encrypt()
+            #expect(bench.wait(milliseconds: 10_000) == [.disconnect(door)])
+            bench.disconnect()
+        }
+        #expect(bench.machine.unattended(bench.register).map(\.isResting) == [true])
+    }
+
+    @Test("Where nobody has seen how the host has paired, who does not stand by r keeps no bond; who once did, does")
+    func unverified() throws {
+        let (answer, key) = try agreed()
+        for octets in [refusal, answer] {
+            var bench = paired()
+            bench.isUnverified = true
+            _ = prepare(&bench, .awaited(random: random))
+            let outputs = bench.answer(proof(.awaited(random: random), try offer(2)), door, octets)
+            #expect(outputs.first == .deleteBond(bondID(7)) && outputs.last == .release(door), "\(outputs)")
+            #expect(bench.bonds.isEmpty && !bench.machine.holds(door) && bench.deadline == nil)
+        }
+        for isAttended in [true, false] {
+            var bench = paired()
+            bench.isUnverified = true
+            if !isAttended { bench.put(.cancelled(bench.register)) }
+            var last: [EnrolmentOutput] = []
+            for _ in 0..<3 {
+                #expect(bench.bonds.map(\.id) == [bondID(7)])
+                bench.connect()
+                bench.encrypt()
+                _ = prepare(&bench, .awaited(random: random))
+                bench.wait(milliseconds: 5_000)
+                last = bench.disconnect()
+            }
+            #expect(bench.bonds.isEmpty && !bench.machine.holds(door) && last.first == .deleteBond(bondID(7)))
+            let isTold = last.contains { if case .progress(.failed(.notConfirmed)) = $0 { true } else { false } }
+            #expect(isTold == isAttended)
+        }
+        var bench = paired()
+        _ = prepare(&bench, .agreed(random: random, key))
+        bench.answer(proof(.agreed(random: random, key)), door, confirmation(.notPermitted))
+        bench.answer(proof(.agreed(random: random, key)), door, refusal)
+        #expect(bench.bonds.map(\.id) == [bondID(7)])
+    }
+
+    @Test("A lock that agrees and refuses the confirmation by turns has one new agreement on a link")
+    func agreesByTurns() throws {
+        var bench = paired()
+        let (second, other) = try agreed(2, 1)
+        let state = BondProgramKey.agreed(random: random, try agreed().key)
+        #expect(prepare(&bench, state) == [.confirmKey(door)])
+        #expect(bench.answer(proof(state), door, confirmation(.notPermitted)) == [.agreeOnKey(door)])
+        #expect(bench.answer(proof(state, try offer(2)), door, second).last == .confirmKey(door))
+        let next = BondProgramKey.agreed(random: random, other)
+        #expect(bench.answer(proof(next), door, confirmation(.notPermitted)) == [.disconnect(door)])
+        #expect(bench.disconnect() == [.connect(door)])
+        bench.connect()
+        bench.encrypt()
+        _ = prepare(&bench, next)
+        #expect(bench.answer(proof(next), door, confirmation(.notPermitted)) == [.agreeOnKey(door)])
+    }
+
+    @Test("Another lock's refusal is not told to the operator who waits for this one")
+    func othersRefusal() throws {
+        var bench = paired()
+        bench.put(.cancelled(bench.register))
+        bench.enrol(shed)
+        #expect(refused(&bench) == [.release(door), .connect(door)])
+        #expect(bench.machine.enrolling == shed)
     }
 
     // MARK: Commands
@@ -244,6 +360,27 @@ struct KeyProgramKeyTests {
         #expect(again.number != next.number && second.put(.controlPoint(door, answer(next, key, phase))).isEmpty)
         second.put(.controlPoint(door, answer(again, key, phase, result: result)))
         #expect(second.verdicts == [verdict])
+    }
+
+    @Test("A tree that changes again and again renews no wait: the question has its time, and so has what was accepted")
+    func changingTree() throws {
+        let key = try key()
+        var (bench, _) = try asked(key)
+        for _ in 0..<4 {
+            bench.run(milliseconds: KeyMachine.statusWaitMilliseconds / 5)
+            bench.put(.encrypted(door, key))
+            #expect(bench.acts.isEmpty)
+        }
+        bench.run(milliseconds: KeyMachine.statusWaitMilliseconds / 5)
+        #expect(bench.acts == [.disconnect(door)])
+
+        let question: StatusQuestion
+        (bench, question) = try asked(key)
+        bench.put(.controlPoint(door, answer(question, key, .accepted, result: .accepted)))
+        #expect(bench.verdicts == [.accepted])
+        bench.put(.encrypted(door, key))
+        bench.run(milliseconds: KeyMachine.outcomeWaitMilliseconds)
+        #expect(bench.acts == [.disconnect(door)])
     }
 
     @Test("A lock that has not taken the command says so by the key: it is asked anew, behind the lock's counter")

@@ -139,19 +139,24 @@ extension KeyDaemon: CBPeripheralLinkDelegate {
 
     private func prepared(_ peer: PeerIdentifier) {
         let programKey = programKey(on: peer)
+        guard mayProve(by: programKey) else { return nobodyIsThere(peer) }
         guard feedEnrolment(.prepared(peer, isTreeKnown: sessions[peer]?.handles != nil, programKey)) else { return }
         switch programKey {
         case .confirmed(let key): feed(.encrypted(peer, key))
-        case .none where !host.pairsWithoutLink: feed(.encrypted(peer))
-        // The bond vouches for the host, which others share or shared. Without the program's key there is nobody here to command.
-        case .none, .awaited, .agreed, .unreadable: feed(.encryptionFailed(peer))
+        case .none: feed(.encrypted(peer))
+        // Others share the bond, or shared it. Without the program's key there is nobody here to command.
+        case .awaited, .agreed, .unreadable: feed(.encryptionFailed(peer))
         }
     }
 
     private func unprepared(_ peripheral: CBPeripheral) {
         // That the link has ended says nothing of the lock, and is told by itself.
-        guard manager?.link(of: peripheral) != nil else { return }
-        if feedEnrolment(.unprepared(peripheral.peer, register)) { feed(.encryptionFailed(peripheral.peer)) }
+        if manager?.link(of: peripheral) != nil { nobodyIsThere(peripheral.peer) }
+    }
+
+    /// Nobody who could be the lock.
+    private func nobodyIsThere(_ peer: PeerIdentifier) {
+        if feedEnrolment(.unprepared(peer, register)) { feed(.encryptionFailed(peer)) }
     }
 
     package func peripheral(_ peripheral: CBPeripheral, didDiscoverServices error: (any Error)?) {

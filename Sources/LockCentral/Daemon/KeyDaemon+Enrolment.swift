@@ -36,7 +36,11 @@ extension KeyDaemon {
         let unconfirmed = host.unconfirmedBonds.sorted { $0.rawValue < $1.rawValue }
         return KeyEnrolmentMachine.Register(
             bonds: unconfirmed.compactMap { host.bond($0) }.map { bond in
-                .init(id: bond.id, peer: peer(of: bond))
+                let programKey = BondProgramKey(secret: bond.applicationSecret)
+                let isAwaited = if case .awaited = programKey { true } else { false }
+                return .init(
+                    id: bond.id, peer: peer(of: bond), isForProgram: programKey != .none,
+                    isUnverified: isAwaited && host.pairsWithoutLink)
             },
             asked: Set(machine.locks.filter { $0.value.request != nil }.keys))
     }
@@ -46,10 +50,14 @@ extension KeyDaemon {
         guard let link = manager?.link(of: peripheral), link.isProven,
             let bond = link.bond.flatMap({ host.bond($0) })
         else { return nil }
+        let programKey = BondProgramKey(secret: bond.applicationSecret)
+        guard mayProve(by: programKey) else { return nil }
         return .init(
-            bond: bond.id, record: record(of: peripheral, bond), offer: offers[peripheral.peer],
-            programKey: BondProgramKey(secret: bond.applicationSecret))
+            bond: bond.id, record: record(of: peripheral, bond), offer: offers[peripheral.peer], programKey: programKey)
     }
+
+    /// A bond vouches for the host. Where others share that, nobody is proven by it without a key of the program's.
+    func mayProve(by programKey: BondProgramKey) -> Bool { programKey != .none || !host.pairsWithoutLink }
 
     /// How far the program is with the bond that encrypts a lock's link.
     func programKey(on peer: PeerIdentifier) -> BondProgramKey {

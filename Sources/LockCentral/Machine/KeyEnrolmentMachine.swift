@@ -45,6 +45,8 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
             }
         }
 
+        var linksLost: Int { if case .confirming(let confirmation) = self { confirmation.linksLost } else { 0 } }
+
         var deadline: Instant? {
             switch self {
             case .connecting, .pairing, .preparing: operatorWaitsUntil
@@ -151,19 +153,17 @@ extension KeyEnrolmentMachine {
         }
     }
 
-    /// The operator is told once. What is paired goes on to its confirmation by itself.
+    /// The operator, where one waits for this lock, is told once. What is paired goes on to its confirmation by itself.
     private mutating func end(
         _ peer: PeerIdentifier, _ failure: KeyEnrolmentFailure, _ register: Register, _ now: Instant,
         _ outputs: inout [Output]
     ) {
-        let linksLost =
-            switch sessions.removeValue(forKey: peer) {
-            case .confirming(let confirmation): confirmation.linksLost
-            case .connecting, .pairing, .preparing, nil: 0
-            }
-        outputs += [.progress(.failed(failure)), .release(peer)]
+        let session = sessions.removeValue(forKey: peer)
+        if session?.operatorWaitsUntil != nil { outputs.append(.progress(.failed(failure))) }
+        outputs.append(.release(peer))
         guard !register.bonds(of: peer).isEmpty else { return }
-        retry(peer, LockConfirmation(attempt: .connecting, linksLost: linksLost), register, now, &outputs)
+        retry(
+            peer, LockConfirmation(attempt: .connecting, linksLost: session?.linksLost ?? 0), register, now, &outputs)
     }
 
     /// At once; or, when that was in vain again and again and nobody is waiting, after a pause.
@@ -199,9 +199,10 @@ extension KeyEnrolmentMachine {
         case .encrypting:
             confirmation.attempt = .leaving(isRefused: true)
             outputs.append(.disconnect(peer))
-        // The lock itself is there. Whether it has confirmed the bond nobody knows: it is asked again on the next link.
+        // Where the encryption is the proof, the lock itself is there. Whether it has confirmed the bond nobody knows: it is asked again on
+        // the next link.
         case .preparing, .asked:
-            confirmation.attempt = .leaving(isRefused: false)
+            confirmation.attempt = .leaving(isRefused: register.isForProgram(peer))
             outputs.append(.disconnect(peer))
         }
         sessions[peer] = .confirming(confirmation)
@@ -221,6 +222,7 @@ extension KeyEnrolmentMachine {
             guard !confirmation.isAnswerAwaited else { return }
             let until = now.advanced(byMilliseconds: KeyMachine.encryptionWaitMilliseconds)
             confirmation.attempt = .encrypting(until: until)
+            confirmation.hasAgreedAnew = false
             sessions[peer] = .confirming(confirmation)
             outputs.append(.encrypt(peer))
         }
@@ -306,7 +308,8 @@ extension KeyEnrolmentMachine {
         case .preparing(let bond, let until): comeBack(peer, bond, until, &outputs)
         case .confirming(var confirmation):
             guard isTreeKnown, !confirmation.isAnswerAwaited else { return }
-            confirmation.linksLost = 0
+            // A program's key is its own proof: until then whoever has the link may be nobody.
+            if programKey == .none { confirmation.linksLost = 0 }
             let question: Output =
                 switch programKey {
                 case .none: .askKeyStatus(peer)
@@ -375,8 +378,7 @@ extension KeyEnrolmentMachine {
             case (.keyStatus, .none): confirmed(peer, proof, confirmation, &outputs)
             case (.agreeOnKey, .awaited(let random)), (.agreeOnKey, .agreed(let random, _)):
                 guard response.result == .success, let key = proof.offer?.key(ofAnswer: response.parameters) else {
-                    let reason = "it does not agree on a key for this program: open a new window there"
-                    return end(peer, .notConfirmed(reason), register, now, &outputs)
+                    return agreementRefused(peer, confirmation, register, now, &outputs)
                 }
                 outputs.append(.keepProgramKey(proof.bond, .agreed(random: random, key)))
                 ask(peer, .confirmKey(peer), &confirmation, now, &outputs)
@@ -385,11 +387,35 @@ extension KeyEnrolmentMachine {
                 guard key.isAccepted(by: response.parameters) else { return }
                 outputs.append(.keepProgramKey(proof.bond, .confirmed(key)))
                 confirmed(peer, proof, confirmation, &outputs)
-            // The lock has the key of another agreement: its answer was lost.
-            case (.confirmKey, .agreed): ask(peer, .agreeOnKey(peer), &confirmation, now, &outputs)
+            // The lock has the key of another agreement: its answer was lost. Each agreement is a commit: one on a link will do.
+            case (.confirmKey, .agreed) where !confirmation.hasAgreedAnew:
+                confirmation.hasAgreedAnew = true
+                ask(peer, .agreeOnKey(peer), &confirmation, now, &outputs)
+            case (.confirmKey, .agreed): refuse(peer, confirmation, &outputs)
             default: return
             }
         }
+    }
+
+    /// The lock has no r any more, or r does not stand behind what was answered.
+    private mutating func agreementRefused(
+        _ peer: PeerIdentifier, _ confirmation: LockConfirmation, _ register: Register, _ now: Instant,
+        _ outputs: inout [Output]
+    ) {
+        var refused = confirmation
+        refused.linkLost()
+        sessions[peer] = .confirming(refused)
+        let reason = "it does not agree on a key for this program: open a new window there"
+        end(peer, .notConfirmed(reason), giveUpUnverified(peer, register, &outputs), now, &outputs)
+    }
+
+    /// Whoever has shown nothing of r keeps no bond that was made without anybody's seeing how. What is left then.
+    private func giveUpUnverified(
+        _ peer: PeerIdentifier, _ register: Register, _ outputs: inout [Output]
+    ) -> Register {
+        let bonds = register.unverified(peer)
+        outputs += bonds.map { .deleteBond($0) }
+        return register.without(bonds)
     }
 
     private mutating func confirmed(
@@ -427,13 +453,16 @@ extension KeyEnrolmentMachine {
             }
             // A lock that was killed before it kept the new bond has another key, and a stranger has none: nobody is told
             // which.
-            confirmation.linksLost = min(confirmation.linksLost + 1, Self.confirmationsLostMaximum)
-            guard confirmation.enrolment != nil, confirmation.linksLost == Self.confirmationsLostMaximum else {
-                return retry(peer, confirmation, register, now, &outputs)
-            }
+            confirmation.linkLost()
+            let isUnverified = !register.unverified(peer).isEmpty
+            guard confirmation.linksLost == Self.confirmationsLostMaximum,
+                confirmation.enrolment != nil || isUnverified
+            else { return retry(peer, confirmation, register, now, &outputs) }
             sessions[peer] = .confirming(confirmation)
-            let reason = "it lets no link be encrypted with the new bond; the key goes on trying"
-            end(peer, .notConfirmed(reason), register, now, &outputs)
+            let reason =
+                "it has confirmed the new bond on none of three links; "
+                + (isUnverified ? "the bond is given up: open a new window there" : "the key goes on trying")
+            end(peer, .notConfirmed(reason), giveUpUnverified(peer, register, &outputs), now, &outputs)
             if !holds(peer) { outputs.append(.passOn) }
         }
     }

@@ -51,10 +51,16 @@ extension KeyEnrolmentMachine {
         package var id: BondID
         /// Whose it is; nil without an identity.
         package var peer: PeerIdentifier?
+        /// A program's key, and not the bond's encryption, is what confirms it.
+        package var isForProgram: Bool
+        /// Others share the host, which has paired by a method that nobody has seen; and nobody has shown to know r since.
+        package var isUnverified: Bool
 
-        package init(id: BondID, peer: PeerIdentifier?) {
+        package init(id: BondID, peer: PeerIdentifier?, isForProgram: Bool = false, isUnverified: Bool = false) {
             self.id = id
             self.peer = peer
+            self.isForProgram = isForProgram
+            self.isUnverified = isUnverified
         }
     }
 
@@ -69,6 +75,12 @@ extension KeyEnrolmentMachine {
         }
 
         func bonds(of peer: PeerIdentifier) -> [UnconfirmedBond] { bonds.filter { $0.peer == peer } }
+
+        func isForProgram(_ peer: PeerIdentifier) -> Bool { bonds(of: peer).contains(where: \.isForProgram) }
+
+        func unverified(_ peer: PeerIdentifier) -> [BondID] { bonds(of: peer).filter(\.isUnverified).map(\.id) }
+
+        func without(_ gone: [BondID]) -> Self { Self(bonds: bonds.filter { !gone.contains($0.id) }, asked: asked) }
     }
 
     /// Over what an answer has come: the bond that encrypts its link, and the lock as it would be kept.

@@ -61,10 +61,14 @@ extension KeyMachine {
     }
 
     mutating func encrypted(_ peer: PeerIdentifier, _ programKey: ProgramKey?, _ turn: inout KeyTurn) {
-        guard var open = locks[peer]?.link.open else { return }
-        // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
-        open.challenge = nil
-        open.wait = .nothing
+        guard let link = locks[peer]?.link, var open = link.open else { return }
+        if case .encrypted = link {
+            // A tree that has changed ends no wait: who changes it again and again would never be let go.
+        } else {
+            // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
+            open.challenge = nil
+            open.wait = .nothing
+        }
         open.programKey = programKey
         locks[peer]?.linksInVain = 0
         locks[peer]?.link = .encrypted(open)

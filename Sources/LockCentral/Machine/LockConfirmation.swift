@@ -37,6 +37,10 @@ struct LockConfirmation: Equatable, Sendable {
     var attempt: Attempt
     /// Links in a row that were lost before the bond could prove itself on them.
     var linksLost = 0
+    /// On this link, where the lock had the key of another agreement.
+    var hasAgreedAnew = false
+
+    mutating func linkLost() { linksLost = min(linksLost + 1, KeyEnrolmentMachine.confirmationsLostMaximum) }
 
     /// An enrolment asks once on each link; without an operator, whatever the lock shows anew is asked again.
     var isAnswerAwaited: Bool {

@@ -36,6 +36,7 @@ final class SharedAdapter {
     private(set) var key: KeyDaemon?
     private(set) var events: [KeyEvent] = []
     private(set) var progress: [KeyCommandProgress] = []
+    private(set) var enrolment: [KeyEnrolmentProgress] = []
     private(set) var now = Instant(nanoseconds: 1_000_000_000)
     private var waiting: [(id: DBusCallID, call: DBusCall)] = []
     /// What bluetoothd was called for, each time.
@@ -47,14 +48,14 @@ final class SharedAdapter {
 
     /// `secret`: what the program keeps with the bond. `keys`: the bond's own, which are bluetoothd's where there are none.
     init(
-        secret: Secret? = programSecret, keys: [UInt8] = [],
+        secret: Secret? = programSecret, keys: [UInt8] = [], state: BondState = .confirmed,
         unlocksWhenNear: Bool = false
     ) throws {
         let store = MemoryHostStore()
         let identity: IdentityAddress? = IdentityAddress(Script.lockAddress)
         let bond = Bond(
-            id: BondID(5), identity: identity, ltk: Secret(keys), model: .outOfBand, state: .confirmed,
-            credential: "key", applicationSecret: secret)
+            id: BondID(5), identity: identity, ltk: Secret(keys), model: .outOfBand, state: state,
+            credential: "lock \(Script.lockAddress)", applicationSecret: secret)
         store.append(.bond(.upsert(bond)))
         store.didCommit()
         var configuration = HostConfiguration(deviceName: "key")
@@ -74,20 +75,31 @@ final class SharedAdapter {
         try hear(.opened)
     }
 
+    /// Of a window for a program at the lock.
+    static func code() throws -> SetupCode {
+        let lock = try #require(IdentityAddress(Script.lockAddress))
+        let confirm = [UInt8](repeating: 3, count: SetupCode.confirmOctets)
+        let random = Secret([UInt8](repeating: 4, count: SetupCode.randomOctets))
+        return try #require(SetupCode(lock: lock, confirm: confirm, random: random, wantsProgramKey: true))
+    }
+
     // MARK: Iterations
 
     /// One iteration and all that comes of it, bluetoothd's answers among them.
-    func turn(_ body: (Host) throws -> Void = { _ in }) throws {
-        try iterate(body)
+    @discardableResult
+    func turn<R>(_ body: (Host) throws -> R = { _ in }) throws -> R {
+        let result = try iterate(body)
         while !waiting.isEmpty {
             let next = waiting.removeFirst()
             for event in answers(to: next.id, next.call) { try iterate { $0.heard(event) } }
         }
+        return result
     }
 
-    private func iterate(_ body: (Host) throws -> Void) throws {
+    @discardableResult
+    private func iterate<R>(_ body: (Host) throws -> R) throws -> R {
         host.beginIteration(now: now)
-        try body(host)
+        let result = try body(host)
         repeat {
             try host.settleRound(MemoryTransactionCoordinator(), clock: { now }) { act in
                 switch act {
@@ -98,6 +110,7 @@ final class SharedAdapter {
                 }
             }
         } while host.hasWork
+        return result
     }
 
     func hear(_ event: DBusEvent) throws { try turn { $0.heard(event) } }
@@ -144,6 +157,10 @@ final class SharedAdapter {
                     : ["Connected": .boolean(false), "ServicesResolved": .boolean(false)], by: sender))
     }
 
+    func powered(_ isOn: Bool) throws {
+        try hear(Script.changed(Script.adapter, "Adapter1", ["Powered": .boolean(isOn)]))
+    }
+
     /// Whoever is there has the key of bluetoothd's bond.
     func ready(by sender: String = Script.daemon) throws {
         try hear(lock(["ServicesResolved": .boolean(true)], by: sender))
@@ -174,6 +191,13 @@ final class SharedAdapter {
             key?.command(.unlock, lock: nil, waitMilliseconds: waitMilliseconds) { [unowned self] in
                 progress.append($0)
             }
+        }
+    }
+
+    /// Enrols by this code, whose progress is kept.
+    func enroll(_ code: SetupCode) throws {
+        try turn { _ in
+            key?.enroll(code, waitMilliseconds: 60_000) { [unowned self] in enrolment.append($0) }
         }
     }
 
