@@ -62,7 +62,7 @@ private struct KeyWorld {
             case 1: feed(octet & 8 == 0 ? .bonded(peer) : .note(peer, Self.note(input.chunk())))
             case 2: feed(.notWritten(peer, isLate: input.bool()))
             case 3: feed(.radio(isOn: input.bool()))
-            case 4: calibrate(peer)
+            case 4: if octet & 8 == 0 { calibrate(peer) } else { cancelNearest() }
             case 5:
                 walks.remove(peer)
                 feed(.endCalibration(peer))
@@ -125,6 +125,11 @@ private struct KeyWorld {
         let life = UInt64(input.uint16())
         if lookEnds == nil { lookEnds = now.advanced(byMilliseconds: min(life / 2, 6_000)) }
         feed(.askNearest(operation, .setting, lifeMilliseconds: life))
+    }
+
+    private mutating func cancelNearest() {
+        lookEnds = nil
+        feed(.cancelNearest)
     }
 
     private mutating func present(_ peer: PeerIdentifier, _ octets: [UInt8]) {

@@ -109,6 +109,8 @@ final class ControlConnection {
     /// The daemon ends: nothing is committed any more that a reply could wait for.
     func end(with failure: ControlFailure) {
         if exchange?.isOpen == true { write(ControlReply.error(failure).line) }
+        // It is not the client who has gone.
+        exchange?.onAbandoned = nil
         close()
     }
 

@@ -384,9 +384,11 @@ struct ControlServerTests {
         let client = RawClient(directory.socket)
         client.say("later\n")
         loop.settle()
+        var isAbandoned = false
+        handler.kept.first?.onAbandoned = { isAbandoned = true }
         server.close()
         let (lines, isClosed) = client.hear()
-        #expect(isClosed)
+        #expect(isClosed && !isAbandoned, "the client has not gone")
         guard case .error(let failure) = lines.first else {
             Issue.record("no error")
             return

@@ -200,6 +200,20 @@ struct NearestLockTests {
         #expect(!bench.machine.wantsLink(door))
     }
 
+    @Test("Nobody waits any more: links are let go, and no lock is asked, however near; the next search is its own")
+    func cancelled() {
+        var bench = Self.bench()
+        Self.ask(&bench)
+        _ = Self.comesUp(door, &bench)
+        #expect(bench.put(.cancelNearest) == [.disconnect(door)])
+        #expect(!bench.machine.wantsLink(door) && !bench.machine.wantsLink(Self.garage))
+        #expect(Self.measure([door: -40], &bench).isEmpty && bench.machine.deadline == nil)
+        #expect(bench.put(.cancelNearest).isEmpty)
+        bench.put(.disconnected(door))
+        Self.ask(&bench)
+        #expect(bench.acts == [.connect(door), .connect(Self.garage)])
+    }
+
     @Test("Two that are about equally near are both let go, and nothing is asked of either")
     func several() {
         var bench = Self.bench()

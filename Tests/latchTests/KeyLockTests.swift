@@ -1,5 +1,6 @@
 import CommandInterface
 import Foundation
+import TestSupport
 import Testing
 
 @testable import latch
@@ -47,6 +48,40 @@ struct KeyLockTests {
         #expect(held.status == ExitCode.refused.rawValue && held.errors.contains("not permitted"), "\(held)")
         #expect(try bolt() == "locked")
         #expect(guest.end() == 0 && daemon.end() == 0 && lock.end() == 0)
+    }
+
+    @Test("Who breaks a command off before it was sent takes it back; a daemon that ends, and starts again, does not")
+    func brokenOff() throws {
+        let bench = try Bench()
+        var lock = try bench.start("peripheral", "lock")
+        var daemon = try bench.start("central", "key")
+        try bench.enroll("anna")
+        #expect(lock.end() == 0)
+        func isAsked() throws -> Bool {
+            try bench.latch("central", "status", "key", ["--json"]).output.contains(#""request":{"#)
+        }
+        func asks(_ more: String...) throws -> ChildProcess {
+            let client = try ChildProcess(
+                [Program.path, "central", "unlock", "--state", bench.path("key"), "--wait", "600"] + more,
+                environment: Program.environment)
+            #expect(try client.output.read(upToCount: 5) == Data("asked".utf8))
+            return client
+        }
+        let gone = try asks()
+        #expect(try isAsked())
+        gone.signal(SIGINT)
+        gone.wait()
+        #expect(try waits { try !isAsked() })
+
+        let kept = try asks()
+        #expect(daemon.end() == 0 && kept.wait().code != 0)
+        daemon = try bench.start("central", "key")
+        #expect(try isAsked())
+        lock = try bench.start("peripheral", "lock")
+        #expect(try waits { try !isAsked() })
+        let audit = try bench.latch("audit", "list", "lock", ["--json"]).output.split(separator: "\n")
+        #expect(audit.count { $0.contains("\"what\":\"granted\"") } == 1, "\(audit)")
+        #expect(daemon.end() == 0 && lock.end() == 0)
     }
 
     @Test("A lock has the name that its key's owner gives it, for good; no two have the same")

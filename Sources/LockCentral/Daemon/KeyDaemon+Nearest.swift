@@ -40,6 +40,13 @@ extension KeyDaemon {
         feed(.askNearest(operation, argument, lifeMilliseconds: waitMilliseconds))
     }
 
+    /// Nobody waits for the nearest lock any more: none is asked.
+    package func withdrawNearest() {
+        seeking = nil
+        feed(.cancelNearest)
+        for peer in machine.sortedPeers { giveUpUnwanted(peer) }
+    }
+
     /// The machine has a verdict. Where there is a nearest lock, its request is taken next.
     func sought(_ verdict: NearestMachine.Verdict) {
         for peer in machine.sortedPeers { giveUpUnwanted(peer) }

@@ -195,9 +195,14 @@ package final class KeyDaemon {
 
     /// Ends the wait for a link that nothing wants any more.
     func giveUpUnwanted(_ peer: PeerIdentifier) {
-        guard !machine.wantsLink(peer), !enrolment.holds(peer) else { return }
+        guard !machine.wantsLink(peer), !enrolment.holds(peer), let session = sessions[peer] else { return }
         sessions[peer]?.isWanted = false
-        if sessions[peer]?.peripheral?.state == .connecting { disconnect(peer) }
+        if session.peripheral?.state == .connecting {
+            disconnect(peer)
+        } else if session.isWanted {
+            // Nobody else was asked for it, so nobody tells its end.
+            feed(.disconnected(peer))
+        }
     }
 
     private func peripheral(_ peer: PeerIdentifier) -> CBPeripheral? {
@@ -234,6 +239,12 @@ extension KeyDaemon {
         } catch {
             report(.unknownLock(error))
         }
+    }
+
+    /// Nobody waits for this command any more: as long as it was not sent it never is. What became of a sent one is asked as ever.
+    package func withdraw(_ id: KeyRequestID, at peer: PeerIdentifier) {
+        guard let request = machine.locks[peer]?.request, request.id == id, request.sent == nil else { return }
+        feed(.cancel(peer))
     }
 
     private func took(_ peer: PeerIdentifier, _ id: KeyRequestID) {

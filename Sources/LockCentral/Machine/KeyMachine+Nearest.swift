@@ -22,6 +22,13 @@ extension KeyMachine {
         settleNearest(&turn)
     }
 
+    /// Nobody waits for it any more.
+    mutating func cancelNearest(_ turn: inout KeyTurn) {
+        guard let looking = nearest else { return }
+        nearest = nil
+        for peer in sortedPeers where looking.locks.contains(peer) { letGoIfIdle(peer, &turn) }
+    }
+
     /// A link that carries no command has to prove itself before it counts.
     mutating func lookAtLink(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         guard isSought(peer), let slot = locks[peer] else { return }

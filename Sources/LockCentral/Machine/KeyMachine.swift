@@ -124,6 +124,7 @@ package struct KeyMachine {
             ask(peer, operation, argument, .user, lifeMilliseconds: life, &turn)
         case .askNearest(let operation, let argument, let life):
             askNearest(operation, argument, lifeMilliseconds: life, &turn)
+        case .cancelNearest: cancelNearest(&turn)
         case .cancel(let peer): cancel(peer, &turn)
         case .lock(let record): take(record, &turn)
         case .forget(let peer): forget(peer, &turn)

@@ -19,6 +19,8 @@ package enum KeyInput: Sendable {
     case ask(PeerIdentifier, LockOperation, RelockArgument, lifeMilliseconds: UInt64)
     /// The same of the lock that is nearest. While one is being looked for another is not.
     case askNearest(LockOperation, RelockArgument, lifeMilliseconds: UInt64)
+    /// Nobody waits for the nearest lock any more: no ``KeyOutput/sought(_:)`` comes.
+    case cancelNearest
     case cancel(PeerIdentifier)
     case lock(LockRecord)
     case forget(PeerIdentifier)

@@ -16,10 +16,7 @@ extension CentralDaemon {
                 "lock": .string(begun.name), "id": .string("\(begun.peer)"), "near_dbm": JSONValue(begun.rules.nearDBm),
                 "away_dbm": JSONValue(begun.rules.awayDBm), "calibrated": .bool(begun.isCalibrated),
             ])
-        exchange.onAbandoned = { [weak self] in
-            self?.runtime.host.beginIteration(now: SystemClock.now())
-            self?.key.endCalibration(begun.peer)
-        }
+        whenAbandoned(exchange) { $0.endCalibration(begun.peer) }
     }
 
     func setThresholds(

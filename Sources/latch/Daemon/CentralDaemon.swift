@@ -93,12 +93,24 @@ final class CentralDaemon {
     private func perform(_ command: CentralRequest.Command, _ exchange: ControlExchange) {
         let (operation, argument) = (command.operation.operation, command.relock.argument)
         let milliseconds = UInt64(command.waitSeconds) * 1_000
+        let report: (KeyCommandProgress) -> Void = { [weak self] progress in
+            if case .took(let id, let peer) = progress { self?.whenAbandoned(exchange) { $0.withdraw(id, at: peer) } }
+            Self.tell(progress, exchange)
+        }
         if command.isForNearest {
-            key.commandNearest(operation, argument, waitMilliseconds: milliseconds) { Self.tell($0, exchange) }
+            whenAbandoned(exchange) { $0.withdrawNearest() }
+            key.commandNearest(operation, argument, waitMilliseconds: milliseconds, report: report)
         } else {
-            key.command(operation, argument, lock: command.lock, waitMilliseconds: milliseconds) {
-                Self.tell($0, exchange)
-            }
+            key.command(operation, argument, lock: command.lock, waitMilliseconds: milliseconds, report: report)
+        }
+    }
+
+    /// What is done where the operator goes away before the end.
+    func whenAbandoned(_ exchange: ControlExchange, _ body: @escaping (KeyDaemon) -> Void) {
+        exchange.onAbandoned = { [weak self] in
+            guard let self else { return }
+            runtime.host.beginIteration(now: SystemClock.now())
+            body(key)
         }
     }
 
@@ -124,10 +136,7 @@ final class CentralDaemon {
             throw ControlFailure(.refused, error.description)
         }
         // An exchange that has ended is not abandoned: this is an operator who went away.
-        exchange.onAbandoned = { [weak self] in
-            self?.runtime.host.beginIteration(now: SystemClock.now())
-            self?.key.cancelEnrolment()
-        }
+        whenAbandoned(exchange) { $0.cancelEnrolment() }
         key.enroll(code, waitMilliseconds: Self.enrolmentWaitMilliseconds) { Self.tell($0, exchange) }
     }
 
