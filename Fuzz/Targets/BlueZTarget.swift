@@ -88,7 +88,10 @@ private struct BlueZWorld {
         case 4: property = ("RSSI", how & 0x80 == 0 ? .int16(-Int16(how)) : Self.anything(how))
         case 5: property = ("UUIDs", .strings(["180f", "180d", String(how, radix: 16)]))
         case 6: property = ("Adapter", .objectPath(Self.adapters[Int(how & 1)]))
-        case 7: property = ("Address", .string(how & 1 == 0 ? Self.text(Int(how >> 1 & 3)) : "nonsense"))
+        // Nobody's device never has the address of one that is wished for: it would be that one.
+        case 7:
+            let known = Int(device) % Self.devices == Self.nobodysDevice ? Self.nobodysDevice : Int(how >> 1 & 3)
+            property = ("Address", .string(how & 1 == 0 ? Self.text(known) : "nonsense"))
         case 8: property = ("ManufacturerData", Self.anything(how))
         case 9: property = ("ServiceData", Self.anything(how))
         case 10: return adapterChanged(Int(how & 1), ["Powered": .boolean(how & 2 != 0)])
@@ -225,6 +228,7 @@ private struct BlueZWorld {
         var outputs: [BlueZCentral.Output] = []
         machine.handle(event, now: now, into: &outputs)
         for output in outputs { take(output) }
+        require(machine.deadline.map { $0 > now } ?? true, "a timer that has passed: the loop would turn without end")
     }
 
     private mutating func take(_ output: BlueZCentral.Output) {

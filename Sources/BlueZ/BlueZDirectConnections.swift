@@ -11,9 +11,16 @@ import BluetoothCore
 ///
 /// Core 5.4, Vol 3, Part C, 9.3.8 (Direct connection establishment procedure); BlueZ, doc/device-api.txt (Connect)
 struct BlueZDirectConnections: Equatable, Sendable {
+    private enum State: Equatable {
+        case underWay
+        /// It is not called again before this instant.
+        case waiting(until: Instant)
+        /// It is called when it is heard.
+        case due
+    }
+
     private struct Attempt: Equatable {
-        /// When to call again; nil while a call is under way.
-        var again: Instant?
+        var state = State.due
         /// One behind the other.
         var failures = 0
     }
@@ -25,9 +32,11 @@ struct BlueZDirectConnections: Equatable, Sendable {
     static let longestWaitMilliseconds: UInt64 = 30_000
 
     /// When a device may be called again.
-    var deadline: Instant? { attempts.values.compactMap(\.again).min() }
+    var deadline: Instant? {
+        attempts.values.compactMap { if case .waiting(let until) = $0.state { until } else { nil } }.min()
+    }
 
-    var isCalling: Bool { attempts.values.contains { $0.again == nil } }
+    var isCalling: Bool { attempts.values.contains { $0.state == .underWay } }
 
     struct Step: Equatable {
         var call: [String] = []
@@ -38,21 +47,22 @@ struct BlueZDirectConnections: Equatable, Sendable {
     mutating func step(wanted: Set<String>, heard: Set<String>, connected: Set<String>, _ now: Instant) -> Step {
         let over = attempts.filter { !wanted.contains($0.key) }
         for device in over.keys { attempts[device] = nil }
-        let due = wanted.intersection(heard).filter { device in
-            attempts[device].map { $0.again.map { $0 <= now } ?? false } ?? true
+        for (device, attempt) in attempts {
+            if case .waiting(let until) = attempt.state, until <= now { attempts[device]?.state = .due }
         }
-        for device in due { attempts[device, default: Attempt()].again = nil }
+        let due = wanted.intersection(heard).filter { attempts[$0, default: Attempt()].state == .due }
+        for device in due { attempts[device, default: Attempt()].state = .underWay }
         return Step(
             call: due.sorted(),
-            takeBack: over.filter { $0.value.again == nil && !connected.contains($0.key) }.keys.sorted())
+            takeBack: over.filter { $0.value.state == .underWay && !connected.contains($0.key) }.keys.sorted())
     }
 
     /// bluetoothd has made the link, or has not. It says so of the link itself, too: who is not connected a moment later is called again.
     mutating func answered(_ device: String, isMade: Bool, _ now: Instant) {
-        guard let attempt = attempts[device], attempt.again == nil else { return }
+        guard let attempt = attempts[device], attempt.state == .underWay else { return }
         let failures = isMade ? 0 : attempt.failures + 1
         let wait = min(Self.waitMilliseconds << UInt64(min(failures, 5)), Self.longestWaitMilliseconds)
-        attempts[device] = Attempt(again: now.advanced(byMilliseconds: wait), failures: failures)
+        attempts[device] = Attempt(state: .waiting(until: now.advanced(byMilliseconds: wait)), failures: failures)
     }
 
     mutating func forget() { attempts = [:] }

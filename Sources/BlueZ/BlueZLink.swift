@@ -12,11 +12,12 @@ struct BlueZLink: Equatable, Sendable {
     private var patienceMilliseconds = Self.discoveryMilliseconds
     /// Values whose notifications were asked for, of this bluetoothd.
     private(set) var notified: Set<AttributeHandle> = []
-    /// Values whose notifications were refused, and when to ask again.
+    /// Values whose notifications were refused, on this tree.
     private var refusals: [AttributeHandle: Refusal] = [:]
 
     private struct Refusal: Equatable {
-        let again: Instant
+        /// When to ask again; nil from then on.
+        var again: Instant?
         let failures: Int
     }
 
@@ -34,9 +35,11 @@ struct BlueZLink: Equatable, Sendable {
     var repairDue: Instant? { unresolvedSince?.advanced(byMilliseconds: patienceMilliseconds) }
 
     /// When something of this link is due.
-    var deadline: Instant? { Instant.earliest(repairDue, refusals.values.map(\.again).min()) }
+    var deadline: Instant? { Instant.earliest(repairDue, refusals.values.compactMap(\.again).min()) }
 
     mutating func isUnresolved(since now: Instant, isInherited: Bool) {
+        // Nothing is asked of a tree that is unknown, and the next one is asked at once.
+        refusals = [:]
         guard unresolvedSince == nil else { return }
         unresolvedSince = now
         patienceMilliseconds = isInherited ? Self.inheritedMilliseconds : Self.discoveryMilliseconds
@@ -47,7 +50,10 @@ struct BlueZLink: Equatable, Sendable {
     /// Those of the values that are to be asked for now; they are asked for from now on.
     mutating func notify(_ values: Set<AttributeHandle>, _ now: Instant) -> [AttributeHandle] {
         refusals = refusals.filter { values.contains($0.key) }
-        let missing = values.subtracting(notified).filter { value in refusals[value].map { $0.again <= now } ?? true }
+        for (value, refusal) in refusals {
+            if let again = refusal.again, again <= now { refusals[value]?.again = nil }
+        }
+        let missing = values.subtracting(notified).filter { refusals[$0]?.again == nil }
         notified.formUnion(missing)
         return missing.sorted()
     }

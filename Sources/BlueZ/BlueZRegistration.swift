@@ -17,6 +17,7 @@ struct BlueZRegistration: Equatable, Sendable {
     private(set) var services: Set<BluetoothUUID> = []
     private(set) var armed: Set<String> = []
     private var failures = 0
+    /// When one that was refused may be tried again; nil from then on, also where nobody wishes for one any more.
     private(set) var deadline: Instant?
 
     /// As GattProfile1's property UUIDs has them.
@@ -35,8 +36,9 @@ struct BlueZRegistration: Equatable, Sendable {
             state = .leaving
             return .unregister
         case .none:
-            guard !wanted.isEmpty, deadline.map({ $0 <= now }) ?? true else { return .wait }
-            (services, armed, state, deadline) = (wanted, devices, .asked, nil)
+            if let due = deadline, due <= now { deadline = nil }
+            guard !wanted.isEmpty, deadline == nil else { return .wait }
+            (services, armed, state) = (wanted, devices, .asked)
             return .register
         }
     }
@@ -62,7 +64,7 @@ struct BlueZRegistration: Equatable, Sendable {
     mutating func disarm(_ device: String) { armed.remove(device) }
 
     /// The adapter is on again: whether bluetoothd still does what it was asked for is not known.
-    mutating func disarmAll() { armed = [] }
+    mutating func disarmAll() { (armed, deadline) = ([], nil) }
 
     mutating func forget() { self = BlueZRegistration() }
 }

@@ -2,6 +2,7 @@ import BlueZSupport
 import BluetoothCore
 import DBus
 import GATT
+import Testing
 
 @testable import BlueZ
 
@@ -19,6 +20,8 @@ struct BlueZBench {
     mutating func handle(_ event: BlueZCentral.Event) -> [BlueZCentral.Output] {
         var outputs: [BlueZCentral.Output] = []
         machine.handle(event, now: now, into: &outputs)
+        // Whoever waits for an instant that has passed does not wait.
+        #expect(machine.deadline.map { $0 > now } ?? true, "what was due has not been done behind \(event)")
         return outputs.filter { output in
             guard case .act(.call(let id, let call), _) = output else { return true }
             calls.append((id, call))
