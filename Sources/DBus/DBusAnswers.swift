@@ -1,9 +1,9 @@
-/// Whose answers count. A reply names the call that it answers by a number, which anybody on the bus may guess: some buses let through
+/// Whose messages count. A reply names the call that it answers by a number, which anybody on the bus may guess: some buses let through
 /// what nobody has asked for. So a call is answered by the connection that it went to, by a unique name that nobody else can have, or
-/// refused by the bus itself.
+/// refused by the bus itself. Signals and calls are heard from those alone that this side has called: anybody may send some to this connection.
 ///
 /// - In: what is sent, by the bus's numbers for it; the senders of what comes; the owners of names.
-/// - Out: which call is answered, and what is to be sent so that owners are known.
+/// - Out: which call is answered, who is heard, and what is to be sent so that owners are known.
 /// - Owner: a connection to a bus. It forgets everything with it.
 ///
 /// D-Bus Specification, Message Protocol, Header Fields (REPLY_SERIAL, SENDER); Message Bus Names
@@ -30,10 +30,14 @@ package struct DBusAnswers: Sendable {
 
     /// Owners of one name that may still answer one call.
     package static let ownersMaximum = 4
+    /// Connections that are heard since they were called by their own names.
+    package static let calledMaximum = 8
 
     private var awaited: [UInt64: Awaited] = [:]
     /// Of the well-known names that were called; empty, as the bus says it, for one that nobody has as far as is known.
     private var owners: [String: String] = [:]
+    /// Unique names that were called, the last one at the end. A bus gives none of them twice.
+    private var called: [String] = []
 
     package init() {}
 
@@ -51,12 +55,29 @@ package struct DBusAnswers: Sendable {
     }
 
     /// Those that need no owner: a connection's own, and the bus's.
-    private static func isKnown(_ name: String) -> Bool { name.hasPrefix(":") || name == DBusName.bus }
+    private static func isKnown(_ name: String) -> Bool { isUnique(name) || name == DBusName.bus }
+
+    private static func isUnique(_ name: String) -> Bool { name.hasPrefix(":") }
+
+    /// Whether a signal or a call of this connection is to be looked into: it is the bus, or this side has called it, by its own name or by
+    /// one that it owns.
+    package func hears(_ sender: String) -> Bool {
+        guard !sender.isEmpty else { return false }
+        return sender == DBusName.bus || called.contains(sender) || owners.values.contains(sender)
+    }
+
+    private mutating func hear(_ destination: String) {
+        guard Self.isUnique(destination), called.last != destination else { return }
+        called.removeAll { $0 == destination }
+        called.append(destination)
+        called.removeFirst(max(0, called.count - Self.calledMaximum))
+    }
 
     package mutating func sent(_ number: UInt64, for purpose: Purpose, to destination: String) {
         var call = Awaited(purpose: purpose, destination: destination)
         if let owner = owners[destination] { call.mayBeAnswered(by: owner) }
         awaited[number] = call
+        hear(destination)
     }
 
     /// The purpose of what is answered; nil for what nobody waits for, and for the answer of somebody else. Then its call goes on waiting.

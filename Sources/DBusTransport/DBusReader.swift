@@ -1,79 +1,123 @@
 import CSystemBus
 import DBus
+import Glibc
 
-/// Reads what a message carries, whatever its types are.
+/// Reads what a message carries, whatever its types are, up to a bound: two octets of a message can be a value that takes forty.
 ///
 /// D-Bus Specification, Type System
 struct DBusReader {
-    /// Containers within containers: as many as D-Bus allows, arrays and structures together.
-    private static let deepest = 64
+    /// Values of one message, containers among them. A thousand devices of bluetoothd's, with all that a device can have, are half of that.
+    static let valuesMaximum = 524_288
+    /// Octets of texts, of byte arrays and of signatures in one message.
+    static let octetsMaximum = 8_388_608
+    /// Containers within containers. bluetoothd's are 11 deep, and D-Bus allows 64.
+    static let depthMaximum = 32
+
+    /// A type that this side has no value for: descriptors.
+    private static let unreadable = DBusError(name: "org.freedesktop.DBus.Error.InvalidSignature")
+    private static let tooMuch = DBusError(name: "org.freedesktop.DBus.Error.LimitsExceeded")
 
     private let message: OpaquePointer
+    private var valuesLeft = Self.valuesMaximum
+    private var octetsLeft = Self.octetsMaximum
 
-    init(_ message: OpaquePointer) { self.message = message }
+    private init(_ message: OpaquePointer) { self.message = message }
 
-    /// nil for what has a type that this side has no value for: descriptors.
-    func body() -> [DBusValue]? { values(depth: 0) }
+    /// Once for each message.
+    static func body(of message: OpaquePointer) throws(DBusError) -> [DBusValue] {
+        var reader = Self(message)
+        return try reader.values(depth: 0)
+    }
+
+    /// One of a message's strings; empty for what it has not, and for one that is longer than all of its octets may be.
+    static func text(_ pointer: UnsafePointer<CChar>?) -> String {
+        guard let pointer, strnlen(pointer, octetsMaximum + 1) <= octetsMaximum else { return "" }
+        return String(cString: pointer)
+    }
 
     /// Up to the end of the container that was entered last, or of the message.
-    private func values(depth: Int) -> [DBusValue]? {
+    private mutating func values(depth: Int) throws(DBusError) -> [DBusValue] {
         var values: [DBusValue] = []
         while true {
             var type: CChar = 0
             var contents: UnsafePointer<CChar>?
             let result = latch_bus_peek(message, &type, &contents)
-            guard result > 0 else { return result == 0 ? values : nil }
-            guard let value = value(UInt8(bitPattern: type), contents.map { String(cString: $0) } ?? "", depth) else {
-                return nil
-            }
-            values.append(value)
+            guard result >= 0 else { throw Self.unreadable }
+            guard result > 0 else { return values }
+            guard valuesLeft > 0 else { throw Self.tooMuch }
+            valuesLeft -= 1
+            values.append(try value(UInt8(bitPattern: type), try copied(contents), depth))
         }
     }
 
-    private func value(_ type: UInt8, _ contents: String, _ depth: Int) -> DBusValue? {
+    private mutating func value(
+        _ type: UInt8, _ contents: String, _ depth: Int
+    ) throws(DBusError) -> DBusValue {
         switch type {
-        case UInt8(ascii: "a") where contents == "y": octets()
-        case UInt8(ascii: "a"): inside(type, contents, depth).map { .array(of: contents, $0) }
-        case UInt8(ascii: "r"): inside(type, contents, depth).map { .structure($0) }
+        case UInt8(ascii: "a") where contents == "y": return try octets()
+        case UInt8(ascii: "a"): return .array(of: contents, try inside(type, contents, depth))
+        case UInt8(ascii: "r"): return .structure(try inside(type, contents, depth))
         case UInt8(ascii: "e"):
-            inside(type, contents, depth).flatMap { $0.count == 2 ? .entry($0[0], $0[1]) : nil }
-        case UInt8(ascii: "v"): inside(type, contents, depth).flatMap { $0.count == 1 ? .variant($0[0]) : nil }
-        case UInt8(ascii: "y"): basic(type, UInt8(0)).map { .byte($0) }
-        case UInt8(ascii: "b"): basic(type, Int32(0)).map { .boolean($0 != 0) }
-        case UInt8(ascii: "n"): basic(type, Int16(0)).map { .int16($0) }
-        case UInt8(ascii: "q"): basic(type, UInt16(0)).map { .uint16($0) }
-        case UInt8(ascii: "i"): basic(type, Int32(0)).map { .int32($0) }
-        case UInt8(ascii: "u"): basic(type, UInt32(0)).map { .uint32($0) }
-        case UInt8(ascii: "x"): basic(type, Int64(0)).map { .int64($0) }
-        case UInt8(ascii: "t"): basic(type, UInt64(0)).map { .uint64($0) }
-        case UInt8(ascii: "d"): basic(type, Double(0)).map { .double($0) }
-        case UInt8(ascii: "s"): text(type).map { .string($0) }
-        case UInt8(ascii: "o"): text(type).map { .objectPath($0) }
-        case UInt8(ascii: "g"): text(type).map { .signature($0) }
-        default: nil
+            let pair = try inside(type, contents, depth)
+            guard pair.count == 2 else { throw Self.unreadable }
+            return .entry(pair[0], pair[1])
+        case UInt8(ascii: "v"):
+            let held = try inside(type, contents, depth)
+            guard held.count == 1 else { throw Self.unreadable }
+            return .variant(held[0])
+        case UInt8(ascii: "y"): return .byte(try basic(type, 0))
+        case UInt8(ascii: "b"): return .boolean(try basic(type, Int32(0)) != 0)
+        case UInt8(ascii: "n"): return .int16(try basic(type, 0))
+        case UInt8(ascii: "q"): return .uint16(try basic(type, 0))
+        case UInt8(ascii: "i"): return .int32(try basic(type, 0))
+        case UInt8(ascii: "u"): return .uint32(try basic(type, 0))
+        case UInt8(ascii: "x"): return .int64(try basic(type, 0))
+        case UInt8(ascii: "t"): return .uint64(try basic(type, 0))
+        case UInt8(ascii: "d"): return .double(try basic(type, 0))
+        case UInt8(ascii: "s"): return .string(try text(type))
+        case UInt8(ascii: "o"): return .objectPath(try text(type))
+        case UInt8(ascii: "g"): return .signature(try text(type))
+        default: throw Self.unreadable
         }
     }
 
-    private func inside(_ type: UInt8, _ contents: String, _ depth: Int) -> [DBusValue]? {
-        guard depth < Self.deepest, latch_bus_enter(message, CChar(bitPattern: type), contents) > 0,
-            let values = values(depth: depth + 1), latch_bus_leave(message) >= 0
-        else { return nil }
+    private mutating func inside(
+        _ type: UInt8, _ contents: String, _ depth: Int
+    ) throws(DBusError) -> [DBusValue] {
+        guard depth < Self.depthMaximum else { throw Self.tooMuch }
+        guard latch_bus_enter(message, CChar(bitPattern: type), contents) > 0 else { throw Self.unreadable }
+        let values = try values(depth: depth + 1)
+        guard latch_bus_leave(message) >= 0 else { throw Self.unreadable }
         return values
     }
 
-    private func basic<Value: BitwiseCopyable>(_ type: UInt8, _ initial: Value) -> Value? {
+    private func basic<Value: BitwiseCopyable>(_ type: UInt8, _ initial: Value) throws(DBusError) -> Value {
         var value = initial
-        return latch_bus_read(message, CChar(bitPattern: type), &value) > 0 ? value : nil
+        guard latch_bus_read(message, CChar(bitPattern: type), &value) > 0 else { throw Self.unreadable }
+        return value
     }
 
-    private func text(_ type: UInt8) -> String? {
-        basic(type, UnsafePointer<CChar>?.none).flatMap { $0 }.map { String(cString: $0) }
+    private mutating func text(_ type: UInt8) throws(DBusError) -> String {
+        try copied(try basic(type, UnsafePointer<CChar>?.none))
     }
 
-    private func octets() -> DBusValue? {
+    private mutating func octets() throws(DBusError) -> DBusValue {
         var octets: UnsafeRawPointer?
         var count = 0
-        guard latch_bus_read_octets(message, &octets, &count) >= 0 else { return nil }
+        guard latch_bus_read_octets(message, &octets, &count) >= 0 else { throw Self.unreadable }
+        try take(count)
         return .octets(Array(UnsafeRawBufferPointer(start: octets, count: count)))
+    }
+
+    /// Empty for nothing.
+    private mutating func copied(_ text: UnsafePointer<CChar>?) throws(DBusError) -> String {
+        guard let text else { return "" }
+        try take(strnlen(text, octetsLeft + 1))
+        return String(cString: text)
+    }
+
+    private mutating func take(_ octets: Int) throws(DBusError) {
+        guard octets <= octetsLeft else { throw Self.tooMuch }
+        octetsLeft -= octets
     }
 }

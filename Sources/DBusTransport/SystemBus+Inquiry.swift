@@ -38,8 +38,9 @@ extension SystemBus {
             if let message {
                 let isAnswer = latch_bus_kind(message) == Int32(LATCH_BUS_ANSWER.rawValue)
                 let answered = answers.take(
-                    latch_bus_answered_cookie(message), from: text(latch_bus_sender(message)), isError: !isAnswer)
-                if answered != nil { return isAnswer && DBusReader(message).body()?.first?.flag == true }
+                    latch_bus_answered_cookie(message), from: DBusReader.text(latch_bus_sender(message)),
+                    isError: !isAnswer)
+                if answered != nil { return isAnswer && (try? DBusReader.body(of: message))?.first?.flag == true }
             }
             guard result == 0 else { continue }
             var ready = pollfd(

@@ -29,6 +29,8 @@ package final class SystemBus: BusConnection {
     private let loop: EventLoop
     /// What is to be heard: rules of D-Bus's for matches.
     private let matches: [String]
+    /// Whether signals and calls are told also of those that this side has not called.
+    private let servesAnybody: Bool
     private var listener: BusListener?
     private var bus: OpaquePointer?
     private var registration: EventLoop.Registration?
@@ -39,8 +41,10 @@ package final class SystemBus: BusConnection {
     private var nextRequest: UInt64 = 1
     private var recovery: TransportRecovery
 
-    package init(_ place: Place, matches: [String], loop: EventLoop) {
+    /// `servesAnybody`: for a service, which is called by those that it does not know.
+    package init(_ place: Place, matches: [String], servesAnybody: Bool = false, loop: EventLoop) {
         self.place = place
+        self.servesAnybody = servesAnybody
         recovery = TransportRecovery(name: place.description, canReopen: true)
         self.matches = matches
         self.loop = loop
@@ -174,59 +178,63 @@ package final class SystemBus: BusConnection {
 
     // MARK: What comes
 
+    /// Whose message it is, is looked at before anything that is in it: what nobody waits for costs no more than its arrival.
     private func received(_ message: OpaquePointer) {
+        let sender = DBusReader.text(latch_bus_sender(message))
         switch latch_bus_kind(message) {
-        case Int32(LATCH_BUS_ANSWER.rawValue):
-            let body = DBusReader(message).body()
-            answered(message, isError: false, body.map { .success($0) } ?? .failure(Self.unreadable))
-        case Int32(LATCH_BUS_ERROR.rawValue):
-            let error = DBusError(
-                name: Self.text(latch_bus_error_name(message)), text: Self.text(latch_bus_error_text(message)))
-            answered(message, isError: true, .failure(error))
+        case Int32(LATCH_BUS_ANSWER.rawValue): answered(message, by: sender, isError: false)
+        case Int32(LATCH_BUS_ERROR.rawValue): answered(message, by: sender, isError: true)
         case Int32(LATCH_BUS_SIGNAL.rawValue):
-            guard let signal = decode(message) else { return }
+            guard hears(sender), let signal = try? decode(message, by: sender) else { return }
             answers.heard(signal)
             listener?.event(.signal(signal))
-        case Int32(LATCH_BUS_CALL.rawValue): called(message)
+        case Int32(LATCH_BUS_CALL.rawValue): called(message, by: sender)
         default: break
         }
     }
 
-    private static let unreadable = DBusError(name: "org.freedesktop.DBus.Error.InvalidSignature")
+    private func hears(_ sender: String) -> Bool { servesAnybody || answers.hears(sender) }
 
     /// What somebody else says in the place of whom was called is no answer, and the call goes on waiting.
-    private func answered(_ message: OpaquePointer, isError: Bool, _ result: Result<[DBusValue], DBusError>) {
-        let sender = Self.text(latch_bus_sender(message))
+    private func answered(_ message: OpaquePointer, by sender: String, isError: Bool) {
         switch answers.take(latch_bus_answered_cookie(message), from: sender, isError: isError) {
-        case .call(let id): listener?.event(.answered(id, result))
+        case .call(let id): listener?.event(.answered(id, Self.result(message, isError: isError)))
         case .owner(let name):
             // Nobody has it yet: who does later, the bus tells by itself.
-            guard case .success(let body) = result, let owner = body.first?.text else { return }
+            guard case .success(let body) = Self.result(message, isError: isError), let owner = body.first?.text else {
+                return
+            }
             answers.owner(of: name, is: owner)
         case nil: break
         }
     }
 
-    private func called(_ message: OpaquePointer) {
-        guard let call = decode(message), requests.count < Self.requestsMaximum else {
-            return answer(message) { latch_bus_make_error(message, &$0, "org.freedesktop.DBus.Error.Failed", "") }
-        }
+    private static func result(_ message: OpaquePointer, isError: Bool) -> Result<[DBusValue], DBusError> {
+        guard isError else { return Result { () throws(DBusError) in try DBusReader.body(of: message) } }
+        return .failure(
+            DBusError(
+                name: DBusReader.text(latch_bus_error_name(message)),
+                text: DBusReader.text(latch_bus_error_text(message))))
+    }
+
+    private func called(_ message: OpaquePointer, by sender: String) {
+        func refuse(_ name: String) { answer(message) { latch_bus_make_error(message, &$0, name, "") } }
+        guard hears(sender) else { return refuse(DBusName.accessDenied) }
+        let call: DBusMessage
+        do throws(DBusError) { call = try decode(message, by: sender) } catch { return refuse(error.name) }
+        guard requests.count < Self.requestsMaximum else { return refuse("org.freedesktop.DBus.Error.Failed") }
         let id = DBusRequestID(rawValue: nextRequest)
         nextRequest += 1
         if latch_bus_wants_answer(message) { requests[id] = latch_bus_retain(message) }
         listener?.event(.called(id, call))
     }
 
-    private func decode(_ message: OpaquePointer) -> DBusMessage? {
-        DBusReader(message).body().map { body in
-            DBusMessage(
-                sender: Self.text(latch_bus_sender(message)), path: Self.text(latch_bus_path(message)),
-                interface: Self.text(latch_bus_interface(message)), member: Self.text(latch_bus_member(message)),
-                body: body)
-        }
+    private func decode(_ message: OpaquePointer, by sender: String) throws(DBusError) -> DBusMessage {
+        DBusMessage(
+            sender: sender, path: DBusReader.text(latch_bus_path(message)),
+            interface: DBusReader.text(latch_bus_interface(message)),
+            member: DBusReader.text(latch_bus_member(message)), body: try DBusReader.body(of: message))
     }
-
-    static func text(_ pointer: UnsafePointer<CChar>?) -> String { pointer.map { String(cString: $0) } ?? "" }
 
     // MARK: What goes
 

@@ -71,8 +71,9 @@ package final class Party {
     /// Answers calls of others, or has one wait for ever; nil for none.
     package var service: ((DBusMessage) -> Result<[DBusValue], DBusError>?)?
 
-    package init(at address: String, _ loop: EventLoop, matches: [String] = []) {
-        bus = SystemBus(.address(address), matches: matches, loop: loop)
+    /// `servesAnybody`: also those that it has not called.
+    package init(at address: String, _ loop: EventLoop, matches: [String] = [], servesAnybody: Bool = false) {
+        bus = SystemBus(.address(address), matches: matches, servesAnybody: servesAnybody, loop: loop)
     }
 
     package func start() {

@@ -101,4 +101,33 @@ struct DBusAnswersTests {
         #expect(answers.take(9, from: ":1.5", isError: false) == nil)
         #expect(answers.take(9, from: ":2.1", isError: false) == call)
     }
+
+    @Test(
+        "Heard are the bus, and those that were called by their own name or by one that they own, as long as they own it"
+    )
+    func heard() {
+        var answers = called()
+        for sender in ["", ":1.6", Self.name, "org.latch.Other"] { #expect(!answers.hears(sender), "\(sender)") }
+        #expect(answers.hears(Self.bus) && answers.hears(":1.5"))
+        answers.heard(changed(Self.name, to: ":1.7"))
+        #expect(!answers.hears(":1.5") && answers.hears(":1.7"))
+        answers.heard(changed(Self.name, to: ""))
+        #expect(!answers.hears(":1.7") && !answers.hears(""))
+        answers.sent(10, for: call, to: ":1.6")
+        #expect(answers.hears(":1.6"))
+        #expect(answers.take(10, from: ":1.6", isError: false) == call)
+        #expect(answers.hears(":1.6"), "also when it has answered")
+    }
+
+    @Test("So many are heard since they were called by their own names, the last ones")
+    func calledBound() {
+        var answers = DBusAnswers()
+        answers.sent(1, for: call, to: ":1.0")
+        for number in 1..<DBusAnswers.calledMaximum { answers.sent(1, for: call, to: ":1.\(number)") }
+        // Whoever is called again is one of the last.
+        answers.sent(1, for: call, to: ":1.0")
+        #expect(answers.hears(":1.1"))
+        answers.sent(1, for: call, to: ":2.0")
+        #expect(!answers.hears(":1.1") && answers.hears(":1.0") && answers.hears(":2.0"))
+    }
 }

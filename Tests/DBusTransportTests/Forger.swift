@@ -3,12 +3,15 @@ import Glibc
 import TestSupport
 import Testing
 
-/// A connection to a bus that says what no library says: answers to calls that were never made to it.
+/// A connection to a bus that says what no library says: answers to calls that were never made to it, and calls and signals to one
+/// connection alone.
 ///
 /// D-Bus Specification, Authentication Protocol; Message Protocol
 final class Forger {
     private let descriptor: Int32
     private var serial: UInt32 = 0
+    /// The bus's for it, which nobody else can have.
+    private(set) var name = ""
 
     /// As the user that this process has.
     init(at address: String) throws {
@@ -28,7 +31,8 @@ final class Forger {
         try #require(String(decoding: read(), as: UTF8.self).hasPrefix("OK "))
         write(Array("BEGIN\r\n".utf8))
         call("org.freedesktop.DBus", "Hello")
-        _ = read()
+        let hello = String(decoding: read(), as: UTF8.self)
+        name = try #require(hello.firstMatch(of: /:1\.[0-9]+/).map { String($0.0) })
     }
 
     deinit { close(descriptor) }
@@ -53,17 +57,53 @@ final class Forger {
         send(type: 1, [(1, "o", text("/org/freedesktop/DBus")), (3, "s", text(member)), (6, "s", text(destination))])
     }
 
+    /// The same with a body, which has its signature in front.
+    func call(_ destination: String, _ member: String, _ body: (signature: String, octets: [UInt8])) {
+        send(
+            type: 1,
+            [
+                (1, "o", text("/")), (3, "s", text(member)), (6, "s", text(destination)),
+                (8, "g", signature(body.signature)),
+            ], body: body.octets)
+    }
+
+    /// To this connection alone, which no match of its own keeps out.
+    func signal(_ destination: String, _ member: String, _ body: (signature: String, octets: [UInt8])) {
+        send(
+            type: 4,
+            [
+                (1, "o", text("/")), (2, "s", text("org.latch.Forged")), (3, "s", text(member)),
+                (6, "s", text(destination)), (8, "g", signature(body.signature)),
+            ], body: body.octets)
+    }
+
+    /// What it has said so far is with the bus, and with those that it has said it to behind that.
+    func settle() {
+        call("org.freedesktop.DBus", "GetId")
+        hear { $0.contains(/[0-9a-f]{32}/) }
+    }
+
+    /// Reads what it is told until it was told this.
+    func hear(_ isTold: (String) -> Bool) {
+        var told = ""
+        while !isTold(told) {
+            let octets = read()
+            guard !octets.isEmpty else { return }
+            told += String(decoding: octets, as: UTF8.self)
+        }
+    }
+
     /// The answer, with a text, to the message of this number of `victim`'s.
     func answer(_ victim: String, _ number: UInt32, _ said: String) {
         send(
-            type: 2, [(5, "u", octets(number)), (6, "s", text(victim)), (8, "g", [1] + Array("s".utf8) + [0])],
+            type: 2, [(5, "u", octets(number)), (6, "s", text(victim)), (8, "g", signature("s"))],
             body: text(said))
     }
 
     /// The same with a yes or a no.
     func answer(_ victim: String, _ number: UInt32, _ said: Bool) {
         send(
-            type: 2, [(5, "u", octets(number)), (6, "s", text(victim)), (8, "g", [1] + Array("b".utf8) + [0])],
+            type: 2, [(5, "u", octets(number)), (6, "s", text(victim)), (8, "g", signature("b"))],
             body: octets(said ? 1 : 0))
     }
 
@@ -88,6 +128,8 @@ final class Forger {
 
     /// Values begin at multiples of four here: a field's head has four octets behind a multiple of eight.
     private func text(_ text: String) -> [UInt8] { octets(UInt32(text.utf8.count)) + Array(text.utf8) + [0] }
+
+    private func signature(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) + [0] }
 
     private func octets(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.littleEndian) { Array($0) } }
 

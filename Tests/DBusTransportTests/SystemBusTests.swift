@@ -14,10 +14,12 @@ import Testing
 struct SystemBusTests {
     private static let name = "org.latch.Test"
 
-    private static func parties(_ bus: PrivateBus, _ loop: EventLoop) throws -> (client: Party, server: Party) {
+    private static func parties(
+        _ bus: PrivateBus, _ loop: EventLoop, clientServesAnybody: Bool = false
+    ) throws -> (client: Party, server: Party) {
         let matches = ["type='signal',sender='org.freedesktop.DBus',member='NameOwnerChanged',arg0='\(name)'"]
-        let client = Party(at: bus.address, loop, matches: matches)
-        let server = Party(at: bus.address, loop)
+        let client = Party(at: bus.address, loop, matches: matches, servesAnybody: clientServesAnybody)
+        let server = Party(at: bus.address, loop, servesAnybody: true)
         client.start()
         server.start()
         let owned = server.callBus("RequestName", [.string(name), .uint32(0)])
@@ -238,7 +240,8 @@ struct SystemBusTests {
         arguments: Destination.allCases)
     func forgedAnswer(to destination: Destination) throws {
         let (bus, loop) = (try PrivateBus(passesEverything: true), try EventLoop(signals: []))
-        let (client, server) = try Self.parties(bus, loop)
+        // By a call the forger says when it has said all.
+        let (client, server) = try Self.parties(bus, loop, clientServesAnybody: true)
         let owner = try Self.owner(client, server, loop)
         var calls: [DBusCallID] = []
         switch destination {
@@ -290,7 +293,7 @@ struct SystemBusTests {
         server.service = { _ in .success([.byte(1)]) }
         let first = client.call(Self.name, "/", "a.b", "C")
         try loop.run([client, server]) { client.answer(to: first) != nil }
-        let next = Party(at: bus.address, loop)
+        let next = Party(at: bus.address, loop, servesAnybody: true)
         next.start()
         next.service = { _ in .success([.byte(2)]) }
         let released = server.callBus("ReleaseName", [.string(Self.name)])

@@ -172,7 +172,7 @@ struct NearestCommandTests {
         init() throws {
             bus = try PrivateBus()
             loop = try EventLoop(signals: [])
-            shower = Party(at: bus.address, loop)
+            shower = Party(at: bus.address, loop, servesAnybody: true)
             shower.start()
             let owned = shower.callBus("RequestName", [.string("org.freedesktop.Notifications"), .uint32(0)])
             try loop.run([shower]) { shower.answer(to: owned) != nil }
