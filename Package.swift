@@ -393,7 +393,8 @@ let package = Package(
                 "CommandInterface",
                 "DBus", "DBusTransport", "DaemonControl", "Desktop", "GPIO", "HCI", "HCITransport", "HostComposition",
                 "LatchLab", "LatchOOB", "LatchStrike", "LockCentral", "LockPeripheral",
-                "LockProtocol", "SecurityManager", "Simulation", "StatePersistence", "StrikeControl", "StrikeKeeping",
+                "LockProtocol", "SecurityManager", "SetupCodeGiving", "Simulation", "StatePersistence", "StrikeControl",
+                "StrikeKeeping",
                 "TestSupport",
             ]),
         .testTarget(

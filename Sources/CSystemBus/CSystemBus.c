@@ -3,8 +3,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <systemd/sd-bus.h>
 #include <systemd/sd-login.h>
 
@@ -18,7 +16,7 @@
     each(sd_bus_message_get_interface) each(sd_bus_message_get_member) each(sd_bus_message_get_error)                      \
     each(sd_bus_message_get_reply_cookie) each(sd_bus_message_get_expect_reply) each(sd_bus_message_peek_type)             \
     each(sd_bus_message_read_basic) each(sd_bus_message_read_array) each(sd_bus_message_enter_container)                   \
-    each(sd_bus_message_exit_container) each(sd_uid_get_state)
+    each(sd_bus_message_exit_container) each(sd_uid_get_seats)
 
 static struct {
 #define FIELD(name) __typeof__(&name) name;
@@ -123,12 +121,9 @@ int latch_bus_enter(sd_bus_message *message, char type, const char *contents) {
 }
 int latch_bus_leave(sd_bus_message *message) { return library.sd_bus_message_exit_container(message); }
 
-int latch_login_is_active(uint32_t user) {
+int latch_login_is_at_seat(uint32_t user) {
     pthread_once(&once, load);
     if (!isWhole) return -ENOSYS;
-    char *state = NULL;
-    int result = library.sd_uid_get_state(user, &state);
-    if (result >= 0) result = strcmp(state, "active") == 0;
-    free(state);
-    return result;
+    int seats = library.sd_uid_get_seats(user, 1, NULL);
+    return seats > 0 ? 1 : seats;
 }

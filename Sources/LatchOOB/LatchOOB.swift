@@ -21,7 +21,8 @@ struct LatchOOB {
     static let answer = CommandSpec(
         path: ["answer"], summary: "Answer whoever is connected to standard input, once.",
         details: [
-            "For a unit that is activated by its socket. Root is answered, and the user of a session at the machine that is active. "
+            "For a unit that is activated by its socket. Root is answered, and the user of the active session of a seat of the machine: "
+                + "nobody who has come over a network. "
                 + "What comes is a setup code and the number of an adapter, and nothing else is done with them."
         ],
         options: [.flag("anyone", "Answer whoever can reach the socket: its mode and its group say who that is.")],
@@ -38,5 +39,5 @@ struct LatchOOB {
         return result == .given ? .ok : .refused
     }
 
-    private static func isAllowed(_ user: uid_t) -> Bool { user == 0 || latch_login_is_active(user) == 1 }
+    private static func isAllowed(_ user: uid_t) -> Bool { user == 0 || latch_login_is_at_seat(user) == 1 }
 }

@@ -51,7 +51,7 @@ package enum GivingAnswer: Hashable, Sendable {
     case given
     /// It was no code.
     case malformed
-    /// Whoever asks has no session that is active, and is not root.
+    /// Whoever asks has no session that is the active one of a seat, and is not root.
     case notAllowed
     /// The kernel does not talk to the helper.
     case noKernel

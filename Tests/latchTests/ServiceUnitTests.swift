@@ -108,6 +108,8 @@ struct ServiceUnitTests {
         #expect(socket["ListenSequentialPacket"] == [SetupCodeGiver.usualPath] && socket["Accept"] == ["yes"])
         // Whom it answers it says itself.
         #expect(socket["SocketMode"] == ["0666"])
+        // So anybody may connect as often as they like: what bounds them must not take the socket away from everybody else.
+        #expect(socket["TriggerLimitIntervalSec"] == ["0"] && socket["MaxConnections"] == ["8"])
         let unit = try Self.settings("oob@")
         let words = try #require(unit["ExecStart"]?.first).split(separator: " ").map(String.init)
         #expect(words.first == "/usr/bin/latch-oob")

@@ -33,8 +33,9 @@ int latch_bus_open_container(sd_bus_message *message, char type, const char *con
 int latch_bus_close_container(sd_bus_message *message);
 int latch_bus_send(sd_bus *bus, sd_bus_message *message, uint64_t *cookie);
 
-// Whether a user has a session at the machine that is active, as logind has it: 1 or 0, or an error as above.
-int latch_login_is_active(uint32_t user);
+// Whether a user's session is the active one of a seat of the machine, as logind has it: 1 or 0, or an error as above. Every session
+// without a seat, as one over a network, counts as active too, and is none of these.
+int latch_login_is_at_seat(uint32_t user);
 
 // What a message says. Its strings live as long as it does; NULL for what it has not.
 enum latch_bus_kind { LATCH_BUS_CALL = 1, LATCH_BUS_ANSWER = 2, LATCH_BUS_ERROR = 3, LATCH_BUS_SIGNAL = 4 };

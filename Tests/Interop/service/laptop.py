@@ -44,10 +44,10 @@ class User:
         self._machine = machine
 
     def log_in(self):
-        """As logind and the user's manager would have it: there is no seat in this machine."""
+        """As logind and the user's manager would have it of a user at seat0: there is no seat in this machine."""
         run = self._machine.run
         run(f"mkdir -p -m 0700 {HOME} {RUNTIME} && chown {UID}:{UID} {HOME} {RUNTIME}")
-        run(f"mkdir -p /run/systemd/users && printf 'NAME=anna\\nSTATE=active\\n' >/run/systemd/users/{UID}")
+        run(f"mkdir -p /run/systemd/users && printf 'NAME=anna\\nSTATE=active\\nSEATS=seat0\\nACTIVE_SEATS=seat0\\n' >/run/systemd/users/{UID}")
         settings = "-p Delegate=yes -p Type=notify -p KillMode=mixed"
         environment = " ".join(f"-E {word}" for word in ENVIRONMENT.split())
         run(
