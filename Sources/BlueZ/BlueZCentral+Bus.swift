@@ -9,9 +9,7 @@ extension BlueZCentral {
         case .opened:
             // Nothing holds that was told on a bus before this one, whether its end was told or not.
             lost(.asking, &outputs)
-            call(
-                DBusName.busPath, DBusName.bus, "GetNameOwner", [.string(BlueZName.service)], to: DBusName.bus,
-                for: .owner, &outputs)
+            askForOwner(&outputs)
         case .closed:
             lost(.closed, &outputs)
         case .signal(let signal):
@@ -37,6 +35,18 @@ extension BlueZCentral {
         }
     }
 
+    private mutating func askForOwner(_ outputs: inout [Output]) {
+        call(
+            DBusName.busPath, DBusName.bus, "GetNameOwner", [.string(BlueZName.service)], to: DBusName.bus,
+            for: .owner, &outputs)
+    }
+
+    mutating func settlePresence(_ now: Instant, _ outputs: inout [Output]) {
+        guard let due = askAgain, due <= now else { return }
+        (presence, askAgain) = (.asking, nil)
+        askForOwner(&outputs)
+    }
+
     private mutating func found(_ owner: String, _ outputs: inout [Output]) {
         presence = .reading(owner: owner)
         call("/", DBusName.objectManager, "GetManagedObjects", for: .objects, &outputs)
@@ -45,7 +55,7 @@ extension BlueZCentral {
     /// bluetoothd is gone, and with it all that it had told of its objects.
     private mutating func lost(_ presence: Presence, _ outputs: inout [Output]) {
         self.presence = presence
-        refusal = nil
+        (refusal, askAgain) = (nil, nil)
         calls.forgetAll()
         objects = BlueZObjects()
         registration.forget()
@@ -122,14 +132,16 @@ extension BlueZCentral {
             if case .success(let body) = result, let owner = body.first?.text {
                 found(owner, &outputs)
             } else {
-                presence = .absent
+                (presence, refusal) = (.absent, nil)
             }
         case .objects:
             guard case .reading(let owner) = presence else { return }
             guard case .success(let body) = result, let all = body.first?.objects else {
                 refusal = result.error?.name
+                askAgain = now.advanced(byMilliseconds: Self.askAgainMilliseconds)
                 return presence = .absent
             }
+            refusal = nil
             objects = BlueZObjects(all)
             presence = .known(owner: owner)
             hasBeenThere = true

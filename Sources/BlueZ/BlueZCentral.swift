@@ -45,6 +45,8 @@ package struct BlueZCentral: Sendable {
     var hasBeenThere = false
     /// The name of the error with which bluetoothd, or the bus, has refused to say what there is.
     var refusal: String?
+    /// When a bluetoothd that has not said what there is is asked once more.
+    var askAgain: Instant?
     var objects = BlueZObjects()
     var wishes = BlueZWishes()
     var registration = BlueZRegistration()
@@ -67,6 +69,9 @@ package struct BlueZCentral: Sendable {
 
     /// bluetoothd takes 2 s to end a link.
     static let endingMaximumMilliseconds: UInt64 = 4_000
+
+    /// What stood in the way may have gone: a policy, or more devices than this side reads of.
+    static let askAgainMilliseconds: UInt64 = 30_000
 
     /// What bluetoothd is called on the bus.
     package static let busName = BlueZName.service
@@ -99,12 +104,15 @@ package struct BlueZCentral: Sendable {
 
     /// When ``Event/timerFired`` is due.
     package var deadline: Instant? {
-        let parts = [registration.deadline, direct.deadline, operations.deadline, pairing?.until, ending.values.min()]
+        let parts = [
+            askAgain, registration.deadline, direct.deadline, operations.deadline, pairing?.until, ending.values.min(),
+        ]
         return (parts + links.values.map(\.deadline)).compactMap { $0 }.min()
     }
 
     /// Brings bluetoothd closer to what is wanted now.
     private mutating func settle(_ now: Instant, _ outputs: inout [Output]) {
+        settlePresence(now, &outputs)
         settleState(&outputs)
         settlePairing(now, &outputs)
         let wanted = wantedDevices

@@ -93,4 +93,34 @@ struct BlueZDeadlineTests {
             #expect(bench.members == ["RegisterApplication"])
         }
     }
+    @Test("A bluetoothd that has not said what it has is asked again, until it does or is another one")
+    func refusedObjects() {
+        let reason = "bluetoothd does not say what it has (org.freedesktop.DBus.Error.LimitsExceeded)"
+        var bench = Bench()
+        bench.handle(.wished(Bench.wishes))
+        bench.handle(.bus(.opened))
+        for _ in 0..<3 {
+            bench.answer("GetNameOwner", [.string(Script.daemon)])
+            bench.refuse("GetManagedObjects", "org.freedesktop.DBus.Error.LimitsExceeded")
+            #expect(bench.machine.absence == reason && Self.wait(bench) == 30_000)
+            #expect(bench.pass(milliseconds: 29_999) == [] && bench.members == [])
+            #expect(bench.pass(milliseconds: 1) == [] && bench.members == ["GetNameOwner"])
+            #expect(bench.machine.absence == reason && bench.deadline == nil)
+        }
+        bench.answer("GetNameOwner", [.string(Script.daemon)])
+        #expect(bench.answer("GetManagedObjects", [Script.objects()]) == [.state(.on)])
+        #expect(bench.machine.absence == nil && bench.members == ["RegisterApplication"])
+
+        bench = Bench()
+        bench.handle(.bus(.opened))
+        bench.answer("GetNameOwner", [.string(Script.daemon)])
+        bench.refuse("GetManagedObjects", "org.freedesktop.DBus.Error.AccessDenied")
+        bench.pass(milliseconds: 30_000)
+        bench.refuse("GetNameOwner", "org.freedesktop.DBus.Error.NameHasNoOwner")
+        #expect(bench.machine.absence == "no bluetoothd is on the system bus" && bench.deadline == nil)
+        bench.owner(Script.daemon, before: "")
+        bench.refuse("GetManagedObjects", "org.freedesktop.DBus.Error.AccessDenied")
+        bench.owner(":1.9")
+        #expect(bench.members == ["GetManagedObjects"] && bench.deadline == nil)
+    }
 }
