@@ -166,7 +166,9 @@ def main(program, lab, clean_root, old, new):
             with Latch(program, directory).key(f"unix:{radio.adapter(2)}") as key:
                 check_all(suite, clean, key, old, new)
                 key.stop()
-            with suite.step("purged: not one file is left that was not there before") as figure:
+            with suite.step("purged with the keys of a rotation, an encrypted one and a draft: not one file is left that was not there before") as figure:
+                for ending in ("old-1", "old-2", "new", "cred", "aB3dE6"):
+                    clean.run("install", "-m", "0400", "/etc/latch/peripheral.key", f"/etc/latch/peripheral.key.{ending}")
                 clean.run("dpkg", "--purge", "latch-lock", "latch")
                 check_equal(sorted(clean.files() ^ before), [], "what differs from before")
                 figure.is_(f"{len(before)} files, as before")
