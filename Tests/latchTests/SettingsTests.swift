@@ -204,13 +204,14 @@ struct SettingsTests {
             .joined(separator: "\n")
     }
 
+    /// `isOfService`: it names the places of a service, for which there is no default.
     private static func checkShipped<Settings: ConfiguredSettings & Equatable>(
-        _ name: String, as type: Settings.Type, daemon: WritableKeyPath<Settings, DaemonSettings>
+        _ name: String, as type: Settings.Type, daemon: WritableKeyPath<Settings, DaemonSettings>, isOfService: Bool
     ) throws {
         let text = try shipped(name)
         var settings = try read(text, as: type)
-        #expect(settings[keyPath: daemon].transport != nil)
-        #expect(settings[keyPath: daemon].stateDirectory != nil)
+        #expect((settings[keyPath: daemon].transport != nil) == isOfService)
+        #expect((settings[keyPath: daemon].stateDirectory != nil) == isOfService)
         settings[keyPath: daemon].transport = nil
         settings[keyPath: daemon].stateDirectory = nil
         #expect(settings == Settings(), "what \(name) sets is the default")
@@ -222,12 +223,12 @@ struct SettingsTests {
 
     @Test("config/peripheral.conf is read, sets every default and documents every key")
     func peripheralFile() throws {
-        try Self.checkShipped("peripheral.conf", as: PeripheralSettings.self, daemon: \.daemon)
+        try Self.checkShipped("peripheral.conf", as: PeripheralSettings.self, daemon: \.daemon, isOfService: true)
     }
 
-    @Test("config/central.conf is read, sets every default and documents every key")
+    @Test("config/central.conf is read, sets every default, leaves a user's places alone and documents every key")
     func centralFile() throws {
-        try Self.checkShipped("central.conf", as: CentralSettings.self, daemon: \.daemon)
+        try Self.checkShipped("central.conf", as: CentralSettings.self, daemon: \.daemon, isOfService: false)
     }
 
     @Test("the units hand over what the program asks for", arguments: ["peripheral", "central"])

@@ -1,4 +1,5 @@
 import CLinux
+import CommandInterface
 import Foundation
 import Glibc
 import TestSupport
@@ -79,6 +80,44 @@ struct UserKeyTests {
             toFile: "\(home.path)/.config/latch/central.conf", atomically: true, encoding: .utf8)
         let wrong = try Program.run(["central", "run"], environment: home.environment)
         #expect(wrong.status == 3 && wrong.errors.contains("central.conf"))
+    }
+
+    private static let example = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appending(path: "config/central.conf").path
+
+    @Test("The example of a configuration is right for a user as it is: state and transport stay the user's")
+    func example() throws {
+        let home = try Home()
+        let directory = "\(home.path)/.config/latch"
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        try FileManager.default.copyItem(atPath: Self.example, toPath: "\(directory)/central.conf")
+        let user = try #require(UserPlace { home.environment[$0] })
+        var settings = try CentralSettings.load(user.file)
+        user.complete(&settings.daemon)
+        #expect(settings.daemon.transport == "bluez" && settings.daemon.stateDirectory == user.state)
+        let checked = try Program.run(["central", "run", "--check"], environment: home.environment)
+        #expect(checked.status == 0 && checked.output.contains("\(directory)/central.conf"), "\(checked)")
+        let daemon = try ChildProcess(
+            [Program.path, "central", "run"], environment: Program.environment.merging(home.environment) { $1 })
+        #expect(
+            waits {
+                let status = try? Program.run(["central", "status"], environment: home.environment)
+                return status?.status == 0 || !daemon.isRunning
+            })
+        #expect(try Program.run(["central", "stop"], environment: home.environment).status == 0)
+        #expect(daemon.wait().code == 0 && user.hasState)
+    }
+
+    @Test("A service that has the example as it is learns which keys it has to set")
+    func exampleOfService() throws {
+        let words = ["central", "run", "--config", Self.example]
+        let run = try Program.run(words)
+        #expect(run.status == 2 && run.errors.contains("`transport = "), "\(run)")
+        let checked = try Program.run(words + ["--check"])
+        #expect(checked.status == 3 && checked.errorLines.count == 2, "\(checked)")
+        for key in ["transport", "state"] {
+            #expect(checked.errors.contains("`\(key) = \"…\"` in the configuration file"), "\(checked)")
+        }
     }
 
     @Test("A directory that cannot be made is named, with the remedy")
