@@ -67,7 +67,10 @@ package struct NoticeBoard: Sendable {
     private var shown: [PeerIdentifier: Shown] = [:]
     private var calls = DBusCalls<Purpose>()
 
-    package init() {}
+    private let staysOnBus: Bool
+
+    /// `staysOnBus`: whether whoever shows notices stays on the bus for as long as one is shown.
+    package init(staysOnBus: Bool) { self.staysOnBus = staysOnBus }
 
     /// Whether a bus is wanted.
     package var isShowing: Bool { !shown.isEmpty }
@@ -111,16 +114,17 @@ package struct NoticeBoard: Sendable {
             return outputs.append(.failed(peer, reason: "the desktop's notifications take no answers"))
         }
         shown[peer]?.said = notice
+        var hints: [String: DBusValue] = [
+            "urgency": .byte(1), "category": .string("presence"), "transient": .boolean(notice.actions.isEmpty),
+        ]
+        // GNOME Shell and Cinnamon take the notices of an application that they know down when their sender leaves the bus.
+        if staysOnBus { hints["desktop-entry"] = .string("latch-central") }
         call(
             owner, Self.path, Self.name, "Notify",
             [
                 .string("Latch"), .uint32(entry.number ?? 0), .string("dialog-password"), .string(notice.title),
                 .string(Self.escaped(notice.text)), .strings(notice.actions.flatMap { [$0.name, $0.label] }),
-                .properties([
-                    "urgency": .byte(1), "category": .string("presence"),
-                    "transient": .boolean(notice.actions.isEmpty), "desktop-entry": .string("latch-central"),
-                ]),
-                .int32(Int32(clamping: notice.milliseconds)),
+                .properties(hints), .int32(Int32(clamping: notice.milliseconds)),
             ], for: .notify(peer), &outputs)
     }
 

@@ -12,7 +12,7 @@ struct NoticeBoardTests {
 
     /// A desktop that the test plays.
     private struct Desk {
-        var board = NoticeBoard()
+        var board = NoticeBoard(staysOnBus: true)
         /// Calls that wait for an answer.
         var calls: [(id: DBusCallID, call: DBusCall)] = []
         var said: [NoticeBoard.Output] = []
@@ -81,6 +81,16 @@ struct NoticeBoardTests {
         // What comes behind it is of nothing that is shown.
         desk.signal("NotificationClosed", [.uint32(5), .uint32(2)])
         #expect(desk.said.count == 1)
+    }
+
+    @Test("It names its application where the sender stays on the bus, and nowhere else", arguments: [true, false])
+    func application(stays: Bool) {
+        var desk = Desk(board: NoticeBoard(staysOnBus: stays))
+        desk.put(.show(Self.question()))
+        desk.begin()
+        let hints = desk.answer("Notify", [.uint32(5)])?.body[6].properties
+        #expect(hints?["desktop-entry"] == (stays ? .string("latch-central") : nil))
+        #expect(hints?["category"] == .string("presence"))
     }
 
     @Test("A service that does not run is started, once")

@@ -56,11 +56,11 @@ struct DesktopEntryTests {
         }
     }
 
-    @Test("Notifications name it, and the package installs it under that name")
+    @Test("Notifications of a key that runs name it, and the package installs it under that name")
     func named() throws {
         let board = try String(
             contentsOf: Self.root.appending(path: "Sources/Desktop/NoticeBoard.swift"), encoding: .utf8)
-        #expect(board.contains("\"desktop-entry\": .string(\"\(Self.name)\")"))
+        #expect(board.contains("hints[\"desktop-entry\"] = .string(\"\(Self.name)\")"))
         let package = try String(
             contentsOf: Self.root.appending(path: "packaging/debian/latch-key.install"), encoding: .utf8)
         #expect(package.contains("config/desktop/\(Self.name).desktop usr/share/applications\n"))

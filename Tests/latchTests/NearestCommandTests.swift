@@ -139,6 +139,10 @@ struct NearestCommandTests {
             return
         }
         #expect(text.hasPrefix("No daemon is listening on"), "\(text)")
+        // The command leaves the bus at once: a shell that knows its application takes the notice down with it.
+        let hints = desktop.notices.compactMap { $0[6].properties }
+        #expect(
+            hints.count == 2 && hints.allSatisfy { $0["desktop-entry"] == nil && $0["category"] != nil }, "\(hints)")
     }
 
     @Test("A desktop that answers nothing is waited for, and no longer than its bound")

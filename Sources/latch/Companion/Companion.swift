@@ -40,7 +40,7 @@ final class Companion {
     private var questions: [PeerIdentifier: Approach] = [:]
     /// The last request of the key's own for each lock: its outcome is told too.
     private var ownRequests: [PeerIdentifier: KeyRequestID] = [:]
-    private var board = NoticeBoard()
+    private var board = NoticeBoard(staysOnBus: true)
 
     /// `user`: by their number. `session`: the bus of their session; nil for none. `program`: the path of one that has to agree.
     ///

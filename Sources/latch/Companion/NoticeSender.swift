@@ -24,7 +24,8 @@ enum NoticeSender {
         private let notice: Notice
         private let loop: EventLoop
         private let bus: SystemBus
-        private var board = NoticeBoard()
+        /// The notice stays when the command has left the bus.
+        private var board = NoticeBoard(staysOnBus: false)
         private var end: End?
 
         init(_ notice: Notice, on place: SystemBus.Place, _ loop: EventLoop) {
