@@ -59,7 +59,8 @@ struct BoltFirstTests {
         settings.daemon.transport = "unix:" + home.bench.path("air")
         settings.daemon.stateDirectory = home.bench.path("lock")
         settings.daemon.logLevel = "error"
-        let duty = try BoltDuty(DaemonHoldings(DaemonPlan(settings.daemon, role: .peripheral)), settings)
+        let duty = try BoltDuty(
+            DaemonHoldings(DaemonPlan(settings.daemon, role: .peripheral), manager: nil), settings)
         var found: String?
         let error = #expect(throws: (any Error).self) {
             _ = try DaemonRuntime(duty.holdings, deviceName: "Front") { state, boot, journal in

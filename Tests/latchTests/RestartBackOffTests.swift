@@ -59,18 +59,39 @@ struct RestartBackOffTests {
         }
     }
 
+    /// The unit's runtime directory, which knows how many ends were in a row.
+    private struct Row {
+        let directory: String
+        let role: String
+
+        init(_ role: String, in bench: Bench) throws {
+            (directory, self.role) = (bench.path("run"), role)
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+        }
+
+        private var file: String { "\(directory)/\(role).ends" }
+        var count: String { (try? String(contentsOfFile: file, encoding: .utf8)) ?? "" }
+        var environment: [String: String] { ["RUNTIME_DIRECTORY": directory] }
+
+        /// As many ends were in a row just now: the wait of the next one is longer than a test.
+        func set(_ ends: Int) throws {
+            try "\(ends) \(latch_boottime_nanoseconds())".write(toFile: file, atomically: false, encoding: .utf8)
+        }
+    }
+
     /// A lock, or a key, whose database is of a newer version: the disk is sound, and no restart mends it.
     private struct Home {
         let bench: Bench
         let role: String
         let state: String
+        let row: Row
 
         init(_ role: String, _ state: String) throws {
             (self.role, self.state) = (role, state)
             bench = try Bench()
             #expect(try bench.start(role, state).end() == 0)
-            try FileManager.default.createDirectory(
-                atPath: bench.path("run"), withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+            row = try Row(role, in: bench)
         }
 
         func execute(_ sql: String) throws {
@@ -88,19 +109,9 @@ struct RestartBackOffTests {
                 """)
         }
 
-        /// As many ends were in a row just now: the wait of the next one is longer than a test.
-        func setEnds(_ ends: Int) throws {
-            try "\(ends) \(latch_boottime_nanoseconds())"
-                .write(toFile: bench.path("run") + "/\(role).ends", atomically: false, encoding: .utf8)
-        }
-
         func launch() throws -> Daemon {
-            try Daemon(
-                bench.arguments(role, state, logLevel: "warning"), environment: ["RUNTIME_DIRECTORY": bench.path("run")]
-            )
+            try Daemon(bench.arguments(role, state, logLevel: "warning"), environment: row.environment)
         }
-
-        var count: String { (try? String(contentsOfFile: bench.path("run") + "/\(role).ends", encoding: .utf8)) ?? "" }
     }
 
     @Test(
@@ -114,11 +125,11 @@ struct RestartBackOffTests {
             #expect(daemon.end(signalling: false) == ExitCode.state.rawValue)
             let complaint = daemon.complaint
             #expect(complaint.contains("newer version") && !complaint.contains("restart_waits"), "\(complaint)")
-            #expect(home.count.hasPrefix("\(number) "))
+            #expect(home.row.count.hasPrefix("\(number) "))
         }
-        try home.setEnds(40)
+        try home.row.set(40)
         let daemon = try home.launch()
-        #expect(latchTests.waits { home.count.hasPrefix("41 ") })
+        #expect(latchTests.waits { home.row.count.hasPrefix("41 ") })
         #expect(daemon.isRunning)
         #expect(daemon.end() == ExitCode.state.rawValue)
         #expect(daemon.complaint.contains("restart_waits"))
@@ -135,12 +146,46 @@ struct RestartBackOffTests {
         key.kill()
         try home.execute("UPDATE lock_state SET relock_at = \(latch_boottime_nanoseconds() + 2_000_000_000)")
         try home.spoil()
-        try home.setEnds(40)
+        try home.row.set(40)
         let metal = { try String(contentsOfFile: home.bench.path("lock") + "/bolt.journal", encoding: .utf8) }
         #expect(try metal().hasSuffix(" unlock\n"))
         let daemon = try home.launch()
         #expect(try latchTests.waits { try metal().hasSuffix(" lock\n") })
-        #expect(daemon.isRunning && home.count.hasPrefix("41 "))
+        #expect(daemon.isRunning && home.row.count.hasPrefix("41 "))
         #expect(daemon.end() == ExitCode.state.rawValue)
+    }
+
+    /// Far down in the row, a launch says why it waits, and goes when it is told to.
+    private static func expectWait(_ row: Row, _ daemon: Daemon, for reason: String) {
+        #expect(waits { row.count.hasPrefix("41 ") || !daemon.isRunning })
+        #expect(daemon.isRunning)
+        #expect(daemon.end() == ExitCode.state.rawValue)
+        let complaint = daemon.complaint
+        #expect(complaint.contains("restart_waits") && complaint.contains(reason), "\(complaint)")
+    }
+
+    @Test(
+        "A state directory that is not there is waited for, too, though nothing of the daemon has begun",
+        arguments: ["peripheral", "central"])
+    func noDirectory(role: String) throws {
+        let bench = try Bench(withRadio: false)
+        let row = try Row(role, in: bench)
+        try row.set(40)
+        let daemon = try Daemon(
+            bench.arguments(role, "gone", logLevel: "warning"), environment: row.environment)
+        Self.expectWait(row, daemon, for: bench.path("gone"))
+    }
+
+    @Test("A user's own state directory that cannot be made is waited for, too")
+    func unmakeableDirectory() throws {
+        let bench = try Bench(withRadio: false)
+        let row = try Row("central", in: bench)
+        try row.set(40)
+        let file = bench.path("file")
+        try "".write(toFile: file, atomically: true, encoding: .utf8)
+        let daemon = try Daemon(
+            ["central", "run"],
+            environment: row.environment.merging(["HOME": bench.path("home"), "XDG_STATE_HOME": file]) { $1 })
+        Self.expectWait(row, daemon, for: "\(file)/latch-key")
     }
 }

@@ -22,13 +22,13 @@ final class CentralDaemon {
 
     static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
         let settings = try source.load()
-        if let user = source.user, settings.daemon.stateDirectory == user.state { try user.make() }
-        let plan = try DaemonPlan(settings.daemon, role: .central)
-        let holdings = DaemonHoldings(plan)
+        let backOff = RestartBackOff(role: .central, log: Log(settings.daemon), manager: ServiceManager())
         do {
-            return try CentralDaemon(source, settings, holdings).serve()
+            if let user = source.user, settings.daemon.stateDirectory == user.state { try user.make() }
+            let plan = try DaemonPlan(settings.daemon, role: .central)
+            return try CentralDaemon(source, settings, DaemonHoldings(plan, manager: backOff.manager)).serve()
         } catch {
-            RestartBackOff(holdings).wait(after: error)
+            backOff.wait(after: error)
             throw Failure(error)
         }
     }

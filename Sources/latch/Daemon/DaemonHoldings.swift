@@ -6,11 +6,11 @@ import StatePersistence
 final class DaemonHoldings {
     let plan: DaemonPlan
     /// nil for a daemon that was started by hand.
-    let manager = ServiceManager()
+    let manager: ServiceManager?
     private var claim: RestoreClaim?
     private var opened: EventJournal?
 
-    init(_ plan: DaemonPlan) { self.plan = plan }
+    init(_ plan: DaemonPlan, manager: ServiceManager?) { (self.plan, self.manager) = (plan, manager) }
 
     /// Before the database is opened: the process with the identity has the bolt, too. Throws `identityClaimed` when another
     /// process has it.

@@ -24,14 +24,19 @@ final class PeripheralDaemon {
 
     static func run(_ source: ConfigurationSource<PeripheralSettings>) throws -> ExitCode {
         let settings = try source.load()
-        let plan = try DaemonPlan(settings.daemon, role: .peripheral)
-        let duty = try BoltDuty(DaemonHoldings(plan), settings)
+        let backOff = RestartBackOff(role: .peripheral, log: Log(settings.daemon), manager: ServiceManager())
+        // Without a plan nobody knows what the door is owed, or where that is written.
+        var duty: BoltDuty?
         do {
-            return try PeripheralDaemon(source, settings, plan, duty).serve()
+            let plan = try DaemonPlan(settings.daemon, role: .peripheral)
+            let made = try BoltDuty(DaemonHoldings(plan, manager: backOff.manager), settings)
+            duty = made
+            return try PeripheralDaemon(source, settings, plan, made).serve()
         } catch {
-            duty.secure(after: error)
+            duty?.secure(after: error)
             // A relock may fall due meanwhile.
-            RestartBackOff(duty.holdings).wait(after: error, doing: (duty.nextRelock, { duty.secure(after: error) }))
+            backOff.wait(
+                after: error, doing: duty.map { duty in (duty.nextRelock, { duty.secure(after: error) }) })
             throw Failure(error)
         }
     }

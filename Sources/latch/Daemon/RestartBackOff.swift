@@ -6,7 +6,8 @@ import Glibc
 import HCITransport
 import StatePersistence
 
-/// What a daemon waits for before its process goes, when its disk, its database, its socket or its controller has ended it. The unit
+/// What a daemon waits for before its process goes, when its disk, its database, its socket or its controller has ended it, or when its
+/// state directory cannot be had. It needs nothing of what may have failed: no plan, and no state. The unit
 /// starts the next one after 100 ms, which is right behind a kill; into a disk that is full, or an adapter that another program holds,
 /// it would launch ten times a second, and mend nothing.
 ///
@@ -22,13 +23,10 @@ struct RestartBackOff {
     private static let dutyIntervalMilliseconds: UInt64 = 5_000
     private static let fileMaximumOctets = 64
 
-    private let plan: DaemonPlan
-    private let manager: ServiceManager?
-
-    init(_ holdings: DaemonHoldings) {
-        plan = holdings.plan
-        manager = holdings.manager
-    }
+    let role: StateDirectory.Role
+    let log: Log
+    /// nil for a daemon that was started by hand.
+    let manager: ServiceManager?
 
     /// 0 for the quick ones; then a second, and twice as long each time.
     static func waitMilliseconds(ends: UInt64) -> UInt64 {
@@ -53,7 +51,7 @@ struct RestartBackOff {
         let ends = count(in: directory)
         let milliseconds = Self.waitMilliseconds(ends: ends)
         guard milliseconds > 0 else { return }
-        plan.log.warning(
+        log.warning(
             "restart_waits",
             [
                 "reason": .string(Failure(error).message), "ends": JSONValue(ends), "ms": JSONValue(milliseconds),
@@ -94,7 +92,7 @@ struct RestartBackOff {
 
     /// Counts this end; 1 where that cannot be written down.
     private func count(in directory: String) -> UInt64 {
-        let path = "\(directory)/\(plan.role.rawValue).ends"
+        let path = "\(directory)/\(role.rawValue).ends"
         let now = SystemClock.now()
         let file = latch_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard file >= 0 else { return 1 }
