@@ -14,9 +14,7 @@ package enum Output {
 
     /// One line for people, and with `--json` one for programs too.
     package static func failure(_ failure: Failure, of program: String, json: Bool) {
-        let escaped = JSONValue.string(failure.message).text
-        let message = escaped.contains("\\u") || escaped.contains("\\n") ? escaped : failure.message
-        write("\(program): \(message)\n", to: STDERR_FILENO)
+        write("\(program): \(sentence(failure.message))\n", to: STDERR_FILENO)
         guard json else { return }
         line(["error": ["code": .string(failure.code.name), "message": .string(failure.message)]])
     }
@@ -43,6 +41,16 @@ package enum Output {
     package static func shown(_ text: String) -> String {
         let quoted = JSONValue.string(text).text
         return quoted == "\"\(text)\"" ? text : quoted
+    }
+
+    /// A sentence of ours with what others have named in it: as JSON writes it where it holds what a terminal obeys.
+    package static func sentence(_ text: String) -> String {
+        text.unicodeScalars.contains(where: JSONValue.isObeyed) ? JSONValue.string(text).text : text
+    }
+
+    /// ` name=value` of each member, for people.
+    package static func pairs(_ members: [JSONObject.Member]) -> String {
+        members.map { " \($0.name)=\($0.value.string.map(shown) ?? $0.value.text)" }.joined()
     }
 
     private static func write(_ text: String, to descriptor: Int32) {

@@ -101,7 +101,19 @@ extension JSONValue {
         }
     }
 
-    /// RFC 8259, 7 (Strings); DEL and the C1 controls are escaped too, because terminals obey them.
+    /// Whether a terminal obeys it in place of showing it: a control character (C0, DEL, C1), an end of a line or paragraph, or one that
+    /// turns the direction of what stands around it, by which a name reads as another one. JSON of ours escapes each.
+    ///
+    /// Unicode Standard Annex #9 (Bidi_Control)
+    package static func isObeyed(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0x00...0x1F, 0x7F...0x9F, 0x2028, 0x2029: true
+        case 0x061C, 0x200E, 0x200F, 0x202A...0x202E, 0x2066...0x2069: true
+        default: false
+        }
+    }
+
+    /// RFC 8259, 7 (Strings)
     private static func write(_ string: String, into text: inout String) {
         text += "\""
         defer { text += "\"" }
@@ -116,7 +128,7 @@ extension JSONValue {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value):
+            case _ where isObeyed(scalar):
                 let digits = String(scalar.value, radix: 16)
                 text += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
             default: text.unicodeScalars.append(scalar)

@@ -6,13 +6,28 @@ import Testing
 struct JSONTests {
     static let values: [JSONValue] = [
         .null, true, false, 0, -1, .number(.max), .number(.min), "", "a\"b\\c\n\r\t\u{1}\u{7f}\u{9b}", "Tür 🔑", [],
+        "a\u{61c}b\u{2028}\u{2029}\u{202e}\u{2066}",
         [1, "two", [nil]], [:], ["a": 1, "b": ["c": [true]]],
     ]
 
     @Test("RFC 8259: what is written is read back, on one line of no control characters", arguments: values)
     func roundTrip(value: JSONValue) throws {
         #expect(try JSONValue(line: Array(value.text.utf8)) == value)
-        #expect(value.text.unicodeScalars.allSatisfy { $0.value >= 0x20 && !(0x7F...0x9F).contains($0.value) })
+        #expect(!value.text.unicodeScalars.contains(where: Self.isControl))
+    }
+
+    /// By Unicode's own properties.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        default: scalar.properties.isBidiControl
+        }
+    }
+
+    @Test("What a terminal obeys is every control character that Unicode has, and nothing else")
+    func obeyed() {
+        let scalars = (UInt32(0)...0x10_FFFF).lazy.compactMap(Unicode.Scalar.init)
+        #expect(scalars.filter { JSONValue.isObeyed($0) != Self.isControl($0) } == [])
     }
 
     @Test("every strict prefix is refused")

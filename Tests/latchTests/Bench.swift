@@ -195,4 +195,7 @@ final class Window {
     }
 
     func end() -> Int32 { process.wait().code }
+
+    /// What it prints from here to its end.
+    func rest() -> String { String(decoding: process.output.readDataToEndOfFile(), as: UTF8.self) }
 }

@@ -145,6 +145,18 @@ struct NearestCommandTests {
             hints.count == 2 && hints.allSatisfy { $0["desktop-entry"] == nil && $0["category"] != nil }, "\(hints)")
     }
 
+    @Test("Why a desktop shows nothing moves no cursor of the terminal's")
+    func refusingDesktop() throws {
+        let bench = try Bench(withRadio: false)
+        let desktop = try Desktop()
+        desktop.refusal = DBusError(name: "e.r.r", text: "\u{1B}[2Jno\r")
+        let refused = try desktop.run(["central", "unlock", "--notify", "--state", bench.path("key")])
+        #expect(refused.status == 6)
+        #expect(
+            refused.errors.hasPrefix(#"latch: no notification was shown: "\u001b[2Jno\r""# + "\n"),
+            "\(refused.errors.debugDescription)")
+    }
+
     @Test("A desktop that answers nothing is waited for, and no longer than its bound")
     func silentDesktop() throws {
         let bench = try Bench(withRadio: false)
@@ -169,6 +181,8 @@ struct NearestCommandTests {
         private(set) var notices: [[DBusValue]] = []
         private(set) var hasBeenAsked = false
         var isSilent = false
+        /// What it says to each notice in place of showing it.
+        var refusal: DBusError?
         var address: String { bus.address }
 
         func answers(until isSo: () -> Bool) throws { try loop.run([shower], until: isSo) }
@@ -187,6 +201,7 @@ struct NearestCommandTests {
                 case "GetCapabilities": return .success([.strings(["body"])])
                 case "Notify":
                     notices.append(call.body)
+                    if let refusal { return .failure(refusal) }
                     return .success([.uint32(UInt32(notices.count))])
                 default: return .failure(DBusError(name: "org.freedesktop.DBus.Error.UnknownMethod"))
                 }

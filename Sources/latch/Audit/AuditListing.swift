@@ -132,11 +132,10 @@ extension AuditListing.Line {
     /// For people: the time, what, who, and the rest as `name=value`.
     var text: String {
         let number = Self.padded(String(record.sequence), 8, isRight: true)
-        let rest = details.map { "\($0.name)=\($0.value.string ?? $0.value.text)" }.joined(separator: " ")
         let columns = [
-            number, Self.padded(time ?? "no clock", 20), Self.padded(what, 23), Self.padded(shownName, 16), rest,
+            number, Self.padded(time ?? "no clock", 20), Self.padded(what, 23), Self.padded(shownName, 16),
         ]
-        return columns.joined(separator: "  ").trimmingSpaces
+        return (columns.joined(separator: "  ") + " " + Output.pairs(details)).trimmingSpaces
     }
 
     private var shownName: String { credential.map(Output.shown) ?? "-" }

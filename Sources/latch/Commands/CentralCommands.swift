@@ -177,6 +177,6 @@ enum CentralCommands {
     }
 
     private static func showEvent(_ event: String, _ fields: JSONObject) {
-        Output.line(event + fields.members.map { " \($0.name)=\($0.value.string ?? $0.value.text)" }.joined())
+        Output.line(event + Output.pairs(fields.members))
     }
 }

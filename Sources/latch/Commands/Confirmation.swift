@@ -13,7 +13,7 @@ enum Confirmation {
         guard isatty(STDIN_FILENO) == 1 else {
             throw Failure(.usage, "\(what) Nobody can be asked here: give `--yes` if that is meant")
         }
-        Output.prompt("\(what) Type \"\(word)\" to go on: ")
+        Output.prompt("\(Output.sentence(what)) Type \"\(word)\" to go on: ")
         let octets = try? SmallFile.readLine(descriptor: STDIN_FILENO, maximumOctets: answerOctetsMaximum)
         guard octets == Array(word.utf8) else { throw Failure(.refused, "nothing was done") }
     }

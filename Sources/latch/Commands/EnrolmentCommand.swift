@@ -79,7 +79,7 @@ enum EnrolmentCommand {
                 try picture.write(QRCode(drawing: code).svg)
             },
             event: { try show($0, $1, drawing: arguments.has("qr")) }
-        ) { _ in Output.line("enrolled: \(enrolment.credential)") }
+        ) { _ in Output.line("enrolled: \(Output.shown(enrolment.credential))") }
     }
 
     private static func show(_ event: String, _ fields: JSONObject, drawing: Bool) throws {

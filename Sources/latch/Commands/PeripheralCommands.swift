@@ -228,6 +228,6 @@ enum PeripheralCommands {
     static func showChange(_ result: JSONObject, state: String? = nil) {
         let was = result["changed"] == .bool(false) ? " already" : ""
         let name = (result["credential"] ?? result["user"])?.string ?? ""
-        Output.line("\(name): \(state ?? result["state"]?.string ?? "")\(was)")
+        Output.line("\(Output.shown(name)): \(state ?? result["state"]?.string ?? "")\(was)")
     }
 }

@@ -45,6 +45,6 @@ final class UnlockTeller {
         guard let obstacle = NoticeSender.show(notice, on: .session()) else { return }
         // Standard output ends with the answer.
         if isForPrograms { Output.line(["event": "not_notified", "reason": .string(obstacle)]) }
-        Output.prompt("latch: no notification was shown: \(obstacle)\n")
+        Output.prompt("latch: no notification was shown: \(Output.sentence(obstacle))\n")
     }
 }

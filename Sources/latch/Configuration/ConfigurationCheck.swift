@@ -15,7 +15,7 @@ enum ConfigurationCheck {
         if arguments.has("json") {
             Output.line(["result": ["faults": .array(faults.map { .string($0) })]])
         } else if faults.isEmpty {
-            Output.line("nothing is wrong with \(source.file ?? "the command line")")
+            Output.line("nothing is wrong with \(source.file.map(Output.shown) ?? "the command line")")
         }
         for fault in faults { Output.failure(Failure(.configuration, fault), of: "latch", json: false) }
         return faults.isEmpty ? .ok : .configuration
