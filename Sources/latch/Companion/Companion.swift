@@ -38,8 +38,7 @@ final class Companion {
     private let program: ApproachProgram?
     private var names: [PeerIdentifier: String] = [:]
     private var questions: [PeerIdentifier: Approach] = [:]
-    /// The last request of the key's own for each lock: its outcome is told too.
-    private var ownRequests: [PeerIdentifier: KeyRequestID] = [:]
+    private var ownActs = OwnActs()
     private var board = NoticeBoard(staysOnBus: true)
 
     /// `user`: by their number. `session`: the bus of their session; nil for none. `program`: the path of one that has to agree.
@@ -75,17 +74,13 @@ final class Companion {
                 questions[approach.peer] = nil
                 feed(.withdraw(approach.peer))
             }
-        case .byItself(let peer, let name, let id, let operation, let verdict):
-            ownRequests[peer] = id
-            names[peer] = name
-            tell(peer, operation, verdict)
-        case .outcome(let peer, let id, let result):
-            if ownRequests[peer] == id, result != .done { show(peer, "The lock took it, and then: \(result.name).") }
+        case .byItself(let peer, let name, _, _, _): names[peer] = name
         case .forgotten(let peer, _):
-            (names[peer], ownRequests[peer]) = (nil, nil)
+            names[peer] = nil
             feed(.withdraw(peer))
         default: break
         }
+        if let (peer, text) = ownActs.sentence(on: event) { show(peer, text) }
     }
 
     // MARK: Whether they are there
@@ -152,13 +147,6 @@ final class Companion {
 
     private func answer(_ peer: PeerIdentifier, opens: Bool) {
         if let approach = questions.removeValue(forKey: peer) { decide(approach, opens) }
-    }
-
-    private func tell(_ peer: PeerIdentifier, _ operation: LockOperation, _ verdict: KeyVerdict) {
-        switch verdict {
-        case .done, .accepted: show(peer, operation == .lock ? "Locked, as you left." : "Unlocked, as you came near.")
-        default: show(peer, "Not \(operation == .lock ? "locked" : "unlocked"): \(verdict.name).")
-        }
     }
 
     private func show(_ peer: PeerIdentifier, _ text: String) {

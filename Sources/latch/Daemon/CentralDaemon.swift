@@ -171,7 +171,7 @@ final class CentralDaemon {
         case .outcome(.done), .ended(.done): exchange.finish(["outcome": "done"])
         case .ended(.accepted): exchange.finish(["outcome": "accepted"])
         case .outcome(let result):
-            exchange.fail(ControlFailure(.refused, "the lock took the command, and then: \(result.name)"))
+            exchange.fail(ControlFailure(.refused, result.end))
         case .unknownLock(let choice): exchange.fail(ControlFailure(.notFound, choice.description))
         case .notSought(let refusal): exchange.fail(ControlFailure(code(of: refusal), refusal.description))
         case .ended(let verdict): exchange.fail(failure(verdict))
@@ -188,24 +188,13 @@ final class CentralDaemon {
     }
 
     private static func failure(_ verdict: KeyVerdict) -> ControlFailure {
-        switch verdict {
-        case .done, .accepted: ControlFailure(.refused, "\(verdict)")
-        case .refused(let result): ControlFailure(.refused, "the lock refused: \(result.name); nothing moved")
-        case .aborted: ControlFailure(.refused, "the lock took the command and then gave it up; nothing moved")
-        case .unknown:
-            ControlFailure(.refused, "nobody knows whether the lock acted: look at it before you ask again")
-        case .expired: ControlFailure(.timeout, "the lock was not reached in time; nothing was sent")
-        case .cancelled:
-            ControlFailure(
-                .refused,
-                "another command took this one's place, or the lock was forgotten; nothing was sent")
-        case .declined: ControlFailure(.busy, "another command is on its way to this lock: wait for its end")
-        case .unproven:
-            ControlFailure(
-                .timeout,
-                "the time is over: what answered at the lock's address could not prove to be it (a stranger, or a lock "
-                    + "that has forgotten this key); nothing was sent")
-        }
+        let code: ControlFailure.Code =
+            switch verdict {
+            case .expired, .unproven: .timeout
+            case .declined: .busy
+            case .done, .accepted, .refused, .aborted, .unknown, .cancelled: .refused
+            }
+        return ControlFailure(code, verdict.obstacle ?? verdict.name)
     }
 }
 
