@@ -100,6 +100,8 @@ struct KeyLockTests {
         #expect(unknown.errors.contains("no lock is called") && unknown.errors.contains("Front door"), "\(unknown)")
         let long = try key(bench, "rename", "--lock", "Front door", "--name", String(repeating: "x", count: 65))
         #expect(long.status == ExitCode.refused.rawValue && long.errors.contains("64 octets"), "\(long)")
+        let cursor = try key(bench, "rename", "--lock", "Front door", "--name", "Shed\u{1b}[2J")
+        #expect(cursor.status == ExitCode.refused.rawValue && cursor.errors.contains("one line"), "\(cursor)")
 
         try bench.makeRoom("shed")
         let shed = try bench.start("peripheral", "shed")

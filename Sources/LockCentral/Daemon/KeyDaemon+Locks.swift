@@ -11,6 +11,8 @@ package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible
     /// Another lock is called so.
     case nameIsTaken(String)
     case nameIsTooLong
+    /// It would move a terminal's cursor, or begin another line.
+    case nameHasControls
     case isNoNote(LockNote.Fault)
 
     package var description: String {
@@ -20,6 +22,7 @@ package enum KeyLockRefusal: Error, Equatable, Sendable, CustomStringConvertible
         case .isCalibrating: "somebody calibrates this lock already: wait for the end of that walk"
         case .nameIsTaken(let name): "another lock is called \"\(name)\": choose another name"
         case .nameIsTooLong: "a name has at most \(LockRecord.nameOctetsMaximum) octets"
+        case .nameHasControls: "a name is one line, without control characters"
         case .isNoNote(let fault): fault.description
         }
     }
@@ -51,6 +54,7 @@ extension KeyDaemon {
         var record = try known(lock, by: .option)
         let former = record.name
         guard name.utf8.count <= LockRecord.nameOctetsMaximum else { throw .nameIsTooLong }
+        guard LockNote.isOneLine(name) else { throw .nameHasControls }
         guard !machine.locks.values.contains(where: { $0.record.name == name && $0.record.peer != record.peer }) else {
             throw .nameIsTaken(name)
         }

@@ -24,14 +24,17 @@ package struct LockNote: Hashable, Sendable {
     package init(_ text: String) throws(Fault) {
         guard !text.isEmpty else { throw .empty }
         guard text.utf8.count <= Self.octetsMaximum else { throw .tooLong }
-        guard text.unicodeScalars.allSatisfy(Self.isShown) else { throw .control }
+        guard Self.isOneLine(text) else { throw .control }
         self.text = text
     }
 
-    private static func isShown(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .lineSeparator, .paragraphSeparator: false
-        default: true
+    /// Whether a terminal shows all of it, on one line.
+    static func isOneLine(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
         }
     }
 }

@@ -122,7 +122,7 @@ final class CentralDaemon {
                 switch error {
                 case .unknown: .notFound
                 case .isEnrolling, .isCalibrating: .busy
-                case .nameIsTaken, .nameIsTooLong, .isNoNote: .refused
+                case .nameIsTaken, .nameIsTooLong, .nameHasControls, .isNoNote: .refused
                 }
             throw ControlFailure(code, error.description)
         }
