@@ -29,6 +29,8 @@ private struct BlueZWorld {
     private var operations: Set<UInt64> = []
     private var nextToken: UInt64 = 1
     private var pairing: DeviceAddress?
+    /// Calls that have a time.
+    private var dated: Set<DBusCallID> = []
     private var state = BlueZState.unknown
 
     // MARK: What happens
@@ -176,7 +178,8 @@ private struct BlueZWorld {
         operations.insert(token)
         let until = kind & 7 == 2 && device & 0x80 != 0 ? now : nil
         hand(.operation(token, link: Self.path(device), operation, until: until))
-        guard until != nil, let place = calls.lastIndex(where: { $0.call.member == "WriteValue" }) else { return }
+        // It may have to wait for its turn.
+        guard until != nil, let place = calls.lastIndex(where: { dated.contains($0.id) }) else { return }
         hand(.lapsed(calls.remove(at: place).id))
     }
 
@@ -233,7 +236,8 @@ private struct BlueZWorld {
 
     private mutating func take(_ output: BlueZCentral.Output) {
         switch output {
-        case .act(.call(let id, let call), _):
+        case .act(.call(let id, let call), let until):
+            if until != nil { dated.insert(id) }
             require(isOpen, "\(call.member) is called without a bus")
             let isForBus = call.destination == DBusName.bus
             require(isForBus || call.destination.hasPrefix(":"), "\(call.member) goes to whoever has a name")
@@ -255,6 +259,7 @@ private struct BlueZWorld {
         case .completed(let token, _): require(operations.remove(token) != nil, "an operation ends twice")
         case .lapsed(let token):
             require(!operations.contains(token), "a write lapses before it is said to be on its way")
+        case .identified(let old, let identity): require(old != identity.address, "a peer that moves nowhere")
         case .seen: require(state == .on, "somebody is heard without an adapter")
         case .provideCode(let address, _): require(pairing == address, "a code without a pairing")
         case .paired(let address, _):

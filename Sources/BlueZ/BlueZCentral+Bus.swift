@@ -57,7 +57,7 @@ extension BlueZCentral {
         self.presence = presence
         (refusal, askAgain) = (nil, nil)
         calls.forgetAll()
-        objects = BlueZObjects()
+        (objects, inUse) = (BlueZObjects(), nil)
         registration.forget()
         discovery = BlueZDiscovery()
         direct.forget()
@@ -93,13 +93,23 @@ extension BlueZCentral {
     private mutating func changed(_ change: BlueZObjects.Change, _ now: Instant, _ outputs: inout [Output]) {
         switch change {
         case .adapters: break
-        case .device(let path, let before): deviceChanged(path, before, &outputs)
+        case .device(let path, let before):
+            identified(path, before, &outputs)
+            deviceChanged(path, before, &outputs)
         case .tree(let device): if links[device]?.isTold == true { outputs.append(.treeChanged(link: device)) }
-        case .value(let device, let handle, let value):
-            if links[device]?.isTold == true, links[device]?.notified.contains(handle) == true {
-                outputs.append(.updated(link: device, handle, value))
-            }
+        case .value(let device, let handle, let value): valueHeard(device, handle, value, &outputs)
         }
+    }
+
+    /// A peer that was met under a private address has said its identity address, as it paired: it is the same one, and so is what is wished
+    /// of it.
+    private mutating func identified(_ path: String, _ before: BlueZDevice?, _ outputs: inout [Output]) {
+        guard let old = before?.address, let new = objects.devices[path]?.address, old != new,
+            let identity = IdentityAddress(new)
+        else { return }
+        wishes.move(old, to: new)
+        if wishedBefore.remove(old) != nil { wishedBefore.insert(new) }
+        outputs.append(.identified(old, as: identity))
     }
 
     private mutating func deviceChanged(_ path: String, _ before: BlueZDevice?, _ outputs: inout [Output]) {
@@ -147,7 +157,7 @@ extension BlueZCentral {
             hasBeenThere = true
         case .register: registration.answered(isMade: result.error == nil, now)
         case .unregister: registration.unregistered()
-        case .startDiscovery: discovery.started(isMade: result.error == nil)
+        case .startDiscovery: discovery.started(isMade: result.error == nil, now)
         case .stopDiscovery: discovery.stopped()
         case .operation(let token): operationAnswered(token, result, now, &outputs)
         case .notify(let device, let handle):
@@ -196,11 +206,14 @@ extension BlueZCentral {
 
     // MARK: The state
 
+    /// From one adapter to another one.
+    private var isChanging: Bool { choice.chosen(of: objects.adapters.values) != nil }
+
     func state() -> BlueZState {
         switch presence {
         case .closed, .absent: hasBeenThere ? .away : presence == .absent ? .absent : .unknown
         case .asking, .reading: hasBeenThere ? .away : toldState
-        case .known: adapter.map { $0.isPowered ? .on : .off } ?? .noAdapter
+        case .known: adapter.map { $0.isPowered ? .on : .off } ?? (isChanging ? .off : .noAdapter)
         }
     }
 

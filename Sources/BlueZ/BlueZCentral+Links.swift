@@ -41,13 +41,14 @@ extension BlueZCentral {
         switch step {
         case .wait: break
         case .register:
+            registeredAt = adapter
             call(
                 adapter, BlueZName.gattManager, "RegisterApplication",
                 [.objectPath(Self.applicationPath), .properties([:])], for: .register, &outputs)
         case .unregister:
             call(
-                adapter, BlueZName.gattManager, "UnregisterApplication", [.objectPath(Self.applicationPath)],
-                for: .unregister, &outputs)
+                registeredAt ?? adapter, BlueZName.gattManager, "UnregisterApplication",
+                [.objectPath(Self.applicationPath)], for: .unregister, &outputs)
         }
     }
 
@@ -70,9 +71,10 @@ extension BlueZCentral {
         }
     }
 
-    mutating func settleDiscovery(_ outputs: inout [Output]) {
+    mutating func settleDiscovery(_ now: Instant, _ outputs: inout [Output]) {
         guard isOn, let adapter = adapter?.path else { return discovery = BlueZDiscovery() }
-        switch discovery.step(isWanted: wishes.isScanning || pairing?.needsDiscovery == true || isStrangerAway) {
+        let isWanted = wishes.isScanning || pairing?.needsDiscovery == true || isStrangerAway
+        switch discovery.step(isWanted: isWanted, now) {
         case .wait: break
         case .start:
             call(
@@ -123,10 +125,11 @@ extension BlueZCentral {
 
     /// Devices that bluetoothd goes on connecting with for nobody, and those whose links it is making for nobody.
     private func unwantedDevices(_ wanted: Set<String>) -> [String] {
-        let untold = links.filter { !$0.value.isTold && !$0.value.isOfOthers }.keys
+        let untold = Set(links.filter { !$0.value.isTold && !$0.value.isOfOthers }.keys)
         return registration.armed.union(untold).subtracting(wanted).sorted().filter { path in
             guard let device = objects.devices[path], links[path]?.isTold != true else { return false }
-            return device.isPaired && ending[path] == nil && device.address != pairing?.address
+            return (device.isPaired || untold.contains(path)) && ending[path] == nil
+                && device.address != pairing?.address
         }
     }
 

@@ -15,45 +15,66 @@ extension BlueZCentral {
         case .known(let result): outputs.append(.completed(token, .success(result)))
         case .refused(let error): outputs.append(.completed(token, .failure(error)))
         case .ask(let request):
-            operations[token] = BlueZOperations.Operation(link: link, request: request)
-            if case .startNotify(let value) = request.kind { links[link]?.appNotifies(value) }
-            ask(token, request, until: until, &outputs)
-            // Nobody answers a command: it is on its way.
-            if case .writeWithoutResponse = operation {
-                operations[token]?.isSaid = true
+            var asked = BlueZOperations.Operation(link: link, request: request, until: until)
+            if case .writeWithoutResponse = operation { asked.isCommand = true }
+            switch request.kind {
+            case .startNotify(let value): links[link]?.appNotifies(value)
+            case .stopNotify(let value): links[link]?.appSilences(value)
+            case .read, .readValues, .write: break
+            }
+            // Nobody answers a command. One that has a time is on its way, or is said to have lapsed; any other one has left when bluetoothd
+            // has taken it, and until then it counts as one that has not.
+            if asked.isCommand, until != nil {
+                asked.isSaid = true
                 outputs.append(.completed(token, .success(.done)))
             }
+            operations[token] = asked
         }
     }
 
-    private mutating func ask(
-        _ token: UInt64, _ request: BlueZRequest, until: Instant? = nil, _ outputs: inout [Output]
-    ) {
-        call(
-            request.path, request.interface, request.member, request.body, for: .operation(token), until: until,
-            &outputs)
+    mutating func settleOperations(_ now: Instant, _ outputs: inout [Output]) {
+        for token in operations.takeDue(now) {
+            guard let operation = operations[token] else { continue }
+            let request = operation.request
+            call(
+                request.path, request.interface, request.member, request.body, for: .operation(token),
+                until: operation.until, &outputs)
+        }
+    }
+
+    /// A value that has come by itself, or as bluetoothd has read it: that is known when the read has its answer.
+    mutating func valueHeard(_ link: String, _ handle: AttributeHandle, _ value: [UInt8], _ outputs: inout [Output]) {
+        guard links[link]?.isTold == true, links[link]?.notified.contains(handle) == true else { return }
+        guard let token = operations.reading(handle, on: link) else {
+            return outputs.append(.updated(link: link, handle, value))
+        }
+        tellHeard(token, &outputs)
+        operations[token]?.heard = value
+    }
+
+    /// It came by itself: of a read bluetoothd tells the last.
+    private mutating func tellHeard(_ token: UInt64, _ outputs: inout [Output]) {
+        guard let operation = operations[token], let value = operation.heard else { return }
+        operations[token]?.heard = nil
+        outputs.append(.updated(link: operation.link, operation.request.kind.handle, value))
     }
 
     mutating func operationAnswered(
         _ token: UInt64, _ result: Result<[DBusValue], DBusError>, _ now: Instant, _ outputs: inout [Output]
     ) {
         guard let operation = operations[token] else { return }
-        if !operation.isSaid, let error = result.error, error.isBusy, operations.retryLater(token, now) { return }
+        if let octets = try? result.get().first?.octets, octets == operation.heard { operations[token]?.heard = nil }
+        tellHeard(token, &outputs)
+        if let error = result.error, error.isBusy, operations.retryLater(token, now) { return }
         operations[token] = nil
         let kind = operation.request.kind
-        if case .startNotify(let value) = kind, result.error != nil { links[operation.link]?.notNotified(value) }
-        if case .stopNotify(let value) = kind, result.error == nil { links[operation.link]?.notNotified(value) }
+        switch (kind, result.error) {
+        case (.startNotify(let value), .some), (.stopNotify(let value), nil): links[operation.link]?.notNotified(value)
+        case (.stopNotify(let value), .some): links[operation.link]?.notSilenced(value)
+        case (.startNotify, nil), (.read, _), (.readValues, _), (.write, _): break
+        }
         guard !operation.isSaid else { return }
         outputs.append(.completed(token, kind.result(of: result)))
-    }
-
-    mutating func retryOperations(_ now: Instant, _ outputs: inout [Output]) {
-        for token in operations.due(now) {
-            guard var operation = operations[token] else { continue }
-            operation.retryAt = nil
-            operations[token] = operation
-            ask(token, operation.request, &outputs)
-        }
     }
 
     mutating func lapsed(_ token: UInt64, _ outputs: inout [Output]) {
@@ -63,6 +84,7 @@ extension BlueZCentral {
 
     mutating func failOperations(of link: String, _ outputs: inout [Output]) {
         for token in operations.tokens(of: link) {
+            tellHeard(token, &outputs)
             if operations[token]?.isSaid == false { outputs.append(.completed(token, .failure(.bearerClosed))) }
             operations[token] = nil
         }

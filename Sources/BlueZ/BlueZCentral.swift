@@ -48,8 +48,12 @@ package struct BlueZCentral: Sendable {
     /// When a bluetoothd that has not said what there is is asked once more.
     var askAgain: Instant?
     var objects = BlueZObjects()
+    /// The adapter's object. Another one that is meant as well takes its place when it is off or gone, and not before.
+    var inUse: String?
     var wishes = BlueZWishes()
     var registration = BlueZRegistration()
+    /// The adapter at which the profile is registered.
+    var registeredAt: String?
     var discovery = BlueZDiscovery()
     var direct = BlueZDirectConnections()
     var links: [String: BlueZLink] = [:]
@@ -105,22 +109,34 @@ package struct BlueZCentral: Sendable {
     /// When ``Event/timerFired`` is due.
     package var deadline: Instant? {
         let parts = [
-            askAgain, registration.deadline, direct.deadline, operations.deadline, pairing?.until, ending.values.min(),
+            askAgain, registration.deadline, discovery.deadline, direct.deadline, operations.deadline, pairing?.until,
+            ending.values.min(),
         ]
         return (parts + links.values.map(\.deadline)).compactMap { $0 }.min()
     }
 
-    /// Brings bluetoothd closer to what is wanted now.
     private mutating func settle(_ now: Instant, _ outputs: inout [Output]) {
         settlePresence(now, &outputs)
+        let chosen = adapter?.isPowered == true ? inUse : choice.chosen(of: objects.adapters.values)?.path
+        if chosen != inUse, inUse != nil, chosen != nil {
+            // Nothing is carried over to another one: first as if this one were all that there is.
+            inUse = nil
+            settleParts(now, &outputs)
+        }
+        inUse = chosen
+        settleParts(now, &outputs)
+    }
+
+    /// Brings bluetoothd closer to what is wanted now.
+    private mutating func settleParts(_ now: Instant, _ outputs: inout [Output]) {
         settleState(&outputs)
         settlePairing(now, &outputs)
         let wanted = wantedDevices
         settleLinks(wanted, now, &outputs)
         settleRegistration(wanted, now, &outputs)
         settleDirectConnections(now, &outputs)
-        settleDiscovery(&outputs)
-        retryOperations(now, &outputs)
+        settleDiscovery(now, &outputs)
+        settleOperations(now, &outputs)
     }
 
     // MARK: Calls
@@ -143,7 +159,7 @@ package struct BlueZCentral: Sendable {
         }
     }
 
-    var adapter: BlueZAdapter? { choice.chosen(of: objects.adapters.values) }
+    var adapter: BlueZAdapter? { inUse.flatMap { objects.adapters[$0] } }
 
     /// The kernel's; nil without an adapter.
     package var adapterNumber: UInt16? { adapter?.number }

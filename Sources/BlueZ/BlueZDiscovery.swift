@@ -1,17 +1,25 @@
+import BluetoothCore
+
 /// Whether bluetoothd looks for devices on this side's behalf. It does as long as anybody asks.
 struct BlueZDiscovery: Equatable, Sendable {
     private enum State: Equatable { case off, starting, on, stopping }
 
     private var state = State.off
-    /// It was refused, and is not asked again before the wish is another one.
-    private var isRefused = false
+    /// One behind the other.
+    private var failures = 0
+    /// When one that was refused is asked for again; nil from then on, also where nobody wishes for one any more.
+    private(set) var deadline: Instant?
+
+    private static let waitMilliseconds: UInt64 = 500
+    private static let longestWaitMilliseconds: UInt64 = 30_000
 
     enum Step: Equatable { case wait, start, stop }
 
-    mutating func step(isWanted: Bool) -> Step {
-        if !isWanted { isRefused = false }
+    mutating func step(isWanted: Bool, _ now: Instant) -> Step {
+        if !isWanted { (failures, deadline) = (0, nil) }
+        if let due = deadline, due <= now { deadline = nil }
         switch state {
-        case .off where isWanted && !isRefused:
+        case .off where isWanted && deadline == nil:
             state = .starting
             return .start
         case .on where !isWanted:
@@ -21,9 +29,18 @@ struct BlueZDiscovery: Equatable, Sendable {
         }
     }
 
-    mutating func started(isMade: Bool) {
-        (state, isRefused) = (isMade ? .on : .off, !isMade)
+    /// The kernel refuses while it ends what somebody else has looked for: it is asked again, later and later.
+    mutating func started(isMade: Bool, _ now: Instant) {
+        guard state == .starting else { return }
+        if isMade {
+            (state, failures) = (.on, 0)
+        } else {
+            state = .off
+            failures += 1
+            let wait = min(Self.waitMilliseconds << UInt64(min(failures, 6)), Self.longestWaitMilliseconds)
+            deadline = now.advanced(byMilliseconds: wait)
+        }
     }
 
-    mutating func stopped() { state = .off }
+    mutating func stopped() { if state == .stopping { state = .off } }
 }

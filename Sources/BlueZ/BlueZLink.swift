@@ -12,6 +12,8 @@ struct BlueZLink: Equatable, Sendable {
     private var patienceMilliseconds = Self.discoveryMilliseconds
     /// Values whose notifications were asked for, of this bluetoothd.
     private(set) var notified: Set<AttributeHandle> = []
+    /// Values that an app has asked to hear no more on this link. What is wished for may not know it yet.
+    private var silenced: Set<AttributeHandle> = []
     /// Values whose notifications were refused, on this tree.
     private var refusals: [AttributeHandle: Refusal] = [:]
 
@@ -53,13 +55,22 @@ struct BlueZLink: Equatable, Sendable {
         for (value, refusal) in refusals {
             if let again = refusal.again, again <= now { refusals[value]?.again = nil }
         }
-        let missing = values.subtracting(notified).filter { refusals[$0]?.again == nil }
+        let missing = values.subtracting(notified).subtracting(silenced).filter { refusals[$0]?.again == nil }
         notified.formUnion(missing)
         return missing.sorted()
     }
 
     /// This side's app asks by itself, and hears the answer.
-    mutating func appNotifies(_ value: AttributeHandle) { notified.insert(value) }
+    mutating func appNotifies(_ value: AttributeHandle) {
+        notified.insert(value)
+        silenced.remove(value)
+    }
+
+    /// It asks to hear no more.
+    mutating func appSilences(_ value: AttributeHandle) { silenced.insert(value) }
+
+    /// That was refused: all is as before.
+    mutating func notSilenced(_ value: AttributeHandle) { silenced.remove(value) }
 
     /// It is asked for again with what happens next.
     mutating func notNotified(_ value: AttributeHandle) { notified.remove(value) }

@@ -8,11 +8,26 @@ struct BlueZOperations: Equatable, Sendable {
     struct Operation: Equatable, Sendable {
         var link: String
         var request: BlueZRequest
+        /// A write without response.
+        var isCommand = false
+        /// It must not leave later.
+        var until: Instant?
+        /// bluetoothd was asked, and has not answered.
+        var isUnderWay = false
         var retries = 0
         /// bluetoothd does one thing at a time with an attribute, also for others: when it is asked again.
         var retryAt: Instant?
         /// A write without response that was said to be on its way.
         var isSaid = false
+        /// Of a read: what bluetoothd has told of the value meanwhile. It tells of each value that it reads as of one that has come by itself.
+        var heard: [UInt8]?
+
+        func isRead(of handle: AttributeHandle) -> Bool {
+            switch request.kind {
+            case .read(handle), .readValues(handle): true
+            case .read, .readValues, .write, .startNotify, .stopNotify: false
+            }
+        }
     }
 
     /// Of one link at once.
@@ -34,14 +49,40 @@ struct BlueZOperations: Equatable, Sendable {
 
     var deadline: Instant? { all.values.compactMap(\.retryAt).min() }
 
-    func due(_ now: Instant) -> [UInt64] {
-        all.filter { $0.value.retryAt.map { $0 <= now } ?? false }.keys.sorted()
+    /// Those that bluetoothd is to be asked for now; they are under way from now on. An attribute has one at a time, in the order of the
+    /// calls, which is that of the tokens: bluetoothd refuses the next one while it is at one. Commands alone follow each other at once.
+    mutating func takeDue(_ now: Instant) -> [UInt64] {
+        for (token, operation) in all {
+            if let due = operation.retryAt, due <= now { all[token]?.retryAt = nil }
+        }
+        var due: [UInt64] = []
+        for token in all.keys.sorted() {
+            guard let operation = all[token], !operation.isUnderWay, operation.retryAt == nil,
+                !isHeldBack(token, operation)
+            else { continue }
+            all[token]?.isUnderWay = true
+            due.append(token)
+        }
+        return due
+    }
+
+    private func isHeldBack(_ token: UInt64, _ operation: Operation) -> Bool {
+        all.contains { earlier, other in
+            earlier < token && other.link == operation.link && other.request.path == operation.request.path
+                && !(operation.isCommand && other.isCommand && other.isUnderWay)
+        }
+    }
+
+    /// The read of this value that bluetoothd is at.
+    func reading(_ handle: AttributeHandle, on link: String) -> UInt64? {
+        all.first { $0.value.link == link && $0.value.isUnderWay && $0.value.isRead(of: handle) }?.key
     }
 
     /// False where it has been tried for too long.
     mutating func retryLater(_ token: UInt64, _ now: Instant) -> Bool {
         guard var operation = all[token], operation.retries < Self.retriesMaximum else { return false }
         operation.retries += 1
+        operation.isUnderWay = false
         operation.retryAt = now.advanced(byMilliseconds: Self.retryMilliseconds)
         all[token] = operation
         return true

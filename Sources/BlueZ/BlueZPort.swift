@@ -22,6 +22,13 @@ package struct BlueZWishes: Equatable, Sendable {
         self.notifications = notifications
         self.isScanning = isScanning
     }
+
+    /// What is wished of a peer stays so under another address.
+    mutating func move(_ old: DeviceAddress, to new: DeviceAddress) {
+        if connections.remove(old) != nil { connections.insert(new) }
+        if strangers.remove(old) != nil { strangers.insert(new) }
+        if let values = notifications.removeValue(forKey: old) { notifications[new, default: []].formUnion(values) }
+    }
 }
 
 /// What there is to stand on.
@@ -82,6 +89,8 @@ extension BlueZCentral {
         /// A write without response that was completed already has not left in its time.
         case lapsed(UInt64)
         case seen(BlueZSighting)
+        /// Who was at this address is known by that one from now on. Their link goes on.
+        case identified(DeviceAddress, as: IdentityAddress)
         /// The peer is there: the kernel is to have its code, for its adapter of this number. ``Event/codeProvided(_:)`` follows.
         case provideCode(DeviceAddress, adapter: UInt16)
         /// nil: with a bond that both sides keep.

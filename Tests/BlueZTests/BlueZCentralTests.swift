@@ -401,4 +401,42 @@ struct BlueZCentralTests {
         bench.answer("StopDiscovery")
         #expect(bench.changed(["RSSI": .int16(-62)]) == [] && bench.members == [])
     }
+
+    // MARK: Two adapters
+
+    /// One that is plugged in as hci1, on.
+    private static let second: DBusEvent = .signal(
+        DBusMessage(
+            sender: Script.daemon, path: "/", interface: DBusName.objectManager, member: "InterfacesAdded",
+            body: [
+                .objectPath("/org/bluez/hci1"),
+                .array(
+                    of: "{sa{sv}}",
+                    [
+                        .entry(
+                            .string("org.bluez.Adapter1"),
+                            .properties(["Address": .string("00:00:00:00:00:03"), "Powered": .boolean(true)]))
+                    ]),
+            ]))
+
+    @Test(
+        "Where the adapter in use goes off, everything begins anew on the next one; and stays there when it is on again"
+    )
+    func nextAdapter() {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(BlueZWishes(connections: [Script.lockAddress], isScanning: true)))
+        bench.answer("RegisterApplication")
+        bench.answer("SetDiscoveryFilter")
+        bench.answer("StartDiscovery")
+        bench.comesUp()
+        #expect(bench.handle(.bus(Self.second)) == [])
+        let told = bench.powered(false)
+        #expect(told == [.state(.off), .disconnected(link: Script.lock), .state(.on)])
+        #expect(bench.calls.filter { $0.call.member == "StartDiscovery" }.map(\.call.path) == ["/org/bluez/hci1"])
+        bench.answer("SetDiscoveryFilter")
+        bench.answer("StartDiscovery")
+        #expect(bench.powered(true) == [])
+        #expect(!bench.members.contains("StartDiscovery") && !bench.members.contains("StopDiscovery"))
+    }
 }

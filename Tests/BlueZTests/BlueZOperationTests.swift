@@ -96,7 +96,84 @@ struct BlueZOperationTests {
         #expect(bench.notified([4]) == [])
     }
 
-    @Test("A write without response is on its way at once, and one that has a time leaves no later than that")
+    @Test("What an app has asked to hear no more is not asked for again on that link, whatever is still wished for")
+    func silenced() {
+        var bench = Bench.linked()
+        bench.answer("StartNotify")
+        #expect(Self.ask(&bench, .configure(Script.challengeConfiguration, [])) == [])
+        #expect(bench.answer("StopNotify") == [.completed(1, .success(.done))] && bench.members == [])
+        bench.handle(.wished(Bench.wishes))
+        #expect(bench.members == [] && bench.notified([3]) == [])
+        bench.handle(.wished(BlueZWishes(connections: [Script.lockAddress])))
+        #expect(Self.ask(&bench, .configure(Script.challengeConfiguration, .notification)) == [])
+        #expect(bench.answer("StartNotify") == [.completed(1, .success(.done))])
+        #expect(bench.notified([4]) == [.updated(link: Script.lock, Script.challengeValue, [4])])
+        // Refused, it goes on.
+        #expect(Self.ask(&bench, .configure(Script.challengeConfiguration, [])) == [])
+        bench.refuse("StopNotify", "org.bluez.Error.Failed")
+        #expect(bench.notified([5]) == [.updated(link: Script.lock, Script.challengeValue, [5])])
+    }
+
+    @Test("A value that is read is told as its read's alone; what comes by itself meanwhile is told as such")
+    func readValue() {
+        var bench = Bench.linked()
+        bench.answer("StartNotify")
+        func told(_ octets: [UInt8]) -> BlueZCentral.Output {
+            .updated(link: Script.lock, Script.challengeValue, octets)
+        }
+        #expect(Self.ask(&bench, .read(Script.challengeValue)) == [])
+        #expect(bench.notified([7]) == [])
+        #expect(bench.answer("ReadValue", [.octets([7])]) == [.completed(1, .success(.value([7])))])
+        #expect(bench.notified([8]) == [told([8])])
+
+        _ = Self.ask(&bench, .read(Script.challengeValue))
+        #expect(bench.notified([1]) == [] && bench.notified([2]) == [told([1])])
+        #expect(bench.answer("ReadValue", [.octets([2])]) == [.completed(1, .success(.value([2])))])
+
+        _ = Self.ask(&bench, .read(Script.challengeValue))
+        #expect(bench.notified([3]) == [])
+        #expect(bench.answer("ReadValue", [.octets([4])]) == [told([3]), .completed(1, .success(.value([4])))])
+
+        _ = Self.ask(&bench, .read(Script.challengeValue))
+        #expect(bench.notified([5]) == [])
+        #expect(
+            bench.changed(["Connected": .boolean(false)]) == [
+                told([5]), .completed(1, .failure(.bearerClosed)), .disconnected(link: Script.lock),
+            ])
+    }
+
+    @Test(
+        "Writes to one attribute keep their order, also behind one that somebody else holds up; commands wait for them")
+    func order() {
+        var bench = Self.bench()
+        func ask(_ token: UInt64, _ operation: GATTClientOperation) -> [BlueZCentral.Output] {
+            bench.handle(.operation(token, link: Script.lock, operation))
+        }
+        func written() -> [UInt8]? { bench.calls.first?.call.body.first?.octets }
+        for token: UInt64 in 1...3 { #expect(ask(token, .write(Script.commandValue, [UInt8(token)])) == []) }
+        #expect(ask(4, .writeWithoutResponse(Script.commandValue, [4])) == [])
+        #expect(ask(5, .writeWithoutResponse(Script.commandValue, [5])) == [])
+        #expect(ask(6, .read(Script.challengeValue)) == [] && bench.members == ["WriteValue", "ReadValue"])
+        bench.answer("ReadValue", [.octets([0])])
+        bench.refuse("WriteValue", "org.bluez.Error.InProgress")
+        #expect(bench.members == [])
+        bench.pass(milliseconds: 50)
+        for token: UInt64 in 1...3 {
+            #expect(bench.members == ["WriteValue"] && written() == [UInt8(token)])
+            #expect(bench.answer("WriteValue") == [.completed(token, .success(.done))])
+        }
+        #expect(bench.members == ["WriteValue", "WriteValue"])
+        bench.refuse("WriteValue", "org.bluez.Error.InProgress")
+        bench.answer("WriteValue")
+        bench.pass(milliseconds: 50)
+        #expect(
+            bench.members == ["WriteValue"] && written() == [4], "a command that is refused as busy is not lost")
+        #expect(bench.answer("WriteValue") == [.completed(4, .success(.done))] && bench.deadline == nil)
+    }
+
+    @Test(
+        "A write without response is on its way when bluetoothd has it; one that has a time is at once, and leaves no later"
+    )
     func command() throws {
         var bench = Self.bench()
         let until = bench.now.advanced(byMilliseconds: 100)
@@ -108,9 +185,9 @@ struct BlueZOperationTests {
         let late = try #require(taken)
         #expect(late.call.body == [.octets([5]), .properties(["type": .string("command")])])
         #expect(bench.handle(.lapsed(late.id)) == [.lapsed(1)])
-        #expect(
-            Self.ask(&bench, .writeWithoutResponse(Script.commandValue, [5])) == [.completed(1, .success(.done))])
-        #expect(bench.refuse("WriteValue", "org.bluez.Error.Failed") == [])
+        // Without a time it counts as one that has not left until bluetoothd has taken it.
+        #expect(Self.ask(&bench, .writeWithoutResponse(Script.commandValue, [5])) == [])
+        #expect(bench.answer("WriteValue") == [.completed(1, .success(.done))])
     }
 
     @Test(

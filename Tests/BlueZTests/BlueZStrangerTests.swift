@@ -70,6 +70,58 @@ struct BlueZStrangerTests {
         #expect(waits == [2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
     }
 
+    @Test("A link whose tree is still being discovered ends with the wish, as one that is being made does")
+    func withdrawnUnresolved() {
+        var bench = BlueZBench()
+        bench.launch(lock: Self.heard)
+        bench.handle(.wished(Self.wishes))
+        bench.changed(["Connected": .boolean(true)])
+        bench.answer("Connect")
+        bench.handle(.wished(BlueZWishes()))
+        #expect(bench.members == ["Disconnect"])
+        bench.changed(["Connected": .boolean(false)])
+        #expect(bench.members == ["Disconnect"] && bench.deadline == nil)
+    }
+
+    @Test("A stranger that pairs and says its identity address is the same one: its link and its wish go on")
+    func identified() throws {
+        var bench = BlueZBench()
+        bench.launch(lock: Self.heard)
+        bench.handle(.wished(Self.wishes))
+        bench.changed(["Connected": .boolean(true)])
+        bench.answer("Connect")
+        bench.changed(["ServicesResolved": .boolean(true)])
+        let identity = DeviceAddress(kind: .public, bits: 0x0012_3456_789A)
+        let told = bench.changed(["Address": .string("00:12:34:56:78:9A"), "AddressType": .string("public")])
+        #expect(told == [.identified(Script.lockAddress, as: try #require(IdentityAddress(identity)))])
+        #expect(bench.changed(["Paired": .boolean(true)]) == [])
+        #expect(bench.handle(.wished(BlueZWishes(strangers: [identity]))) == [])
+        #expect(!bench.members.contains("StartDiscovery") && !bench.members.contains("Disconnect"))
+    }
+
+    @Test("A search that is refused is asked for again, later and later, as long as it is wished for")
+    func refusedSearch() {
+        var bench = BlueZBench()
+        bench.launch(lock: Self.unpaired)
+        bench.handle(.wished(Self.wishes))
+        var waits: [UInt64] = []
+        for _ in 0..<7 {
+            bench.answer("SetDiscoveryFilter")
+            bench.refuse("StartDiscovery", "org.bluez.Error.InProgress")
+            #expect(Self.asked(bench) == [])
+            let wait = bench.deadline.map { $0.milliseconds(since: bench.now) } ?? 0
+            waits.append(wait)
+            bench.pass(milliseconds: wait - 1)
+            #expect(Self.asked(bench) == [])
+            bench.pass(milliseconds: 1)
+            #expect(Self.asked(bench) == ["StartDiscovery"])
+        }
+        #expect(waits == [1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+        bench.refuse("StartDiscovery", "org.bluez.Error.InProgress")
+        bench.handle(.wished(BlueZWishes()))
+        #expect(bench.deadline == nil)
+    }
+
     @Test("A call is taken back with the wish, and a stranger is nobody's to connect with by itself")
     func takenBack() {
         var bench = BlueZBench()

@@ -40,6 +40,7 @@ extension HostCore {
             let token = OperationToken(rawValue: token)
             if let (manager, peer) = blueZ?.lapsed(token) { announce(.writeLapsed(token, peer), to: manager) }
         case .seen(let sighting): seen(sighting)
+        case .identified(let old, let identity): identified(old, identity)
         case .provideCode(_, let adapter):
             if let data = blueZ?.pairing?.data { acts.append(code: data, adapter: adapter) }
         case .paired(let address, let failure): pairedByBlueZ(address, failure)
@@ -79,7 +80,8 @@ extension HostCore {
                 if isBonded(address) { wishes.connections.insert(address) } else { wishes.strangers.insert(address) }
             }
             for subscription in asked.subscriptions {
-                guard let address = peers[subscription.peer]?.address else { continue }
+                // Without a bond the peer forgets them with the link, and an app asks for them anew.
+                guard let address = peers[subscription.peer]?.address, isBonded(address) else { continue }
                 wishes.notifications[address, default: []].insert(subscription.valueHandle)
             }
         }
@@ -102,6 +104,16 @@ extension HostCore {
                 peer: peer, address: sighting.address, rssi: sighting.rssi, isConnectable: true, mode: data.mode,
                 data: data),
             services: data.services)
+    }
+
+    /// The peer's name moves to its identity address, as with a bond of this side's.
+    private mutating func identified(_ old: DeviceAddress, _ identity: IdentityAddress) {
+        guard let peer = peers.identifier(at: old) else { return }
+        let name = withPeers { $0.bonded(peer, identity: identity, &$1) }
+        for link in links.all where link.device != nil && link.peer == peer {
+            (link.peer, link.address) = (name, identity.address)
+        }
+        wishesChanged()
     }
 
     // MARK: Links

@@ -243,8 +243,10 @@ extension HostCore {
         case .none: break
         case .subscribed(let manager, let record):
             if let owner = managers[manager]?.owner { withLedger { $0.subscribe(owner, record, &$1) } }
+            wishesChanged()
         case .unsubscribed(let manager, let handle):
             if let owner = managers[manager]?.owner { withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) } }
+            wishesChanged()
         case .databaseHash(let hash): if let hash { databaseHashRead(link, hash) }
         case .treeVoid: treeIsVoid(link)
         case .name(let octets): nameRead(link, octets)

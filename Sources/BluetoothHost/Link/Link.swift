@@ -19,7 +19,7 @@ final class Link {
     /// What this side was called when the link was made.
     var ownAddress: DeviceAddress
     /// What the peer connected under.
-    let address: DeviceAddress
+    var address: DeviceAddress
     var peer: PeerIdentifier
     /// Whom the address names or resolves to; nil for a stranger, and where more than one matches.
     var identity: IdentityAddress?
