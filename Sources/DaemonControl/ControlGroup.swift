@@ -1,4 +1,5 @@
 import BluetoothCore
+import CLinux
 import Glibc
 
 /// Who may speak to a daemon beside its own user and root: the members of a group of the system.
@@ -19,6 +20,23 @@ package struct ControlGroup: Equatable, Sendable {
                     + "`systemd-sysusers`), or name another one")
         }
         (self.name, self.id) = (name, id)
+    }
+
+    /// Makes a socket this group's, by its name, since what is done to a socket's descriptor does not reach the name.
+    ///
+    /// - Throws: ``ControlSocketError``: of the configuration where this user, or its unit, may not do that.
+    package func take(_ socket: String) throws(ControlSocketError) {
+        var made = stat()
+        // A directory with the set-group-ID bit has given it already, and then the call is not needed.
+        guard lstat(socket, &made) == 0, made.st_gid == id || lchown(socket, uid_t.max, id) == 0 else {
+            guard errno == EPERM else { throw .unusable(socket, "cannot be given to group `\(name)`") }
+            throw ControlSocketError(
+                reason: .misconfigured,
+                description:
+                    "control socket \(socket) cannot be given to group `\(name)`: this user is no member of it, "
+                    + "or its unit forbids the call: `SupplementaryGroups=\(name)` and `SystemCallFilter=@chown` "
+                    + "are wanted there")
+        }
     }
 
     /// The greatest number is no group's: calls take it for "leave it as it is".

@@ -14,6 +14,14 @@ package struct ControlSocketError: Error, Equatable, Sendable, CustomStringConve
 
     package var reason: Reason
     package let description: String
+
+    /// By `errno`.
+    static func unusable(_ path: String, _ what: String) -> Self {
+        Self(
+            reason: .unusable,
+            description: "control socket \(path) \(what): \(String(cString: strerror(errno))): its directory "
+                + "must exist and be writable for this user")
+    }
 }
 
 /// A unix stream socket that only its owner and root can speak to, and the members of a group if one is named. With it its
@@ -122,26 +130,11 @@ struct ControlSocket: ~Copyable {
     /// By its name, since what is done to a socket's descriptor does not reach the name. Nobody but this user and root can put
     /// another file there (``ControlDirectory``).
     private static func give(_ path: String, to group: ControlGroup) throws(ControlSocketError) {
-        var made = stat()
-        // A directory with the set-group-ID bit has given it already, and then the call is not needed.
-        guard lstat(path, &made) == 0, made.st_gid == group.id || lchown(path, uid_t.max, group.id) == 0 else {
-            guard errno == EPERM else { throw unusable(path, "cannot be given to group `\(group.name)`") }
-            throw ControlSocketError(
-                reason: .misconfigured,
-                description:
-                    "control socket \(path) cannot be given to group `\(group.name)`: this user is no member of it, "
-                    + "or its unit forbids the call: `SupplementaryGroups=\(group.name)` and `SystemCallFilter=@chown` "
-                    + "are wanted there")
-        }
+        try group.take(path)
         guard chmod(path, 0o660) == 0 else { throw unusable(path, "cannot be given its mode") }
     }
 
-    private static func unusable(_ path: String, _ what: String) -> ControlSocketError {
-        ControlSocketError(
-            reason: .unusable,
-            description: "control socket \(path) \(what): \(String(cString: strerror(errno))): its directory "
-                + "must exist and be writable for this user")
-    }
+    private static func unusable(_ path: String, _ what: String) -> ControlSocketError { .unusable(path, what) }
 
     /// A connection that waits, if its user may speak to this daemon. nil when none waits any more.
     func accept() -> Accepted? {

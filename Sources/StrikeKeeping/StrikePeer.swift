@@ -17,8 +17,7 @@ struct StrikePeer {
         do throws(ControlSocketError) {
             group = try plan.group.map { name throws(ControlSocketError) in try ControlGroup(named: name) }
         } catch {
-            guard error.reason == .misconfigured else { throw Failure(.unavailable, "\(error)") }
-            throw plan.refusal("socket", "group", "cannot be that: \(error)")
+            throw plan.refusal(ofGroup: error)
         }
     }
 
@@ -41,5 +40,13 @@ struct StrikePeer {
         case let code:
             throw Failure(.unavailable, "user `\(plan.user)` cannot be looked up: \(String(cString: strerror(code)))")
         }
+    }
+}
+
+extension StrikePlan {
+    /// Why the group cannot have the socket: the configuration's fault, or the system's.
+    func refusal(ofGroup error: ControlSocketError) -> Failure {
+        guard error.reason == .misconfigured else { return Failure(.unavailable, "\(error)") }
+        return refusal("socket", "group", "cannot be that: \(error)")
     }
 }

@@ -19,7 +19,7 @@ struct StrikeSocket: ~Copyable {
         let peer = try StrikePeer(plan)
         let lock = try Self.takeLock(path)
         do throws(Failure) {
-            descriptor = try Self.listen(path, peer.group)
+            descriptor = try Self.listen(plan, peer.group)
         } catch {
             close(lock)
             throw error
@@ -48,7 +48,8 @@ struct StrikeSocket: ~Copyable {
         close(lock)
     }
 
-    private static func listen(_ path: String, _ group: ControlGroup?) throws(Failure) -> Int32 {
+    private static func listen(_ plan: StrikePlan, _ group: ControlGroup?) throws(Failure) -> Int32 {
+        let path = plan.socketPath
         var address = sockaddr_un()
         guard latch_unix_address(&address, path) == 0 else { throw unusable(path, "choose a shorter path") }
         let descriptor = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue) | latch_socket_flags(), 0)
@@ -67,10 +68,11 @@ struct StrikeSocket: ~Copyable {
             close(descriptor)
             throw failure
         }
-        if let group, lchown(path, uid_t.max, group.id) != 0 {
-            let failure = unusable(path, "this user has to be a member of group `\(group.name)`")
+        do throws(ControlSocketError) {
+            try group?.take(path)
+        } catch {
             close(descriptor)
-            throw failure
+            throw plan.refusal(ofGroup: error)
         }
         // By its name, since the umask takes from what is bound: the unit's leaves nothing to a group.
         guard chmod(path, 0o660) == 0 else {

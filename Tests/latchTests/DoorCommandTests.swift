@@ -69,6 +69,38 @@ struct DoorCommandTests {
         }
     }
 
+    @Test(
+        "A socket that may not be given to its group: the unit's remedy, and no restart; a directory that has given it needs no call"
+    )
+    func group() throws {
+        let bench = try Bench(withRadio: false)
+        // Without root there is one group to give it to.
+        let group = geteuid() == 0 ? 61_009 : getegid()
+        let directory = bench.path("run")
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: false)
+        let file = try bench.directory.write(
+            "chip = \"door\"\n[socket]\npath = \"\(directory)/s\"\nuser = \"0\"\ngroup = \"\(group)\"\n"
+                + "[strike]\nline = \"0\"\nfail = \"secure\"\n", to: "strike.conf")
+        /// With what the unit's filter answers.
+        func run() throws -> Program.Outcome {
+            try Program.run(
+                [
+                    "-f", "-o", "/dev/null", "-e", "trace=?chown,?lchown,fchownat", "-e",
+                    "inject=?chown,?lchown,fchownat:error=EPERM", Program.lab, "door", "--config", file,
+                ], of: "/usr/bin/strace", input: "quit\n")
+        }
+        if geteuid() == 0 {
+            let refused = try run()
+            #expect(refused.status == ExitCode.configuration.rawValue, "\(refused)")
+            for words in ["[socket]", "`SupplementaryGroups=\(group)`", "`SystemCallFilter=@chown`"] {
+                #expect(refused.errors.contains(words), "\(refused)")
+            }
+        }
+        try #require(chown(directory, uid_t.max, gid_t(group)) == 0 && chmod(directory, 0o2710) == 0)
+        let kept = try run()
+        #expect(kept.status == 0, "\(kept)")
+    }
+
     @Test("Each word is one, and JSON lines say when")
     func words() throws {
         for (text, word, meaning) in DoorWord.all { #expect(DoorWord(text) == word && meaning.hasSuffix(".")) }

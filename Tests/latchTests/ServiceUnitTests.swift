@@ -207,8 +207,13 @@ struct ServiceUnitTests {
         let runtime = try #require(unit["RuntimeDirectory"]?.first)
         #expect(socket == "/run/\(runtime)/control.sock")
         #expect(unit["RuntimeDirectoryMode"] == ["0711"])
-        // The one call by which a file gets a group comes back after the filter has taken it.
-        let filters = try #require(unit["SystemCallFilter"])
+    }
+
+    @Test(
+        "The call by which a socket gets its group comes back after the filter has taken it",
+        arguments: roles + ["strike"])
+    func givesSocketsAway(unit: String) throws {
+        let filters = try #require(Self.settings(unit)["SystemCallFilter"])
         #expect(filters.firstIndex(of: "@chown") ?? 0 > filters.firstIndex { $0.contains("~@privileged") } ?? .max)
     }
 
