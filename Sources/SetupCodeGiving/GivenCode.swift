@@ -87,7 +87,7 @@ extension GivingAnswer: CustomStringConvertible {
         case .malformed: "the helper understands no such code: install the same version of both programs"
         case .notAllowed:
             "only the user of the session at the machine may pair: do it there, or have root allow others "
-                + "(docs/OPERATING.md, \"Beside bluetoothd\")"
+                + "(docs/OPERATING.md, \"A key on bluetoothd's adapter\")"
         case .noKernel: "the helper may not talk to the kernel: it needs CAP_NET_ADMIN, which its unit gives it"
         case .kernel(let status): "the kernel says: \(status)"
         }

@@ -1,6 +1,7 @@
 import CommandInterface
 import DaemonControl
 import Foundation
+import SetupCodeGiving
 import Testing
 
 @testable import StrikeKeeping
@@ -49,6 +50,26 @@ struct OperatingGuideTests {
         }
         #expect(try documented["lock"] == Self.known { _ = try PeripheralRequest(line: $0) })
         #expect(try documented["key"] == Self.known { _ = try CentralRequest(line: $0) })
+    }
+
+    @Test("The words that an enrolment may have are the program's")
+    func enrolment() throws {
+        let row = try #require(
+            try Self.table(under: "The control socket").first { $0[0] == "`enroll`" && $0[1] == "lock" })
+        typealias Enrolment = PeripheralRequest.Enrolment
+        for (name, words) in [
+            ("method", Enrolment.Method.allCases.map(\.rawValue)), ("kind", Enrolment.Kind.allCases.map(\.rawValue)),
+        ] {
+            #expect(row[2].contains("`\(name)` (\(words.joined(separator: ", ")))"))
+        }
+    }
+
+    @Test("Who is turned away by the helper for setup codes is sent to the section that says who may be let in")
+    func letIn() throws {
+        let heading = try #require("\(GivingAnswer.notAllowed)".firstMatch(of: /OPERATING\.md, "(.+?)"/)).1
+        let sections = try Self.page().components(separatedBy: "\n### ")
+        let section = try #require(sections.first { $0.hasPrefix(heading + "\n") })
+        #expect(section.contains("--anyone"))
     }
 
     @Test("The table of exit statuses is the program's")
