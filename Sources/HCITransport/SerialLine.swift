@@ -17,16 +17,7 @@ func openSerial(_ device: String, baud: UInt32, flowControl: Bool) throws(Transp
         throw TransportError(.malformedAddress, "\(name): no such speed as \(baud); there are \(known)")
     }
     let raw = latch_open(device, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC, 0)
-    guard raw >= 0 else {
-        switch errno {
-        case ENOENT, ENXIO, ENODEV:
-            throw TransportError(.notFound, "\(name): no such device; is the adapter attached?")
-        case EACCES, EPERM:
-            throw TransportError(.notPermitted, "\(name): not permitted; add this user to the group \"dialout\"")
-        case EBUSY: throw TransportError(.busy, "\(name): another process has it; stop that first")
-        case let other: throw TransportError(system: other, name)
-        }
-    }
+    guard raw >= 0 else { throw openFailure(errno, device) }
     let descriptor = OwnedDescriptor(raw)
     guard isatty(descriptor.rawValue) == 1 else {
         throw TransportError(.unsupported, "\(name): not a serial line")
@@ -40,4 +31,23 @@ func openSerial(_ device: String, baud: UInt32, flowControl: Bool) throws(Transp
         throw TransportError(.unsupported, "\(name): the device cannot be set to \(wish); choose what it can")
     }
     return descriptor
+}
+
+/// Why a UART cannot be opened, by the system's number of it.
+func openFailure(_ number: Int32, _ device: String) -> TransportError {
+    let name = "serial:\(device)"
+    switch number {
+    case ENOENT, ENXIO, ENODEV: return TransportError(.notFound, "\(name): no such device; is the adapter attached?")
+    // The file's mode says no.
+    case EACCES:
+        return TransportError(
+            .notPermitted,
+            "\(name): not permitted; have this user in the group that may open it (as a rule \"dialout\"): "
+                + "`SupplementaryGroups=` in the unit, or `usermod -aG`")
+    // The unit's DevicePolicy= says no.
+    case EPERM:
+        return TransportError(.notPermitted, "\(name): not permitted; set `DeviceAllow=\(device) rw` in the unit")
+    case EBUSY: return TransportError(.busy, "\(name): another process has it; stop that first")
+    case let other: return TransportError(system: other, name)
+    }
 }

@@ -97,6 +97,14 @@ struct TransportTests {
         expect(.serial(device: "/dev/null", baud: 12_345, flowControl: false), .malformedAddress, "115200")
     }
 
+    @Test("a serial line that the file's mode or the unit keeps back: each has its own remedy")
+    func serialForbidden() {
+        let (mode, unit) = (openFailure(EACCES, "/dev/ttyS0"), openFailure(EPERM, "/dev/ttyS0"))
+        #expect(mode.kind == .notPermitted && unit.kind == .notPermitted)
+        #expect(mode.description.contains("`SupplementaryGroups=`") && !mode.description.contains("DeviceAllow"))
+        #expect(unit.description.contains("`DeviceAllow=/dev/ttyS0 rw`") && !unit.description.contains("group"))
+    }
+
     private static let speeds: [(UInt32, Int32)] = [
         (9_600, B9600), (115_200, B115200), (921_600, B921600), (3_000_000, B3000000),
     ]
