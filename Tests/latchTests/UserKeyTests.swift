@@ -82,6 +82,33 @@ struct UserKeyTests {
         #expect(wrong.status == 3 && wrong.errors.contains("central.conf"))
     }
 
+    @Test(
+        "A state directory that only the shell knows: who finds no daemon hears where it was looked for, and of the variable"
+    )
+    func otherDirectory() throws {
+        let home = try Home()
+        let elsewhere = "\(home.path)/elsewhere"
+        let environment = home.environment.merging(["XDG_STATE_HOME": elsewhere]) { $1 }
+        let words = ["\(elsewhere)/latch-key", "`systemctl --user import-environment XDG_STATE_HOME`"]
+        let nowhere = try Program.run(["central", "status"], environment: environment)
+        #expect(nowhere.status == 2 && nowhere.errorLines.count == 1)
+        for word in words { #expect(nowhere.errors.contains(word), "\(nowhere)") }
+        try FileManager.default.createDirectory(
+            atPath: "\(elsewhere)/latch-key", withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+        let nobody = try Program.run(["central", "status"], environment: environment)
+        #expect(nobody.status == ExitCode.unavailable.rawValue && nobody.errorLines.count == 1)
+        for word in words { #expect(nobody.errors.contains(word), "\(nobody)") }
+        // Nothing differs by it, or somebody has said which daemon.
+        let usual = home.environment.merging(["XDG_STATE_HOME": "\(home.path)/.local/state"]) { $1 }
+        for (words, environment) in [
+            (["central", "status"], usual), (["central", "status"], home.environment),
+            (["central", "status", "--state", "\(elsewhere)/latch-key"], environment),
+        ] {
+            let plain = try Program.run(words, environment: environment)
+            #expect(plain.status != 0 && !plain.errors.contains("import-environment"), "\(plain)")
+        }
+    }
+
     private static let example = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "config/central.conf").path
 

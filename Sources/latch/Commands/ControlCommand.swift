@@ -104,7 +104,9 @@ enum ControlCommand {
             try body(&client)
             return .ok
         } catch let error as ControlClientError {
-            throw Failure(error.exitCode, error.description)
+            // Where nobody has said which daemon, nobody may be there because it was looked for in the wrong place.
+            let user = error.isNotRunning ? UserPlace(arguments, role: role) : nil
+            throw Failure(error.exitCode, error.description + (user?.doubt ?? ""))
         } catch let failure as ControlFailure {
             throw Failure(failure.code.exitCode, failure.message)
         }
@@ -112,6 +114,8 @@ enum ControlCommand {
 }
 
 extension ControlClientError {
+    fileprivate var isNotRunning: Bool { if case .notRunning = self { true } else { false } }
+
     fileprivate var exitCode: ExitCode {
         switch self {
         case .notRunning, .timeout, .closed: .unavailable

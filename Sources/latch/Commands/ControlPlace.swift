@@ -33,16 +33,22 @@ enum ControlPlace {
             self = .config(file)
         } else if let path = arguments["socket"] {
             self = .socket(path)
-        } else if let user = UserPlace(arguments, role: role), let place = Self(user) {
-            self = place
         } else {
-            throw Failure(
-                .usage,
-                "`\(arguments.command)` needs to know which daemon: give `--state DIR`, `--config FILE` or "
-                    + "`--socket PATH` (see `\(arguments.command) --help`)"
-                    + (role == .central ? "; this user's own is started by `systemctl --user start latch-central`" : "")
-            )
+            let user = UserPlace(arguments, role: role)
+            guard let place = user.flatMap(Self.init) else { throw Self.unnamed(arguments, user) }
+            self = place
         }
+    }
+
+    private static func unnamed(_ arguments: ParsedArguments, _ user: UserPlace?) -> Failure {
+        let own = user.map {
+            "; this user's own would be in \($0.state), and is started by `systemctl --user start latch-central`"
+                + $0.doubt
+        }
+        return Failure(
+            .usage,
+            "`\(arguments.command)` needs to know which daemon: give `--state DIR`, `--config FILE` or "
+                + "`--socket PATH` (see `\(arguments.command) --help`)" + (own ?? ""))
     }
 
     /// Of the user's own key; nil before it has been started once.

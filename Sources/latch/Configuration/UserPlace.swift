@@ -8,19 +8,24 @@ import Glibc
 struct UserPlace: Equatable, Sendable {
     let state: String
     let configuration: String
+    /// Variables that lead elsewhere than without them. Those of a shell's profile are unknown to the manager of the user's services.
+    let variables: [String]
 
     /// nil where the environment names no home. What is no absolute path there counts as if it were not set.
     init?(_ environment: (String) -> String? = Environment.variable) {
+        var variables: [String] = []
         func directory(_ name: String, _ usual: String) -> String? {
-            [environment(name), environment("HOME").map { "\($0)/\(usual)" }].compactMap(\.self).first {
-                $0.hasPrefix("/")
-            }
+            let paths = [environment(name), environment("HOME").map { "\($0)/\(usual)" }]
+                .map { $0.flatMap { $0.hasPrefix("/") ? $0 : nil } }
+            if let own = paths[0], own != paths[1] { variables.append(name) }
+            return paths[0] ?? paths[1]
         }
         guard let state = directory("XDG_STATE_HOME", ".local/state"),
             let configuration = directory("XDG_CONFIG_HOME", ".config")
         else { return nil }
         self.state = "\(state)/latch-key"
         self.configuration = "\(configuration)/latch/central.conf"
+        self.variables = variables
     }
 
     /// Of a command that names no daemon.
@@ -50,6 +55,14 @@ struct UserPlace: Equatable, Sendable {
             throw Failure(
                 .state, "directory \(path) cannot be made: \(String(cString: strerror(errno))): give --state DIR")
         }
+    }
+
+    /// Why the user's service may have its place elsewhere, to be said behind an error; empty where nothing speaks for that.
+    var doubt: String {
+        guard !variables.isEmpty else { return "" }
+        let names = variables.joined(separator: " ")
+        return ". The service `latch-central` may not have what this shell sets as \(names): hand it over "
+            + "(`systemctl --user import-environment \(names)`, then restart the service), or try again with it unset"
     }
 
     /// What is taken where neither the file nor the command line says it.
