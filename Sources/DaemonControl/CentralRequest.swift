@@ -1,8 +1,8 @@
 /// What an operator asks of the key's daemon.
 package enum CentralRequest: ControlRequest {
     case status
-    /// Enrols this key at the lock that the setup code names.
-    case enroll(code: SecretText)
+    /// Enrols this key at the lock that the setup code names. The exchange ends with the outcome, or when the wait is over.
+    case enroll(code: SecretText, seconds: Int64)
     /// Asks a lock to move. The exchange ends with its receipt, or when the wait is over; then nobody knows whether the
     /// lock acted, and the key asks it at the next connection.
     case command(Command)
@@ -26,6 +26,9 @@ package enum CentralRequest: ControlRequest {
     case reload
     /// Ends the daemon cleanly.
     case stop
+
+    package static let enrolmentUsualSeconds: Int64 = 60
+    package static let enrolmentMaximumSeconds: Int64 = 3600
 
     package struct Command: Equatable, Sendable {
         package enum Operation: String, CaseIterable, Sendable {
@@ -100,7 +103,12 @@ package enum CentralRequest: ControlRequest {
         case "watch": self = .watch
         case "reload": self = .reload
         case "stop": self = .stop
-        case "enroll": self = .enroll(code: SecretText(try fields.text("code")))
+        case "enroll":
+            let code = SecretText(try fields.text("code"))
+            self = .enroll(
+                code: code,
+                seconds: try fields.number(
+                    "seconds", in: 1...Self.enrolmentMaximumSeconds, default: Self.enrolmentUsualSeconds))
         case "command":
             let operation: Command.Operation = try fields.choice("operation", default: nil)
             let lock = try fields.optionalText("lock")
@@ -182,7 +190,11 @@ package enum CentralRequest: ControlRequest {
         case .watch: return ("watch", [:])
         case .reload: return ("reload", [:])
         case .stop: return ("stop", [:])
-        case .enroll(let code): return ("enroll", ["code": code.withText { .string($0) }])
+        case .enroll(let code, let seconds):
+            var fields: JSONObject = ["code": code.withText { .string($0) }]
+            // A daemon of an earlier version, which waits for the usual time, takes no such member.
+            if seconds != Self.enrolmentUsualSeconds { fields["seconds"] = .number(seconds) }
+            return ("enroll", fields)
         case .command(let command):
             var fields: JSONObject = ["operation": .string(command.operation.rawValue)]
             fields["lock"] = command.lock.map { .string($0) }

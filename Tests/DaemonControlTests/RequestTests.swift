@@ -72,14 +72,26 @@ struct RequestTests {
         #expect(read == command)
         let code = SecretText("CODE")
         guard
-            case .enroll(let code2) = try CentralRequest(
-                line: CentralRequest.enroll(code: code).line.dropLast().map { $0 })
+            case .enroll(let code2, 7) = try CentralRequest(
+                line: CentralRequest.enroll(code: code, seconds: 7).line.dropLast().map { $0 })
         else {
             Issue.record("not an enrolment")
             return
         }
         #expect(code2.isEqual(to: code))
         #expect(!code2.isEqual(to: SecretText("CODF")))
+    }
+
+    @Test(
+        "an enrolment of a key that says no time is waited for as an earlier version did, and the usual time is not said"
+    )
+    func usualEnrolmentWait() throws {
+        let line = #"{"request":"enroll","code":"CODE"}"#
+        guard case .enroll(let code, 60) = try CentralRequest(line: Array(line.utf8)) else {
+            Issue.record("not the usual time")
+            return
+        }
+        #expect(String(decoding: CentralRequest.enroll(code: code, seconds: 60).line, as: UTF8.self) == line + "\n")
     }
 
     @Test("requests about the locks of a key are read back, and what says nothing is refused")
@@ -159,7 +171,7 @@ struct RequestTests {
 
     @Test("a secret does not show in any description")
     func secret() {
-        let request = CentralRequest.enroll(code: SecretText("OPENSESAME"))
+        let request = CentralRequest.enroll(code: SecretText("OPENSESAME"), seconds: 60)
         var dumped = ""
         dump(request, to: &dumped)
         #expect(!"\(request) \(String(reflecting: request)) \(dumped)".contains("OPENSESAME"))
@@ -222,13 +234,20 @@ struct RequestTests {
         }
     }
 
-    @Test("the longest window and the longest wait are taken, one second more of either is not")
+    @Test("the longest window and the longest waits are taken, one second more of each is not")
     func timeBounds() throws {
         func enroll(_ seconds: Int64) throws -> PeripheralRequest {
             try PeripheralRequest(line: Array(#"{"request":"enroll","credential":"a","seconds":\#(seconds)}"#.utf8))
         }
         func unlock(_ seconds: Int64) throws -> CentralRequest {
             try CentralRequest(line: Array(#"{"request":"command","operation":"unlock","wait":\#(seconds)}"#.utf8))
+        }
+        func enrollKey(_ seconds: Int64) throws -> CentralRequest {
+            try CentralRequest(line: Array(#"{"request":"enroll","code":"a","seconds":\#(seconds)}"#.utf8))
+        }
+        _ = try enrollKey(CentralRequest.enrolmentMaximumSeconds)
+        for seconds in [0, CentralRequest.enrolmentMaximumSeconds + 1] {
+            #expect(throws: ControlFailure.self) { try enrollKey(seconds) }
         }
         _ = try enroll(PeripheralRequest.Enrolment.maximumWindowSeconds)
         #expect(throws: ControlFailure.self) { try enroll(PeripheralRequest.Enrolment.maximumWindowSeconds + 1) }

@@ -32,7 +32,11 @@ enum CentralCommands {
         ],
         options: ControlPlace.options + [
             .value("code-file", "FILE", "Read the code from this file instead."),
-            .value("seconds", "N", "How long to wait for the outcome; 60 by default."), Commands.json,
+            .value(
+                "seconds", "N",
+                "How long to wait for the outcome; \(CentralRequest.enrolmentUsualSeconds) by default. Beside bluetoothd a pairing takes 60 at most."
+            ),
+            Commands.json,
         ],
         operands: .one(
             "[-]",
@@ -45,14 +49,16 @@ enum CentralCommands {
             "latch central enroll --state ./key --code-file ./code",
         ]
     ) { arguments in
-        let seconds: UInt64 = try arguments.integer("seconds", in: 1...3600) ?? 60
+        let seconds =
+            try arguments.integer("seconds", in: 1...CentralRequest.enrolmentMaximumSeconds)
+            ?? CentralRequest.enrolmentUsualSeconds
         // Nobody types a code for a daemon that is not named.
         _ = try ControlPlace(arguments, role: .central)
         let code = try SetupCodeInput.read(
             file: arguments["code-file"], namesStandardInput: !arguments.operands.isEmpty)
         return try ControlCommand.run(
-            CentralRequest.enroll(code: code), role: .central, arguments: arguments, waitMilliseconds: seconds * 1000,
-            event: showEvent
+            CentralRequest.enroll(code: code, seconds: seconds), role: .central, arguments: arguments,
+            waitMilliseconds: UInt64(seconds) * 1000 + ControlCommand.answerMilliseconds, event: showEvent
         ) { result in Output.line("enrolled at \(result["lock"]?.string.map(Output.shown) ?? "the lock")") }
     }
 

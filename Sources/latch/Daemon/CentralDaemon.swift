@@ -12,8 +12,6 @@ import StatePersistence
 
 /// Composes the key's daemon and runs it.
 final class CentralDaemon {
-    static let enrolmentWaitMilliseconds: UInt64 = 60_000
-
     let runtime: DaemonRuntime
     let key: KeyDaemon
     private let companion: Companion
@@ -75,7 +73,7 @@ final class CentralDaemon {
         case .stop:
             exchange.finish(["stopping": true])
             runtime.stop()
-        case .enroll(let text): try enroll(text, exchange)
+        case .enroll(let text, let seconds): try enroll(text, seconds, exchange)
         case .command(let command): perform(command, exchange)
         case .rename(let lock, let name):
             let former = try Self.telling { () throws(KeyLockRefusal) in try key.rename(lock, to: name) }
@@ -128,7 +126,9 @@ final class CentralDaemon {
         }
     }
 
-    private func enroll(_ text: SecretText, _ exchange: ControlExchange) throws(ControlFailure) {
+    private func enroll(
+        _ text: SecretText, _ seconds: Int64, _ exchange: ControlExchange
+    ) throws(ControlFailure) {
         let code: SetupCode
         do throws(SetupCodeError) {
             code = try text.withText { (text) throws(SetupCodeError) in try SetupCode(parsing: text) }
@@ -137,7 +137,7 @@ final class CentralDaemon {
         }
         // An exchange that has ended is not abandoned: this is an operator who went away.
         whenAbandoned(exchange) { $0.cancelEnrolment() }
-        key.enroll(code, waitMilliseconds: Self.enrolmentWaitMilliseconds) { Self.tell($0, exchange) }
+        key.enroll(code, waitMilliseconds: UInt64(seconds) * 1_000) { Self.tell($0, exchange) }
     }
 
     private static func tell(_ progress: KeyEnrolmentProgress, _ exchange: ControlExchange) {
