@@ -12,7 +12,7 @@ import Testing
 @Suite("What the service manager hears")
 struct ServiceManagerTests {
     /// The manager's end of NOTIFY_SOCKET.
-    private final class Listener {
+    final class Listener {
         let descriptor: Int32
 
         /// `abstract`: in the kernel's own space of names.

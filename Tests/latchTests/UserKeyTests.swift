@@ -36,6 +36,27 @@ struct UserKeyTests {
         }
 
         deinit { try? FileManager.default.removeItem(atPath: path) }
+
+        var file: String { "\(path)/.config/latch/central.conf" }
+
+        func configure(_ text: String) throws {
+            try FileManager.default.createDirectory(
+                atPath: "\(path)/.config/latch", withIntermediateDirectories: true)
+            try text.write(toFile: file, atomically: true, encoding: .utf8)
+        }
+
+        func ask(_ command: String) throws -> Program.Outcome {
+            try Program.run(["central", command], environment: environment)
+        }
+
+        /// Whoever runs the tests under nohup has SIGHUP ignored, and so has all that they start.
+        func start(_ more: [String] = [], environment given: [String: String] = [:]) throws -> ChildProcess {
+            let daemon = try ChildProcess(
+                ["/usr/bin/env", "--default-signal=HUP", Program.path, "central", "run"] + more,
+                environment: Program.environment.merging(environment) { $1 }.merging(given) { $1 })
+            #expect(waits { (try? ask("status"))?.status == 0 })
+            return daemon
+        }
     }
 
     private static func mode(_ path: String) -> mode_t? {
@@ -107,6 +128,51 @@ struct UserKeyTests {
             let plain = try Program.run(words, environment: environment)
             #expect(plain.status != 0 && !plain.errors.contains("import-environment"), "\(plain)")
         }
+    }
+
+    @Test(
+        "A file that the user writes while his key runs is read by the next reload; where there is none he hears which one to write"
+    )
+    func writtenLater() throws {
+        let home = try Home()
+        let daemon = try home.start()
+        func isRefused() throws {
+            let refused = try home.ask("reload")
+            #expect(refused.status == ExitCode.refused.rawValue, "\(refused)")
+            #expect(refused.errors.contains("write \(home.file), and reload again"), "\(refused)")
+        }
+        try isRefused()
+        try home.configure("[log]\nlevel = \"error\"\n")
+        let told = try home.ask("reload")
+        #expect(told.status == 0 && told.output == "changed: [log] level\n", "\(told)")
+        try FileManager.default.removeItem(atPath: home.file)
+        try isRefused()
+        #expect(try home.ask("stop").status == 0 && daemon.wait().code == 0)
+    }
+
+    @Test(
+        "SIGHUP has a key read its file where a service manager has started it, and ends it in a terminal that closes")
+    func hangUp() throws {
+        let home = try Home()
+        let manager = try ServiceManagerTests.Listener("\(home.path)/notify")
+        let journal = "\(home.path)/journal"
+        let managed = try home.start(
+            ["--journal", journal], environment: ["NOTIFY_SOCKET": "\(home.path)/notify"])
+        try home.configure("[log]\nlevel = \"error\"\n")
+        managed.signal(SIGHUP)
+        #expect(
+            waits {
+                let text = try? String(contentsOfFile: journal, encoding: .utf8)
+                return text?.contains(#""event":"reloaded""#) == true || !managed.isRunning
+            })
+        #expect(try home.ask("stop").status == 0 && managed.wait() == .exited(0))
+        withExtendedLifetime(manager) {}
+
+        let manual = try home.start()
+        manual.signal(SIGHUP)
+        #expect(waits { !manual.isRunning })
+        manual.signal(SIGKILL)
+        #expect(manual.wait() == .killed(SIGHUP))
     }
 
     private static let example = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -9,7 +9,8 @@ enum CentralCommands {
             "It waits for its locks for as long as it takes: a pending connection outlives a kill. One daemon lives in a "
                 + "state directory at a time.",
             "With neither --state nor --config it is this user's own key: its state is in ~/.local/state/latch-key, which is made, its "
-                + "settings are in ~/.config/latch/central.conf where there is one, and its transport is bluez unless they say another one.",
+                + "settings are in ~/.config/latch/central.conf where there is one, and its transport is bluez unless they say another one. "
+                + "SIGHUP ends such a key where no service manager has started it, as a terminal that closes wants it.",
             Commands.reloading,
         ],
         options: Commands.daemon,

@@ -25,7 +25,7 @@ enum ConfigurationCheck {
     static func faults<Settings: DaemonConfiguration>(
         of source: ConfigurationSource<Settings>, _ role: StateDirectory.Role
     ) -> [String] {
-        let (settings, faults) = source.read()
+        let (_, settings, faults) = source.read()
         // A launch makes the user's own.
         if let user = source.user, settings.daemon.stateDirectory == user.state, !user.hasState { return faults }
         return faults + PlaceCheck(settings.daemon, role, more: settings.files).faults

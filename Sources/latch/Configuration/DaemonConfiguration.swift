@@ -49,33 +49,38 @@ extension CentralSettings {
 
 /// Where a daemon's configuration comes from, as often as it is read: the file, and over it the command line.
 struct ConfigurationSource<Settings: DaemonConfiguration>: Sendable {
-    let file: String?
     /// The user's own, where nothing else is named.
     let user: UserPlace?
     private let arguments: ParsedArguments
 
     init(_ arguments: ParsedArguments, user: UserPlace? = nil) {
-        file = arguments["config"] ?? user?.file
         self.user = user
         self.arguments = arguments
     }
 
+    /// Whether the command line says which file it is.
+    var isNamed: Bool { arguments["config"] != nil }
+
+    /// A user's own is looked for each time: it may be written while his key runs.
+    var file: String? { arguments["config"] ?? user?.file }
+
     /// - Throws: A ``Failure`` with the first fault.
     func load() throws(Failure) -> Settings {
+        let file = file
         let settings = overridden(try Settings.load(file))
         if let file, let first = settings.faults(in: file).first { throw first }
         return settings
     }
 
-    /// The settings, as far as they can be read, and each fault in a line that says what to do.
-    func read() -> (settings: Settings, faults: [String]) {
-        guard let file else { return (overridden(Settings()), []) }
+    /// The file that was read, the settings, as far as they can be read, and each fault in a line that says what to do.
+    func read() -> (file: String?, settings: Settings, faults: [String]) {
+        guard let file else { return (nil, overridden(Settings()), []) }
         do throws(Failure) {
             let (read, faults) = try Settings.read(file)
             let settings = overridden(read)
-            return (settings, faults.map(\.description) + settings.faults(in: file).map(\.message))
+            return (file, settings, faults.map(\.description) + settings.faults(in: file).map(\.message))
         } catch {
-            return (overridden(Settings()), [error.message])
+            return (file, overridden(Settings()), [error.message])
         }
     }
 

@@ -34,7 +34,7 @@ final class CentralDaemon {
     private init(
         _ source: ConfigurationSource<CentralSettings>, _ settings: CentralSettings, _ holdings: DaemonHoldings
     ) throws {
-        runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals)
+        runtime = try DaemonRuntime(holdings, deviceName: "Latch key", signals: source.signals(holdings.manager))
         // Of its live keys the log alone concerns it.
         reload = ConfigurationReload(source, settings, runtime.journal) { _ in }
         let companion = try Companion(

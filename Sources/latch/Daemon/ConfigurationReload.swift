@@ -20,16 +20,15 @@ final class ConfigurationReload<Settings: DaemonConfiguration> {
         self.take = take
     }
 
-    /// Whether there is anything to read.
-    var hasFile: Bool { source.file != nil }
-
     /// Reads, takes and tells, in an iteration of the host's.
     func perform() throws(ControlFailure) -> JSONObject {
-        guard let file = source.file else {
-            throw ControlFailure(
-                .refused, "this daemon runs without a configuration file: start it with `--config FILE`")
+        let (file, read, faults) = source.read()
+        guard let file else {
+            let remedy =
+                source.user.map { "write \($0.configuration), and reload again" }
+                ?? "start it with `--config FILE`"
+            throw ControlFailure(.refused, "this daemon runs without a configuration file: \(remedy)")
         }
-        let (read, faults) = source.read()
         guard faults.isEmpty else { throw refuse(file, faults) }
         let change = SettingsChange(from: settings, to: read)
         let next = settings.taking(liveFrom: read)

@@ -195,8 +195,11 @@ private final class DamageListener {
 }
 
 extension ConfigurationSource {
-    /// Without a file there is nothing to read anew, and a terminal that goes ends the daemon.
-    var signals: [Int32] { [SIGTERM, SIGINT] + (file == nil ? [] : [SIGHUP]) }
+    /// SIGHUP has a daemon read its file where somebody has named one, and a user's own key where `manager` has started it. Elsewhere a
+    /// terminal that goes ends the daemon, whatever is in the user's place.
+    func signals(_ manager: ServiceManager?) -> [Int32] {
+        [SIGTERM, SIGINT] + (isNamed || user != nil && manager != nil ? [SIGHUP] : [])
+    }
 }
 
 /// When it is, for schedules and validity.

@@ -47,7 +47,7 @@ final class PeripheralDaemon {
     ) throws {
         let runtime = try DaemonRuntime(
             duty.holdings, deviceName: settings.name, preferredConnection: settings.preferredConnection,
-            linksMaximum: settings.linksMaximum, signals: source.signals,
+            linksMaximum: settings.linksMaximum, signals: source.signals(duty.holdings.manager),
             first: duty.begin, withoutRadio: duty.settle)
         let seal = try LockSeal(runtime.state, anchor: FileAnchor(path: plan.anchor, keys: runtime.state.keys))
         let counts = Counts()
