@@ -10,7 +10,7 @@ enum CentralCommands {
                 + "state directory at a time.",
             "With neither --state nor --config it is this user's own key: its state is in ~/.local/state/latch-key, which is made, its "
                 + "settings are in ~/.config/latch/central.conf where there is one, and its transport is bluez unless they say another one. "
-                + "SIGHUP ends such a key where no service manager has started it, as a terminal that closes wants it.",
+                + "Where no service manager has started such a key, SIGHUP ends it: it goes with its terminal.",
             Commands.reloading,
         ],
         options: Commands.daemon,
