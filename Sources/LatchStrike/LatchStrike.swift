@@ -37,6 +37,6 @@ struct LatchStrike {
         let loop = try KeeperLoop(plan, chip: GPIODoorChip(plan)) { Output.prompt("latch-strike: \($0)\n") }
         // Behind the line's rest, which waits for nothing.
         KeeperLoop.stayInMemory()
-        return loop.run()
+        return try loop.run()
     }
 }

@@ -151,6 +151,35 @@ struct KeeperLoopTests {
         }
     }
 
+    @Test(
+        "A socket that another keeper has is had when that one ends: the line was held at rest all the time, and the operator told once"
+    )
+    func taken() throws {
+        let bench = try LoopBench(isTaken: true)
+        #expect(bench.isTold())
+        #expect(!bench.isOpen && bench.requestsMade == 1)
+        #expect(throws: DaemonEnd.Silence.self) { try bench.connect() }
+        bench.otherKeeperEnds()
+        #expect(bench.isTold())
+        let daemon = try bench.connect()
+        #expect(try daemon.greet()?.position == .locked)
+        #expect(daemon.order(1, .unlock))
+        #expect(try daemon.end(of: 1) == .unlocked)
+        #expect(bench.requestsMade == 1 && bench.requestsEnded == 0)
+        #expect(bench.told.count == 2 && bench.told.last == "the socket is there", "\(bench.told)")
+        #expect(bench.told.first?.contains("another keeper is running here") == true)
+        bench.end()
+        #expect(bench.result == .ok && !bench.isOpen)
+    }
+
+    @Test("A keeper without a socket ends at its signal as any other")
+    func takenToTheEnd() throws {
+        let bench = try LoopBench(isTaken: true)
+        #expect(bench.isTold())
+        bench.end()
+        #expect(bench.result == .ok && !bench.isOpen && bench.requestsMade == 1)
+    }
+
     @Test("Another user is told to the operator, and its place is not taken")
     func stranger() throws {
         let bench = try LoopBench(user: geteuid() + 1)

@@ -17,6 +17,7 @@ final class LoopBench: @unchecked Sendable {
         private final class Lines: DoorLines {
             let owner: LoopBench
             init(_ owner: LoopBench) { self.owner = owner }
+            deinit { owner.requests.withLock { $0.ended += 1 } }
             var descriptor: Int32? { nil }
             func set(isActive: Bool) throws(GPIOFailure) -> Bool {
                 owner.set(isActive)
@@ -30,6 +31,7 @@ final class LoopBench: @unchecked Sendable {
         init(_ owner: LoopBench) { self.owner = owner }
         func open() throws(GPIOFailure) -> any DoorLines {
             owner.set(false)
+            owner.requests.withLock { $0.made += 1 }
             return Lines(owner)
         }
     }
@@ -45,9 +47,18 @@ final class LoopBench: @unchecked Sendable {
     private let begun = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
     private let words = Mutex<[String]>([])
+    private let said = DispatchSemaphore(value: 0)
+    private let requests = Mutex((made: 0, ended: 0))
+    private let outcome = Mutex<ExitCode?>(nil)
+    /// Of another keeper, at this one's socket; -1 where there is none.
+    private var otherKeeper: Int32 = -1
 
-    /// `strike`: more of that section.
-    init(_ strike: String = "", user: uid_t = geteuid()) throws {
+    /// `strike`: more of that section. `isTaken`: another keeper has the socket.
+    init(_ strike: String = "", user: uid_t = geteuid(), isTaken: Bool = false) throws {
+        if isTaken {
+            otherKeeper = latch_open(scratch.path + "/s.lock", O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
+            guard flock(otherKeeper, LOCK_EX | LOCK_NB) == 0 else { throw DaemonEnd.Silence(code: errno) }
+        }
         stop = try makeSocketPair()
         let plan = try strikePlan(
             "chip = \"door\"\n[socket]\npath = \"\(scratch.path)/s\"\nuser = \"\(user)\"\n"
@@ -57,15 +68,26 @@ final class LoopBench: @unchecked Sendable {
             // It goes with the thread, and its socket too.
             let loop = try? KeeperLoop(plan, chip: Chip(self), signals: []) { [self] text in
                 words.withLock { $0.append(text) }
+                said.signal()
             }
             begun.signal()
-            _ = loop?.run(until: stop)
+            let code = try? loop?.run(until: stop)
+            outcome.withLock { $0 = code }
             ended.signal()
         }
         begun.wait()
     }
 
-    deinit { for end in [stop.0, stop.1] { close(end) } }
+    deinit {
+        for end in [stop.0, stop.1] { close(end) }
+        otherKeeperEnds()
+    }
+
+    /// The socket is free.
+    func otherKeeperEnds() {
+        if otherKeeper >= 0 { close(otherKeeper) }
+        otherKeeper = -1
+    }
 
     private func set(_ isActive: Bool) {
         level.withLock { $0 = isActive }
@@ -74,6 +96,15 @@ final class LoopBench: @unchecked Sendable {
 
     var isOpen: Bool { level.withLock { $0 } }
     var told: [String] { words.withLock { $0 } }
+    /// The strike's line was asked of its chip so often.
+    var requestsMade: Int { requests.withLock { $0.made } }
+    /// It was let go so often.
+    var requestsEnded: Int { requests.withLock { $0.ended } }
+    /// How the loop has ended; nil where it has not, or never began.
+    var result: ExitCode? { outcome.withLock { $0 } }
+
+    /// Waits until the operator has been told one thing more; false where nothing is told.
+    func isTold() -> Bool { said.wait(timeout: .now() + .seconds(Self.waitSeconds)) == .success }
 
     /// Waits until the line is at rest; false where it does not come to that.
     func comesToRest() -> Bool {

@@ -45,7 +45,7 @@ enum DoorCommand {
         } quit: {
             kill(getpid(), SIGTERM)
         }
-        return try KeeperLoop(plan, chip: SimulatedChip(hands.door, plan, hands)) {
+        return try KeeperLoop(plan, chip: SimulatedChip(hands.door, plan, hands), awaitsSocket: false) {
             Output.prompt("latch-lab door: \($0)\n")
         }.run()
     }
