@@ -37,17 +37,16 @@ extension BlueZCentral {
         let services = objects.services(of: paths)
         let step = registration.step(
             services, devices: Set(paths),
-            connected: Set(wanted.filter { $0.isConnected && ending[$0.path] == nil }.map(\.path)), now)
+            connected: Set(wanted.filter { $0.isConnected && ending[$0.path] == nil }.map(\.path)), at: adapter, now)
         switch step {
         case .wait: break
         case .register:
-            registeredAt = adapter
             call(
                 adapter, BlueZName.gattManager, "RegisterApplication",
                 [.objectPath(Self.applicationPath), .properties([:])], for: .register, &outputs)
-        case .unregister:
+        case .unregister(let adapter):
             call(
-                registeredAt ?? adapter, BlueZName.gattManager, "UnregisterApplication",
+                adapter, BlueZName.gattManager, "UnregisterApplication",
                 [.objectPath(Self.applicationPath)], for: .unregister, &outputs)
         }
     }

@@ -52,8 +52,6 @@ package struct BlueZCentral: Sendable {
     var inUse: String?
     var wishes = BlueZWishes()
     var registration = BlueZRegistration()
-    /// The adapter at which the profile is registered.
-    var registeredAt: String?
     var discovery = BlueZDiscovery()
     var direct = BlueZDirectConnections()
     var links: [String: BlueZLink] = [:]

@@ -22,14 +22,14 @@ struct BlueZDirectConnections: Equatable, Sendable {
     private struct Attempt: Equatable {
         var state = State.due
         /// One behind the other.
-        var failures = 0
+        var failures: UInt64 = 0
     }
 
     /// By the devices' objects: those alone that are wanted.
     private var attempts: [String: Attempt] = [:]
 
-    static let waitMilliseconds: UInt64 = 1_000
-    static let longestWaitMilliseconds: UInt64 = 30_000
+    /// Behind a link that was made and is not there: the first one. Behind a call in vain: the second, and those after it.
+    private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: 30_000)
 
     /// When a device may be called again.
     var deadline: Instant? {
@@ -61,8 +61,8 @@ struct BlueZDirectConnections: Equatable, Sendable {
     mutating func answered(_ device: String, isMade: Bool, _ now: Instant) {
         guard let attempt = attempts[device], attempt.state == .underWay else { return }
         let failures = isMade ? 0 : attempt.failures + 1
-        let wait = min(Self.waitMilliseconds << UInt64(min(failures, 5)), Self.longestWaitMilliseconds)
-        attempts[device] = Attempt(state: .waiting(until: now.advanced(byMilliseconds: wait)), failures: failures)
+        let until = now.advanced(byMilliseconds: Self.wait.milliseconds(failures: failures + 1))
+        attempts[device] = Attempt(state: .waiting(until: until), failures: failures)
     }
 
     mutating func forget() { attempts = [:] }

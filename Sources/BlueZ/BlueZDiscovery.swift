@@ -6,12 +6,11 @@ struct BlueZDiscovery: Equatable, Sendable {
 
     private var state = State.off
     /// One behind the other.
-    private var failures = 0
+    private var failures: UInt64 = 0
     /// When one that was refused is asked for again; nil from then on, also where nobody wishes for one any more.
     private(set) var deadline: Instant?
 
-    private static let waitMilliseconds: UInt64 = 500
-    private static let longestWaitMilliseconds: UInt64 = 30_000
+    private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: 30_000)
 
     enum Step: Equatable { case wait, start, stop }
 
@@ -37,8 +36,7 @@ struct BlueZDiscovery: Equatable, Sendable {
         } else {
             state = .off
             failures += 1
-            let wait = min(Self.waitMilliseconds << UInt64(min(failures, 6)), Self.longestWaitMilliseconds)
-            deadline = now.advanced(byMilliseconds: wait)
+            deadline = now.advanced(byMilliseconds: Self.wait.milliseconds(failures: failures))
         }
     }
 

@@ -12,7 +12,7 @@ struct BlueZLink: Equatable, Sendable {
     private var patienceMilliseconds = Self.discoveryMilliseconds
     /// Values whose notifications were asked for, of this bluetoothd.
     private(set) var notified: Set<AttributeHandle> = []
-    /// Values that an app has asked to hear no more on this link. What is wished for may not know it yet.
+    /// Values that an app has asked to hear no more on this link. Until that is answered, the host still wishes for them.
     private var silenced: Set<AttributeHandle> = []
     /// Values whose notifications were refused, on this tree.
     private var refusals: [AttributeHandle: Refusal] = [:]
@@ -20,11 +20,10 @@ struct BlueZLink: Equatable, Sendable {
     private struct Refusal: Equatable {
         /// When to ask again; nil from then on.
         var again: Instant?
-        let failures: Int
+        let failures: UInt64
     }
 
-    private static let waitMilliseconds: UInt64 = 100
-    private static let longestWaitMilliseconds: UInt64 = 5_000
+    private static let wait = DoublingWait(firstMilliseconds: 200, longestMilliseconds: 5_000)
 
     /// For a link that was made while this side watched: bluetoothd may have to discover the tree, at the peer's pace.
     private static let discoveryMilliseconds: UInt64 = 30_000
@@ -78,9 +77,9 @@ struct BlueZLink: Equatable, Sendable {
     /// bluetoothd refuses while it ends the link, and tells of the end later: who asks again at once asks without end.
     mutating func notifyRefused(_ value: AttributeHandle, _ now: Instant) {
         notified.remove(value)
-        let failures = min((refusals[value]?.failures ?? 0) + 1, 6)
-        let wait = min(Self.waitMilliseconds << UInt64(failures), Self.longestWaitMilliseconds)
-        refusals[value] = Refusal(again: now.advanced(byMilliseconds: wait), failures: failures)
+        let failures = (refusals[value]?.failures ?? 0) + 1
+        let again = now.advanced(byMilliseconds: Self.wait.milliseconds(failures: failures))
+        refusals[value] = Refusal(again: again, failures: failures)
     }
 
     mutating func notifyGranted(_ value: AttributeHandle) { refusals[value] = nil }

@@ -23,7 +23,7 @@ package struct BlueZWishes: Equatable, Sendable {
         self.isScanning = isScanning
     }
 
-    /// What is wished of a peer stays so under another address.
+    /// A wish for a peer stays when the peer gets another address.
     mutating func move(_ old: DeviceAddress, to new: DeviceAddress) {
         if connections.remove(old) != nil { connections.insert(new) }
         if strangers.remove(old) != nil { strangers.insert(new) }
@@ -89,7 +89,7 @@ extension BlueZCentral {
         /// A write without response that was completed already has not left in its time.
         case lapsed(UInt64)
         case seen(BlueZSighting)
-        /// Who was at this address is known by that one from now on. Their link goes on.
+        /// The peer that was at the first address is at the second one from now on. Its link goes on.
         case identified(DeviceAddress, as: IdentityAddress)
         /// The peer is there: the kernel is to have its code, for its adapter of this number. ``Event/codeProvided(_:)`` follows.
         case provideCode(DeviceAddress, adapter: UInt16)

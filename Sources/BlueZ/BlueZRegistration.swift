@@ -7,8 +7,8 @@ import BluetoothCore
 struct BlueZRegistration: Equatable, Sendable {
     private enum State: Equatable {
         case none
-        case asked
-        case registered
+        case asked(adapter: String)
+        case registered(adapter: String)
         case leaving
     }
 
@@ -16,49 +16,54 @@ struct BlueZRegistration: Equatable, Sendable {
     /// What is registered, or asked to be.
     private(set) var services: Set<BluetoothUUID> = []
     private(set) var armed: Set<String> = []
-    private var failures = 0
+    private var failures: UInt64 = 0
     /// When one that was refused may be tried again; nil from then on, also where nobody wishes for one any more.
     private(set) var deadline: Instant?
+
+    private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: 16_000)
 
     /// As GattProfile1's property UUIDs has them.
     var texts: [String] { services.map(\.longText).sorted() }
 
     /// What to do next so that all of these are armed, with these services. `connected`: those that need no arming now.
-    enum Step: Equatable { case wait, register, unregister }
+    enum Step: Equatable {
+        case wait, register
+        /// At the adapter at which it is registered, which need not be the one that is used now.
+        case unregister(adapter: String)
+    }
 
     mutating func step(
-        _ wanted: Set<BluetoothUUID>, devices: Set<String>, connected: Set<String>, _ now: Instant
+        _ wanted: Set<BluetoothUUID>, devices: Set<String>, connected: Set<String>, at adapter: String, _ now: Instant
     ) -> Step {
         switch state {
         case .asked, .leaving: return .wait
-        case .registered:
+        case .registered(let place):
             guard wanted != services || !devices.subtracting(connected).isSubset(of: armed) else { return .wait }
             state = .leaving
-            return .unregister
+            return .unregister(adapter: place)
         case .none:
             if let due = deadline, due <= now { deadline = nil }
             guard !wanted.isEmpty, deadline == nil else { return .wait }
-            (services, armed, state) = (wanted, devices, .asked)
+            (services, armed, state) = (wanted, devices, .asked(adapter: adapter))
             return .register
         }
     }
 
     /// A registration that was refused is tried again, later and later.
     mutating func answered(isMade: Bool, _ now: Instant) {
-        guard state == .asked else { return }
+        guard case .asked(let adapter) = state else { return }
         if isMade {
-            (state, failures) = (.registered, 0)
+            (state, failures) = (.registered(adapter: adapter), 0)
         } else {
             state = .none
             failures += 1
-            deadline = now.advanced(byMilliseconds: min(Self.waitMilliseconds << UInt64(min(failures, 5)), 30_000))
+            deadline = now.advanced(byMilliseconds: Self.wait.milliseconds(failures: failures))
         }
     }
-    private static let waitMilliseconds: UInt64 = 500
 
     mutating func unregistered() { if state == .leaving { state = .none } }
 
-    mutating func released() { if state == .registered { state = .none } }
+    mutating func released() { if case .registered = state { state = .none } }
 
     /// bluetoothd connects no more with it by itself.
     mutating func disarm(_ device: String) { armed.remove(device) }

@@ -178,7 +178,7 @@ package final class SystemBus: BusConnection {
 
     // MARK: What comes
 
-    /// Whose message it is, is looked at before anything that is in it: what nobody waits for costs no more than its arrival.
+    /// The sender is looked at before anything that is in the message: one that nobody waits for costs no more than its arrival.
     private func received(_ message: OpaquePointer) {
         let sender = DBusReader.text(latch_bus_sender(message))
         switch latch_bus_kind(message) {

@@ -76,7 +76,7 @@ struct ControlSocket: ~Copyable {
 
     private static func takeLock(beside path: String) throws(ControlSocketError) -> Int32 {
         let lock = latch_open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard lock >= 0 else { throw unusable(path + ".lock", "cannot be opened") }
+        guard lock >= 0 else { throw .unusable(path + ".lock", "cannot be opened") }
         // Root may run a daemon once in another user's directory, who has to be able to open this later.
         var directory = stat()
         if geteuid() == 0, stat(ControlDirectory.path(of: path), &directory) == 0 {
@@ -84,7 +84,7 @@ struct ControlSocket: ~Copyable {
         }
         guard flock(lock, LOCK_EX | LOCK_NB) == 0 else {
             let isHeld = errno == EWOULDBLOCK
-            let failure = unusable(path + ".lock", "cannot be locked")
+            let failure = ControlSocketError.unusable(path + ".lock", "cannot be locked")
             close(lock)
             throw isHeld
                 ? ControlSocketError(
@@ -100,12 +100,12 @@ struct ControlSocket: ~Copyable {
         at address: inout sockaddr_un, path: String, for group: ControlGroup?
     ) throws(ControlSocketError) -> Int32 {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
-        guard descriptor >= 0 else { throw unusable(path, "cannot be made") }
+        guard descriptor >= 0 else { throw .unusable(path, "cannot be made") }
         unlink(path)
         // No moment at which others could connect: the mode is the socket's before it has a name. The process's umask stays
         // alone, since other threads make files too.
         guard fchmod(descriptor, 0o600) == 0 else {
-            let failure = unusable(path, "cannot be given its mode")
+            let failure = ControlSocketError.unusable(path, "cannot be given its mode")
             close(descriptor)
             throw failure
         }
@@ -115,10 +115,10 @@ struct ControlSocket: ~Copyable {
             }
         }
         do throws(ControlSocketError) {
-            guard bound == 0 else { throw unusable(path, "cannot be bound") }
+            guard bound == 0 else { throw .unusable(path, "cannot be bound") }
             // Nobody connects before it listens: the group is let in at once and as a whole, or not at all.
             if let group { try give(path, to: group) }
-            guard Glibc.listen(descriptor, backlogConnections) == 0 else { throw unusable(path, "cannot be bound") }
+            guard Glibc.listen(descriptor, backlogConnections) == 0 else { throw .unusable(path, "cannot be bound") }
         } catch {
             if bound == 0 { unlink(path) }
             close(descriptor)
@@ -131,10 +131,8 @@ struct ControlSocket: ~Copyable {
     /// another file there (``ControlDirectory``).
     private static func give(_ path: String, to group: ControlGroup) throws(ControlSocketError) {
         try group.take(path)
-        guard chmod(path, 0o660) == 0 else { throw unusable(path, "cannot be given its mode") }
+        guard chmod(path, 0o660) == 0 else { throw .unusable(path, "cannot be given its mode") }
     }
-
-    private static func unusable(_ path: String, _ what: String) -> ControlSocketError { .unusable(path, what) }
 
     /// A connection that waits, if its user may speak to this daemon. nil when none waits any more.
     func accept() -> Accepted? {

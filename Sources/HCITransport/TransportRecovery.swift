@@ -12,20 +12,18 @@ package enum TransportNotice: Equatable, Sendable {
     case resynchronised(discardedOctets: Int)
 }
 
-/// When a transport that broke is opened again, and what is said about it. Attempts follow each other at intervals that
-/// double up to a bound, without chance in them: one process owns one adapter, and nobody is in step with it.
+/// When a transport that broke is opened again, and what is said about it. One process owns one adapter, and nobody is
+/// in step with it: the intervals need no chance in them.
 package struct TransportRecovery: Sendable {
     package struct BackOff: Sendable {
-        package var firstMilliseconds: UInt64
-        package var maximumMilliseconds: UInt64
+        package var wait: DoublingWait
         /// Open for this long, a transport has earned that its next loss counts as the first.
         package var stableMilliseconds: UInt64
 
         package init(
             firstMilliseconds: UInt64 = 100, maximumMilliseconds: UInt64 = 5_000, stableMilliseconds: UInt64 = 30_000
         ) {
-            self.firstMilliseconds = firstMilliseconds
-            self.maximumMilliseconds = maximumMilliseconds
+            wait = DoublingWait(firstMilliseconds: firstMilliseconds, longestMilliseconds: maximumMilliseconds)
             self.stableMilliseconds = stableMilliseconds
         }
     }
@@ -152,15 +150,9 @@ package struct TransportRecovery: Sendable {
 
     /// Milliseconds until the next attempt.
     private mutating func wait(_ now: Instant) -> UInt64 {
-        var delay = min(backOff.firstMilliseconds, backOff.maximumMilliseconds)
-        for _ in 0..<attempts where delay < backOff.maximumMilliseconds {
-            delay = min(2 * delay, backOff.maximumMilliseconds)
-        }
-        attempts = min(attempts + 1, Self.attemptsCounted)
+        attempts += 1
+        let delay = backOff.wait.milliseconds(failures: attempts)
         state = .waiting(until: now.advanced(byMilliseconds: delay))
         return delay
     }
-
-    /// More doublings than any delay has.
-    private static let attemptsCounted: UInt64 = 64
 }

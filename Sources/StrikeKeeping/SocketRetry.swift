@@ -6,18 +6,18 @@ import CommandInterface
 /// A keeper that ended for want of a socket would be started anew, and request its line anew, as fast as the system goes: most chips let
 /// the line go each time.
 struct SocketRetry {
-    static let pauseMinimumMilliseconds: UInt64 = 100
     static let pauseMaximumMilliseconds: UInt64 = 5_000
+    static let pause = DoublingWait(firstMilliseconds: 100, longestMilliseconds: pauseMaximumMilliseconds)
 
     /// nil where nothing is to be tried.
     private(set) var next: Instant?
-    private var pauseMilliseconds = Self.pauseMinimumMilliseconds
+    private var failures: UInt64 = 0
     private var complaint: String?
 
     /// What the operator is told: each reason once in a row.
     mutating func failed(_ failure: Failure, now: Instant) -> String? {
-        next = now.advanced(byMilliseconds: pauseMilliseconds)
-        pauseMilliseconds = min(pauseMilliseconds * 2, Self.pauseMaximumMilliseconds)
+        failures += 1
+        next = now.advanced(byMilliseconds: Self.pause.milliseconds(failures: failures))
         guard complaint != failure.message else { return nil }
         complaint = failure.message
         return "\(failure.message); it is tried again"

@@ -36,6 +36,22 @@ struct SystemBusAttackTests {
         }
     }
 
+    /// What a client hears of a service that answers each call, by the call's member.
+    private static func answers(
+        to members: [String], by answer: @escaping (String) -> [DBusValue]
+    ) throws -> [Result<[DBusValue], DBusError>?] {
+        let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
+        let (client, server) = (Party(at: bus.address, loop), Party(at: bus.address, loop, servesAnybody: true))
+        client.start()
+        server.start()
+        let owned = server.callBus("RequestName", [.string(name), .uint32(0)])
+        try loop.run([client, server]) { server.answer(to: owned) != nil }
+        server.service = { .success(answer($0.member)) }
+        let calls = members.map { client.call(name, "/", "a.b", $0) }
+        try loop.run([client, server]) { calls.allSatisfy { client.answer(to: $0) != nil } }
+        return calls.map { client.answer(to: $0) }
+    }
+
     @Test("A signal or a call of somebody whom this side has not called is refused before anybody reads what is in it")
     func strangers() throws {
         let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
@@ -113,34 +129,18 @@ struct SystemBusAttackTests {
         "An answer is read up to a bound of values, of octets and of depth; more is an error, and the connection stays",
         arguments: Bound.allCases)
     func bounds(bound: Bound) throws {
-        let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
-        let (client, server) = (Party(at: bus.address, loop), Party(at: bus.address, loop, servesAnybody: true))
-        client.start()
-        server.start()
-        let owned = server.callBus("RequestName", [.string(Self.name), .uint32(0)])
-        try loop.run([client, server]) { server.answer(to: owned) != nil }
-        server.service = { .success(bound.body(isOver: $0.member == "Over")) }
-        let calls = ["Full", "Over", "Full"].map { client.call(Self.name, "/", "a.b", $0) }
-        try loop.run([client, server]) { calls.allSatisfy { client.answer(to: $0) != nil } }
+        let answers = try Self.answers(to: ["Full", "Over", "Full"]) { bound.body(isOver: $0 == "Over") }
         let full = Result<[DBusValue], DBusError>.success(bound.body(isOver: false))
         // Compared by itself: what is compared is printed where it differs.
-        let isAsSaid = calls.map { client.answer(to: $0) } == [full, Self.tooMuch, full]
+        let isAsSaid = answers == [full, Self.tooMuch, full]
         #expect(isAsSaid)
     }
 
     @Test("A thousand devices of bluetoothd's, and the trees of some, are within what is read")
     func thousandDevices() throws {
-        let (bus, loop) = (try PrivateBus(), try EventLoop(signals: []))
-        let (client, server) = (Party(at: bus.address, loop), Party(at: bus.address, loop, servesAnybody: true))
-        client.start()
-        server.start()
-        let owned = server.callBus("RequestName", [.string(Self.name), .uint32(0)])
-        try loop.run([client, server]) { server.answer(to: owned) != nil }
         let objects = Self.objects()
-        server.service = { _ in .success([objects]) }
-        let call = client.call(Self.name, "/", DBusName.objectManager, "GetManagedObjects")
-        try loop.run([client, server]) { client.answer(to: call) != nil }
-        let isAsSaid = client.answer(to: call) == .success([objects])
+        let answers = try Self.answers(to: ["GetManagedObjects"]) { _ in [objects] }
+        let isAsSaid = answers == [.success([objects])]
         #expect(isAsSaid)
     }
 

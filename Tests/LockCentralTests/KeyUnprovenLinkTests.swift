@@ -165,7 +165,7 @@ struct KeyUnprovenLinkTests {
         var bench = KeyBench()
         bench.ask(lifeMilliseconds: 3_600_000)
         for _ in 0..<KeyMachine.quickAttemptsMaximum { _ = loseLink(&bench, afterMilliseconds: 200) }
-        var pause = KeyMachine.attemptPauseMilliseconds
+        var pause = KeyMachine.attemptPause.firstMilliseconds
         for _ in 0..<10 {
             _ = loseLink(&bench)
             #expect(bench.run(milliseconds: pause - 1).isEmpty)

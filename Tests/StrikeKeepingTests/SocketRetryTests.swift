@@ -22,7 +22,7 @@ struct SocketRetryTests {
         _ = retry.succeeded()
         #expect(retry.next == nil)
         _ = retry.failed(Self.taken, now: now)
-        #expect(retry.next == now.advanced(byMilliseconds: SocketRetry.pauseMinimumMilliseconds))
+        #expect(retry.next == now.advanced(byMilliseconds: SocketRetry.pause.firstMilliseconds))
     }
 
     @Test("The operator hears each reason once, and that the socket is there where there was one")

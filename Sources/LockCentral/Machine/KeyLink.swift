@@ -71,6 +71,13 @@ enum KeyLink {
         }
     }
 
+    var isEncrypted: Bool {
+        switch self {
+        case .none, .clear, .encrypting, .proven: false
+        case .encrypted: true
+        }
+    }
+
     var deadline: Instant? {
         switch self {
         case .none: nil

@@ -44,9 +44,7 @@ extension KeyMachine {
         guard linksInVain > 1 else { return 0 }
         let late = linksInVain - Self.quickAttemptsMaximum
         guard late > 0 else { return Self.attemptSpacingMilliseconds }
-        return late > 6
-            ? Self.attemptPauseMaximumMilliseconds
-            : min(Self.attemptPauseMilliseconds << UInt64(late - 1), Self.attemptPauseMaximumMilliseconds)
+        return Self.attemptPause.milliseconds(failures: UInt64(late))
     }
 
     /// The lock itself is there.
@@ -62,9 +60,8 @@ extension KeyMachine {
 
     mutating func encrypted(_ peer: PeerIdentifier, _ programKey: ProgramKey?, _ turn: inout KeyTurn) {
         guard let link = locks[peer]?.link, var open = link.open else { return }
-        if case .encrypted = link {
-            // A tree that has changed ends no wait: who changes it again and again would never be let go.
-        } else {
+        // A tree that has changed ends no wait: a lock that changes it again and again would never be let go.
+        if !link.isEncrypted {
             // What was handed out in clear is not answered under encryption; what was sent in clear can no longer arrive.
             open.challenge = nil
             open.wait = .nothing

@@ -35,8 +35,9 @@ package struct KeyMachine {
     package static let attemptSpacingMilliseconds: UInt64 = 150
     /// So many links may come to nothing, one soon after the other. Each further one waits twice as long as the one before.
     package static let quickAttemptsMaximum = 64
-    package static let attemptPauseMilliseconds: UInt64 = 1_000
     package static let attemptPauseMaximumMilliseconds: UInt64 = 60_000
+    package static let attemptPause = DoublingWait(
+        firstMilliseconds: 1_000, longestMilliseconds: attemptPauseMaximumMilliseconds)
     package static let requestBlock: UInt64 = 64
 
     let boot: BootID

@@ -105,11 +105,7 @@ final class CentralDaemon {
 
     /// What is done where the operator goes away before the end.
     func whenAbandoned(_ exchange: ControlExchange, _ body: @escaping (KeyDaemon) -> Void) {
-        exchange.onAbandoned = { [weak self] in
-            guard let self else { return }
-            runtime.host.beginIteration(now: SystemClock.now())
-            body(key)
-        }
+        runtime.whenAbandoned(exchange) { [weak self] in if let self { body(key) } }
     }
 
     static func telling<Answer>(

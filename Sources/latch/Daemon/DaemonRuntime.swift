@@ -29,8 +29,9 @@ final class DaemonRuntime {
     private var fault: (any Error)?
 
     /// Opens everything, in the order in which an operator wants to hear what is wrong. Nothing has been sent when it
-    /// returns. `signals`: those that end it, and the one that has it read its configuration. `first` goes before anything is read of the host, or opened for it. Without a controller `withoutRadio` does what cannot wait for one; one that may still come is waited for,
-    /// and anything else is an error.
+    /// returns. `signals`: those that end it, and the one that has it read its configuration. `first` goes before anything is
+    /// read of the host, or opened for it. Without a controller `withoutRadio` does what cannot wait for one; one that may still
+    /// come is waited for, and anything else is an error.
     init(
         _ holdings: DaemonHoldings, deviceName: String, preferredConnection: PreferredConnection? = nil,
         linksMaximum: Int = HostConfiguration.usualLinksMaximum, signals: [Int32] = [SIGTERM, SIGINT],
@@ -151,6 +152,14 @@ final class DaemonRuntime {
         ) { [host] line, exchange in
             host.beginIteration(now: SystemClock.now())
             do throws(ControlFailure) { try handle(line, exchange) } catch { exchange.fail(error) }
+        }
+    }
+
+    /// What is done where the operator of an exchange goes away before its end.
+    func whenAbandoned(_ exchange: ControlExchange, _ body: @escaping () -> Void) {
+        exchange.onAbandoned = { [host] in
+            host.beginIteration(now: SystemClock.now())
+            body()
         }
     }
 

@@ -226,10 +226,7 @@ final class PeripheralDaemon {
                 throw ControlFailure(.refused, error.description)
             }
         }
-        exchange.onAbandoned = { [weak self] in
-            self?.runtime.host.beginIteration(now: SystemClock.now())
-            self?.lock.cancelEnrolment()
-        }
+        runtime.whenAbandoned(exchange) { [weak self] in self?.lock.cancelEnrolment() }
     }
 
     private static func tell(

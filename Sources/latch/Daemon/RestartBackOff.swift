@@ -17,6 +17,7 @@ struct RestartBackOff {
     /// So many ends are not waited for: many a disk fails once.
     static let quickEndsMaximum: UInt64 = 3
     static let waitMaximumMilliseconds: UInt64 = 60_000
+    private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: waitMaximumMilliseconds)
     /// So long behind an end the next one is the first again.
     static let rowMilliseconds: UInt64 = 600_000
     /// A bolt that could not be secured is asked again at the latest.
@@ -31,8 +32,7 @@ struct RestartBackOff {
     /// 0 for the quick ones; then a second, and twice as long each time.
     static func waitMilliseconds(ends: UInt64) -> UInt64 {
         guard ends > quickEndsMaximum else { return 0 }
-        let doublings = min(ends - quickEndsMaximum - 1, 16)
-        return min(waitMaximumMilliseconds, 1_000 << doublings)
+        return wait.milliseconds(failures: ends - quickEndsMaximum)
     }
 
     /// The number of this end in its row, with the one before and when that was.
