@@ -493,6 +493,20 @@ struct AttackTests {
         #expect(bench.isDisconnecting, "a bond that nobody has given anything")
     }
 
+    @Test("Who has no right any more gains no time by showing his bond's key again")
+    func formerUserAgain() {
+        var bench = LockBench()
+        bench.connectEncrypted(1)
+        var credential = Credential(id: CredentialID(rawValue: 1), name: "Alice", role: .owner, bond: alice)
+        credential.isEnabled = false
+        bench.put(.administration(.credential(credential)))
+        bench.outputs = bench.run(milliseconds: LinkState.withoutCredentialMaximumMilliseconds - 1)
+        #expect(!bench.isDisconnecting)
+        bench.put(.encrypted(LockLink(rawValue: 1), claim(alice)))
+        bench.outputs = bench.run(milliseconds: 1)
+        #expect(bench.isDisconnecting)
+    }
+
     @Test("Links without end: a bond has one encrypted link, and the last one counts")
     func oneLinkPerBond() {
         var bench = LockBench()

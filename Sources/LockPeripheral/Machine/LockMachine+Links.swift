@@ -16,12 +16,13 @@ extension LockMachine {
     }
 
     mutating func prove(_ link: LockLink, _ claim: LinkClaim, _ turn: inout LockTurn) {
-        guard let posture = links[link]?.posture, posture != .leaving else { return }
+        guard let state = links[link], state.posture != .leaving else { return }
         // One bond, one link: whoever has a bond does not fill the lock with it.
         for other in sortedLinks(where: { $0.provenBond == claim.bond }) where other != link {
             leave(other, &turn)
         }
-        links[link]?.posture = .encrypted(dropAt: nil)
+        // Who shows the same bond's key again has no longer for it.
+        if state.provenBond != claim.bond { links[link]?.posture = .encrypted(dropAt: nil) }
         links[link]?.claim = claim
         watchCredentials(&turn)
         // Flags and what a challenge admits have changed: what was issued in clear is not answered under encryption.
