@@ -94,20 +94,28 @@ struct HeldChallenge {
     /// The lock issued it no later.
     private let received: Instant
     private let expires: Instant
+    /// The lock takes no command that answers this from then on, whoever has said how long it lives.
+    private let isOver: Instant
 
-    init(_ challenge: Challenge, now: Instant) {
+    /// `isVouchedFor`: it came over a link that the bond's key encrypts. Otherwise its octets may be anybody's, but for the id, which is
+    /// under the command's own MAC.
+    init(_ challenge: Challenge, isVouchedFor: Bool, now: Instant) {
         id = challenge.id
         flags = challenge.flags
         received = now
         expires = now.advanced(byMilliseconds: challenge.remainingMilliseconds)
+        // Its life was rounded down.
+        isOver =
+            isVouchedFor
+            ? expires.advanced(byMilliseconds: Challenge.lifeUnitMilliseconds)
+            : now.advanced(byMilliseconds: LockSettings.challengeLifeMaximumMilliseconds)
     }
 
     /// The bound for a command that answers this and may open nothing behind `deadline`; nil when none could be in time.
     func bound(until deadline: Instant, now: Instant) -> CommandBound? {
         guard now < expires else { return nil }
-        // Its life was rounded down, and the lock may open for a while after it has decided. Where all of that is over in time the
-        // sender has nothing to add.
-        let end = expires.advanced(byMilliseconds: Challenge.lifeUnitMilliseconds + LockCommand.openingLifeMilliseconds)
+        // The lock may open for a while after it has decided. Where all of that is over in time the sender has nothing to add.
+        let end = isOver.advanced(byMilliseconds: LockCommand.openingLifeMilliseconds)
         if end <= deadline { return .challengeLife }
         guard let bound = CommandBound(within: deadline.milliseconds(since: received)),
             let milliseconds = bound.milliseconds, now < received.advanced(byMilliseconds: milliseconds)

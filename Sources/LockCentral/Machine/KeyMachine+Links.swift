@@ -81,7 +81,8 @@ extension KeyMachine {
         guard let challenge = try? Challenge(exactly: octets) else { return }
         // It was issued in clear, and waited at the lock until the link was encrypted: it is dead.
         if locks[peer]?.link.isProven == true, !challenge.flags.isEmpty { return }
-        locks[peer]?.link.open?.challenge = HeldChallenge(challenge, now: turn.now)
+        let isVouchedFor = locks[peer]?.link.isProven == true
+        locks[peer]?.link.open?.challenge = HeldChallenge(challenge, isVouchedFor: isVouchedFor, now: turn.now)
         advance(peer, &turn)
     }
 

@@ -138,7 +138,10 @@ final class Adversary {
             stage = .done
         default:
             guard let lock = door.flatMap({ heard.lockAddresses[$0.number] }) else { return }
-            lure(notification(challenge: challenge), as: lock)
+            var told = challenge
+            // Nothing vouches for what is said of the challenge's life.
+            if dice.oneIn(2) { told[6] = UInt8(dice.below(30)) }
+            lure(notification(challenge: told), as: lock)
         }
     }
 
