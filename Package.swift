@@ -97,7 +97,7 @@ let package = Package(
         // Apple's API over the host.
         room(
             "CoreBluetoothEssentials",
-            ["ATT", "BluetoothCore", "BluetoothHost", "GATT", "HCI", "SecurityManager"]),
+            ["ATT", "BluetoothCore", "BluetoothCrypto", "BluetoothHost", "GATT", "HCI", "SecurityManager"]),
         room(
             "CoreBluetooth",
             [

@@ -44,6 +44,8 @@ private struct EnrolmentWorld {
     private var pairedLinks: Set<LockLink> = []
     /// Whom the host lets pair, and when the timer is set to.
     private var radio: String?
+    /// What the host keeps with the bond of whoever pairs.
+    private var radioKey = BondProgramKey.none
     private var deadline: Instant?
     /// Of the event that is being carried out.
     private var promoted: BondID?
@@ -202,13 +204,10 @@ private struct EnrolmentWorld {
             bonds[id]?.credential = nil
             return
         }
+        if radio != nil { bonds[id]?.programKey = radioKey }
         pairedLinks.insert(link)
         window?.paired = id
         expectNothingButProgress(feed(.paired(link, id)))
-        let isForProgram = window?.isForProgram == true
-        require(
-            bonds[id]?.programKey == (isForProgram ? .awaited(random: Self.random) : BondProgramKey.none),
-            "a bond waits for a program that its window was not for, or waits for none")
         require(radio == nil, "somebody else may pair in what is left of a window")
     }
 
@@ -331,10 +330,13 @@ private struct EnrolmentWorld {
         switch output {
         case .refuse: require(isLast, "a refusal does something")
         case .administration(let change): administer(change)
-        case .setPairingWindow(_, let credential):
+        case .setPairingWindow(_, let credential, let programKey):
             require(radio == nil && window?.name == credential, "the radio lets somebody in who is not asked for")
             require(!offers(to: credential).isEmpty, "somebody may pair before the offer is kept")
-            radio = credential
+            require(
+                programKey == (window?.isForProgram == true ? .awaited(random: Self.random) : BondProgramKey.none),
+                "a bond waits for a program that its window is not for, or waits for none")
+            (radio, radioKey) = (credential, programKey)
         case .closePairingWindow: radio = nil
         case .promoteBond(let id):
             guard case .controlPoint(let link, id, _, _, _) = event else {
@@ -391,9 +393,9 @@ private struct EnrolmentWorld {
     private func expectNothingButProgress(_ outputs: [LockEnrolment.Output]) {
         for output in outputs {
             switch output {
-            case .progress, .closePairingWindow, .keepProgramKey: break
+            case .progress, .closePairingWindow: break
             case .refuse, .administration, .setPairingWindow, .promoteBond, .deleteBond, .deadline, .enrolled, .admit,
-                .answer:
+                .keepProgramKey, .answer:
                 fatalError("broken: \(output) for nothing")
             }
         }

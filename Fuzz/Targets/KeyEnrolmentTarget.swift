@@ -188,10 +188,11 @@ private struct KeyEnrolmentWorld {
             require(machine.holds(peer), "a link is ended that is another's")
             end(peer, isLost: false)
         case .release(let peer): links[peer] = Link.none
-        case .pair(let peer, _, _):
+        case .pair(let peer, _, _, let programKey):
             guard case .up(nil, isPairing: false) = link(peer), operators.last?.peer == peer,
                 operators.last?.hasPaired == false
             else { fatalError("broken: a code is used twice, or for another link") }
+            require(programKey == .none, "a bond waits for a program, and no code was for one")
             operators[operators.count - 1].hasPaired = true
             links[peer] = .up(bond: nil, isPairing: true)
         case .discover(let peer), .encrypt(let peer), .askKeyStatus(let peer):

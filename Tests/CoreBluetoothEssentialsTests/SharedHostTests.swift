@@ -2,6 +2,7 @@ import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
 import CoreBluetoothEssentials
+import Dispatch
 import LockCentral
 import LockPeripheral
 import LockProtocol
@@ -158,6 +159,59 @@ struct SharedHostTests {
         try #require(world.run(forMilliseconds: 60_000) { household.door.host?.bonds.first?.state == .confirmed })
         world.run(forMilliseconds: 5_000)
         #expect(household.verdict() == .accepted)
+    }
+
+    enum Side: CaseIterable { case key, lock }
+
+    @Test(
+        "An enrolment that is broken off in the very iteration in which its pairing ends leaves no bond that its program's key does not stand behind",
+        arguments: Side.allCases)
+    func brokenOff(_ side: Side) throws {
+        func begun() throws -> (Household, Node) {
+            let household = try Household(bolt: PromptBolt())
+            try household.openWindow("anna", method: .program)
+            try household.enroll()
+            return (household, side == .lock ? household.door : household.pocket)
+        }
+        func isPaired(_ node: Node) -> Bool { node.host?.bonds.isEmpty == false }
+        // The same world twice: the first one tells when the pairing ends.
+        let (trial, there) = try begun()
+        let start = trial.world.now
+        try #require(trial.world.run(forMilliseconds: 30_000) { isPaired(there) })
+        let milliseconds = trial.world.now.milliseconds(since: start)
+
+        let (household, node) = try begun()
+        let world = household.world
+        world.run(forMilliseconds: milliseconds)
+        try #require(!isPaired(node))
+        node.isSuspended = true
+        world.run(forMilliseconds: 1)
+        // Behind the packets, and before anybody is told.
+        let loop = try #require(node.loop)
+        let (lock, key) = (household.lock, household.key)
+        nonisolated(unsafe) let cancel = { side == .lock ? lock?.cancelEnrolment() : key?.cancelEnrolment() }
+        let elsewhere = DispatchQueue(label: "elsewhere")
+        elsewhere.async { loop.execute { _ in cancel() } }
+        elsewhere.sync {}
+        node.isSuspended = false
+        world.settle()
+        #expect(isPaired(node))
+        #expect(node.host?.bonds.first?.applicationSecret?.count == SetupCode.randomOctets, "r")
+
+        // The lock may not have come to its bond where the key has ended their link.
+        guard side == .lock else { return }
+        // Another program is there before the key's own.
+        let manager = try household.launchManager()
+        household.call(household.pocket) { manager.ask(.keyStatus) }
+        world.run(forMilliseconds: 2_000)
+        #expect(manager.answers.allSatisfy { $0.result == .notPermitted })
+        #expect(household.door.host?.bonds.first?.state == .unconfirmed)
+        household.pocket.kill()
+        world.run(forMilliseconds: 2_000)
+        household.launchKey()
+        try #require(world.run(forMilliseconds: 60_000) { household.door.host?.bonds.first?.state == .confirmed })
+        world.run(forMilliseconds: 5_000)
+        #expect(secrets(household)[0]?.count == ProgramKey.octets && household.verdict() == .accepted)
     }
 
     enum Victim: CaseIterable { case key, lock, both }

@@ -12,7 +12,7 @@ struct KeyEnrolmentTranscriptTests {
         #expect(bench.enrol() == [.release(door), .progress(.connecting), .connect(door)])
         #expect(
             bench.connect() == [
-                .progress(.pairing), .pair(door, setupData, credential: "lock \(setupData.address)"),
+                .progress(.pairing), .pair(door, setupData, credential: "lock \(setupData.address)", programKey: .none),
             ])
         #expect(bench.encrypt() == [], "the pairing's own end says so")
         #expect(bench.pair(7) == [.progress(.paired), .discover(door)])

@@ -44,6 +44,8 @@ struct KeyEnrolmentBench {
     var isUnverified = false
     private(set) var promoted: [BondID] = []
     var programKeys: [BondID: BondProgramKey] = [:]
+    /// Of the bond that the pairing makes.
+    private var pairedKey = BondProgramKey.none
     private(set) var deadline: Instant?
 
     var register: KeyEnrolmentMachine.Register {
@@ -74,8 +76,8 @@ struct KeyEnrolmentBench {
             bonds.removeAll { $0.peer == peer }
         case .deleteBond(let id): bonds.removeAll { $0.id == id }
         case .keepProgramKey(let id, let key): programKeys[id] = key
-        case .connect, .disconnect, .release, .pair, .discover, .encrypt, .askKeyStatus, .agreeOnKey, .confirmKey,
-            .keep,
+        case .pair(_, _, _, let programKey): pairedKey = programKey
+        case .connect, .disconnect, .release, .discover, .encrypt, .askKeyStatus, .agreeOnKey, .confirmKey, .keep,
             .bonded, .enrolled, .progress, .passOn:
             break
         }
@@ -93,6 +95,7 @@ struct KeyEnrolmentBench {
     @discardableResult
     mutating func pair(_ bond: Int64, _ peer: PeerIdentifier = door) -> [EnrolmentOutput] {
         bonds.append(.init(id: bondID(bond), peer: peer, isForProgram: isForProgram))
+        programKeys[bondID(bond)] = pairedKey
         return put(.paired(peer, bondID(bond)))
     }
 

@@ -142,7 +142,9 @@ struct KeyEnrolmentTableTests {
         switch phase {
         case .absent: pass
         case .connecting:
-            to(.pairing, .progress(.pairing), .pair(door, setupData, credential: "lock \(setupData.address)"))
+            to(
+                .pairing, .progress(.pairing),
+                .pair(door, setupData, credential: "lock \(setupData.address)", programKey: .none))
         case .pairing, .preparing, .asked: nothing
         case .leaving, .returning, .encrypting, .proving, .refused: to(.encrypting, .encrypt(door))
         case .waiting, .waitingEncrypting, .waitingProving, .waitingAsked, .waitingRefused, .waitingLeaving:

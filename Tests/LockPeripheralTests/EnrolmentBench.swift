@@ -42,8 +42,9 @@ struct EnrolmentBench {
     var credentials: [CredentialID: Credential] = [:]
     var bonds: [BondID: LockEnrolment.KnownBond] = [:]
     private(set) var deadline: Instant?
-    /// Whom the radio lets pair, and how many may still fail at it.
+    /// Whom the radio lets pair, with what of a program's key, and how many may still fail at it.
     private(set) var radio: String?
+    private var programKey = BondProgramKey.none
     private var failuresLeft = 0
 
     init(_ credentials: [Credential] = [], bonds: [LockEnrolment.KnownBond] = []) {
@@ -70,8 +71,8 @@ struct EnrolmentBench {
         switch output {
         case .administration(.credential(let credential)): credentials[credential.id] = credential
         case .administration(.credentialRemoved(let id)): credentials[id] = nil
-        case .setPairingWindow(let offer, let credential):
-            radio = credential
+        case .setPairingWindow(let offer, let credential, let programKey):
+            (radio, self.programKey) = (credential, programKey)
             failuresLeft = offer == .passkey ? 3 : 1
         case .closePairingWindow: radio = nil
         case .promoteBond(let id): bonds[id]?.state = .confirmed
@@ -96,6 +97,7 @@ struct EnrolmentBench {
     @discardableResult
     mutating func pair(_ id: UInt64, on link: UInt64) -> [Output] {
         bonds[bondID(id)] = bond(id, radio)
+        bonds[bondID(id)]?.programKey = programKey
         return put(.paired(LockLink(rawValue: link), bondID(id)))
     }
 

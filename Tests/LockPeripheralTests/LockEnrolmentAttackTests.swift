@@ -14,7 +14,7 @@ struct LockEnrolmentTranscriptTests {
             bench.open("Alice", .resident) == [
                 .administration(.credential(person(1, "Alice", .resident))),
                 .administration(.windowOpened(name: "Alice", .resident)), .deadline(end),
-                .setPairingWindow(.passkey, credential: "Alice"), .progress(.opened(nil)),
+                .setPairingWindow(.passkey, credential: "Alice", programKey: .none), .progress(.opened(nil)),
             ])
         #expect(bench.machine.credential == "Alice")
         #expect(bench.put(.passkey(123_456)) == [.progress(.passkey(123_456))])
@@ -38,7 +38,10 @@ struct LockEnrolmentTranscriptTests {
         guard case .outOfBand(_, _, let code) = LockEnrolment.Offer.code else { throw CancellationError() }
         var bench = EnrolmentBench()
         let opened = bench.open("Alice", .owner, .code)
-        #expect(opened.dropFirst(3) == [.setPairingWindow(.code, credential: "Alice"), .progress(.opened(code))])
+        #expect(
+            opened.dropFirst(3) == [
+                .setPairingWindow(.code, credential: "Alice", programKey: .none), .progress(.opened(code)),
+            ])
         bench.pair(7, on: 1)
         bench.disconnect(1)
         #expect(bench.ask(7, on: 2).contains(.progress(.ended(.enrolled(bondID(7))))))

@@ -92,7 +92,8 @@ struct LockEnrolmentTableTests {
         let refused: [Output] = [.refuse(.windowIsOpen(credential: "Alice"))]
         let opened: [Output] = [
             .administration(.credential(offered)), .administration(.windowOpened(name: "Alice", offered.role)),
-            .deadline(end), .setPairingWindow(.passkey, credential: "Alice"), .progress(.opened(nil)),
+            .deadline(end), .setPairingWindow(.passkey, credential: "Alice", programKey: .none),
+            .progress(.opened(nil)),
         ]
         let isPairing = phase == .open || phase == .openWithCode
         let told: [Output] = isPairing ? [.progress(.attemptFailed("no"))] : []

@@ -25,12 +25,15 @@ extension Host {
     package static let pairingFailuresMaximum = PairingDoor.failuresMaximum
 
     /// Pairs with a connected peer by the one method that was asked for. `credential` names whom this is with: a bond is
-    /// only ever replaced by one of the same name.
-    package func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
-        ask { $0.pair(manager, peer, request, credential: credential) }
+    /// only ever replaced by one of the same name. `applicationSecret`: kept with the bond from its first moment on.
+    package func pair(
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String,
+        applicationSecret: Secret? = nil
+    ) {
+        ask { $0.pair(manager, peer, request, credential: credential, applicationSecret: applicationSecret) }
     }
 
-    /// Whether ``pair(_:_:_:credential:)`` finds its peer and makes its link itself, and ends it when it has paired: bluetoothd does.
+    /// Whether ``pair(_:_:_:credential:applicationSecret:)`` finds its peer and makes its link itself, and ends it when it has paired: bluetoothd does.
     package var pairsWithoutLink: Bool { core.blueZ != nil }
 
     /// The kernel has the code of ``Act/code(_:)``; or why not.

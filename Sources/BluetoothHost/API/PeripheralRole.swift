@@ -109,9 +109,12 @@ package struct PairingWindow: Sendable {
     package var method: Method
     /// The operator's name for whoever pairs: rights belong to it, and only a bond of the same name may be replaced.
     package var credential: String
+    /// Kept with the bond from its first moment on: a pairing may end in the instant in which its window does.
+    package var applicationSecret: Secret?
 
-    package init(method: Method, credential: String) {
+    package init(method: Method, credential: String, applicationSecret: Secret? = nil) {
         self.method = method
         self.credential = credential
+        self.applicationSecret = applicationSecret
     }
 }

@@ -1,5 +1,6 @@
 import BlueZ
 import BluetoothCore
+import BluetoothCrypto
 import SecurityManager
 
 /// The air where bluetoothd keeps the adapter: what it was told is wanted, and which links are its.
@@ -9,6 +10,7 @@ struct BlueZSide {
         let peer: PeerIdentifier
         let data: OutOfBandData
         let credential: String
+        let applicationSecret: Secret?
     }
 
     var machine: BlueZCentral

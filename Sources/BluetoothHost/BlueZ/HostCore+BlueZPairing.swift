@@ -9,7 +9,8 @@ extension HostCore {
     /// bluetoothd finds the peer, connects and pairs by itself: no link is needed, and the one that it made has ended when the result is
     /// told. It keeps one bond with a peer, and has given the old one up by then, whatever becomes of the new one.
     mutating func pairByBlueZ(
-        _ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String,
+        applicationSecret: Secret?
     ) {
         guard case .outOfBand(let data) = request else {
             return announce(.paired(peer, .failure(.unsupportedByController)), to: manager)
@@ -21,7 +22,8 @@ extension HostCore {
         guard replaceable(identity, credential) != nil else {
             return announce(.paired(peer, .failure(.pairing(.identityTaken))), to: manager)
         }
-        blueZ?.pairing = BlueZSide.Pairing(manager: manager, peer: peer, data: data, credential: credential)
+        blueZ?.pairing = BlueZSide.Pairing(
+            manager: manager, peer: peer, data: data, credential: credential, applicationSecret: applicationSecret)
         tellBlueZ(.pair(data.address))
     }
 
@@ -49,7 +51,7 @@ extension HostCore {
         // Its keys are bluetoothd's.
         let bond = Bond(
             id: BondID(random: random.uint64()), identity: identity, ltk: Secret([]), model: .outOfBand,
-            state: .unconfirmed, credential: pairing.credential)
+            state: .unconfirmed, credential: pairing.credential, applicationSecret: pairing.applicationSecret)
         for mutation in bondBook.admit(bond, replacing: replaced) { persist(mutation) }
         _ = withPeers { $0.bonded(pairing.peer, identity: identity, &$1) }
         announce(.paired(pairing.peer, .success(bond.id)), to: pairing.manager)

@@ -78,19 +78,29 @@ extension HostCore {
             keyPair = makeKeyPair()
         }
         // Most phones have no signing key to give. Such a bond writes over encryption alone.
-        return parameters(PairingPolicy(method: method), keyPair, credential: window.credential)
+        return parameters(
+            PairingPolicy(method: method), keyPair, credential: window.credential,
+            applicationSecret: window.applicationSecret)
     }
 
     mutating func parameters(
-        _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?, renewable: Set<BondID> = []
+        _ policy: PairingPolicy, _ keyPair: P256KeyPair, credential: String?, applicationSecret: Secret? = nil,
+        renewable: Set<BondID> = []
     ) -> PairingParameters? {
         var octets = random.octets(PairingMaterial.randomOctets)
         guard let material = PairingMaterial(keyPair: keyPair, random: Secret(wiping: &octets)) else { return nil }
-        return PairingParameters(policy: policy, material: material, credential: credential, renewable: renewable)
+        return PairingParameters(
+            policy: policy, material: material, credential: credential, applicationSecret: applicationSecret,
+            renewable: renewable)
     }
 
-    mutating func pair(_ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String) {
-        if blueZ != nil { return pairByBlueZ(manager, peer, request, credential: credential) }
+    mutating func pair(
+        _ manager: ManagerID, _ peer: PeerIdentifier, _ request: PairingRequest, credential: String,
+        applicationSecret: Secret?
+    ) {
+        if blueZ != nil {
+            return pairByBlueZ(manager, peer, request, credential: credential, applicationSecret: applicationSecret)
+        }
         guard let link = linkToPair(with: peer, telling: manager) else { return }
         let method: PairingMethod
         switch request {
@@ -105,7 +115,9 @@ extension HostCore {
         }
         // With it the peer seals its receipts.
         let policy = PairingPolicy(method: method, requiredPeerKeys: [.signKey])
-        guard let parameters = parameters(policy, makeKeyPair(), credential: credential) else {
+        let parameters = parameters(
+            policy, makeKeyPair(), credential: credential, applicationSecret: applicationSecret)
+        guard let parameters else {
             announce(.paired(peer, .failure(.noResources)), to: manager)
             return
         }

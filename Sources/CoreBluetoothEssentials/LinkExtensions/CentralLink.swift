@@ -1,4 +1,5 @@
 import BluetoothCore
+import BluetoothCrypto
 import BluetoothHost
 import FoundationEssentials
 import SecurityManager
@@ -71,9 +72,11 @@ extension CBPeripheral {
     }
 
     /// Pairs by this method and no other. `credential` names whom this is with: a bond is only ever replaced by one of the
-    /// same name.
-    package func pair(_ request: PairingRequest, credential: String) {
-        core.submit { host, id in host.pair(id, self.peer, request, credential: credential) }
+    /// same name. `applicationSecret`: kept with the bond from its first moment on.
+    package func pair(_ request: PairingRequest, credential: String, applicationSecret: Secret? = nil) {
+        core.submit { host, id in
+            host.pair(id, self.peer, request, credential: credential, applicationSecret: applicationSecret)
+        }
     }
 
     /// Answers a request for a passkey; nil refuses.

@@ -133,8 +133,9 @@ extension KeyDaemon {
             // While the radio is off nothing is given up, and no end is told.
             if manager?.state == .poweredOn { sessions[peer]?.release() }
             disconnect(peer)
-        case .pair(let peer, let data, let credential):
-            sessions[peer]?.peripheral?.pair(.outOfBand(data), credential: credential)
+        case .pair(let peer, let data, let credential, let programKey):
+            sessions[peer]?.peripheral?.pair(
+                .outOfBand(data), credential: credential, applicationSecret: programKey.secret)
         case .discover(let peer):
             sessions[peer]?.forgetTree()
             sessions[peer]?.peripheral?.discoverServices([CBUUID(LockUUID.lockService)])

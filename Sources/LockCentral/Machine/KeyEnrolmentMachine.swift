@@ -30,8 +30,8 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
     private enum Session: Equatable {
         /// The pairing's link is asked for. The data goes with the pairing that uses it.
         case connecting(OutOfBandData, wantsProgramKey: Bool, until: Instant)
-        /// `random`: r, where a program's key is to be agreed on by it. `hasLink`: this machine's, which the pairing leaves.
-        case pairing(random: Secret?, hasLink: Bool, until: Instant)
+        /// `hasLink`: this machine's, which the pairing leaves.
+        case pairing(hasLink: Bool, until: Instant)
         /// Paired; the tree is being discovered and subscribed to on the pairing's link.
         case preparing(BondID, until: Instant)
         /// A bond has yet to prove itself on a link that is encrypted with it.
@@ -40,7 +40,7 @@ package struct KeyEnrolmentMachine: Equatable, Sendable {
         /// Until when an operator waits for this lock; nil: nobody does.
         var operatorWaitsUntil: Instant? {
             switch self {
-            case .connecting(_, _, let until), .pairing(_, _, let until), .preparing(_, let until): until
+            case .connecting(_, _, let until), .pairing(_, let until), .preparing(_, let until): until
             case .confirming(let confirmation): confirmation.enrolment?.until
             }
         }
@@ -232,14 +232,18 @@ extension KeyEnrolmentMachine {
         _ peer: PeerIdentifier, _ data: OutOfBandData, wantsProgramKey: Bool, hasLink: Bool, until: Instant,
         _ outputs: inout [Output]
     ) {
-        sessions[peer] = .pairing(random: wantsProgramKey ? data.random : nil, hasLink: hasLink, until: until)
-        outputs += [.progress(.pairing), .pair(peer, data, credential: "lock \(data.address)")]
+        sessions[peer] = .pairing(hasLink: hasLink, until: until)
+        outputs += [
+            .progress(.pairing),
+            .pair(
+                peer, data, credential: "lock \(data.address)",
+                programKey: wantsProgramKey ? .awaited(random: data.random) : .none),
+        ]
     }
 
     private mutating func paired(_ peer: PeerIdentifier, _ bond: BondID, _ outputs: inout [Output]) {
         switch sessions[peer] {
-        case .pairing(let random, let hasLink, let until):
-            if let random { outputs.append(.keepProgramKey(bond, .awaited(random: random))) }
+        case .pairing(let hasLink, let until):
             outputs.append(.progress(.paired))
             if hasLink {
                 sessions[peer] = .preparing(bond, until: until)

@@ -141,8 +141,8 @@ extension KeyEnrolmentMachine {
         case disconnect(PeerIdentifier)
         /// The same for a link that is not this machine's any more, or not yet: its end is for ``KeyMachine`` alone.
         case release(PeerIdentifier)
-        /// A bond with this credential is only ever replaced by another one with it.
-        case pair(PeerIdentifier, OutOfBandData, credential: String)
+        /// A bond with this credential is only ever replaced by another one with it. It has `programKey` from its first moment on.
+        case pair(PeerIdentifier, OutOfBandData, credential: String, programKey: BondProgramKey)
         /// The tree anew, whatever was known of it, and then every subscription.
         case discover(PeerIdentifier)
         case encrypt(PeerIdentifier)

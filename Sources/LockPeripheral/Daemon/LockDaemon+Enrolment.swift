@@ -129,8 +129,9 @@ extension LockDaemon {
     private func carryOut(_ output: LockEnrolment.Output) {
         switch output {
         case .administration(let change): feed(.administration(change))
-        case .setPairingWindow(let offer, let credential):
-            manager?.setPairingWindow(PairingWindow(method: offer.method, credential: credential))
+        case .setPairingWindow(let offer, let credential, let programKey):
+            manager?.setPairingWindow(
+                PairingWindow(method: offer.method, credential: credential, applicationSecret: programKey.secret))
         case .closePairingWindow: manager?.setPairingWindow(nil)
         case .promoteBond(let id): host.promoteBond(id)
         case .keepProgramKey(let id, let key): host.keep(key.secret, with: id)

@@ -191,7 +191,8 @@ extension LockEnrolment {
         case refuse(EnrolmentRefusal)
         /// For ``LockMachine``.
         case administration(LockAdministration)
-        case setPairingWindow(Offer, credential: String)
+        /// The bond of whoever pairs has `programKey` from its first moment on.
+        case setPairingWindow(Offer, credential: String, programKey: BondProgramKey)
         case closePairingWindow
         /// The bond is confirmed, and what it renews is gone.
         case promoteBond(BondID)

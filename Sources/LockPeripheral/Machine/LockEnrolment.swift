@@ -29,8 +29,6 @@ package struct LockEnrolment: Equatable, Sendable {
         let end: Instant
         /// Whether it was opened with a code, which is burnt by a try in vain.
         let hasCode: Bool
-        /// r of the code, where whoever enrols by it is to agree on a program's key.
-        let programRandom: Secret?
     }
 
     private var state = State.closed
@@ -92,7 +90,6 @@ package struct LockEnrolment: Equatable, Sendable {
         case (.open(let window), .paired(let link, let bond)), (.paired(let window, _), .paired(let link, let bond)):
             pairedLinks.insert(link)
             state = .paired(window, bond: bond)
-            if let random = window.programRandom { outputs.append(.keepProgramKey(bond, .awaited(random: random))) }
             // One window, one enrolment: nobody else gets in through what is left of it.
             outputs += [.progress(.paired(bond)), .closePairingWindow]
 
@@ -132,20 +129,19 @@ extension LockEnrolment {
         case .success(let credential): offered = credential
         case .failure(let refusal): return outputs.append(.refuse(refusal))
         }
-        let (hasCode, code, random): (Bool, SetupCode?, Secret?) =
+        let (hasCode, code, programKey): (Bool, SetupCode?, BondProgramKey) =
             switch opening.offer {
-            case .passkey: (false, nil, nil)
-            case .outOfBand(_, let random, let code): (true, code, random)
+            case .passkey: (false, nil, .none)
+            case .outOfBand(_, let random, let code):
+                (true, code, code?.wantsProgramKey == true ? .awaited(random: random) : .none)
             }
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
-        state = .open(
-            Window(
-                credential: name, role: opening.role, end: end, hasCode: hasCode,
-                programRandom: code?.wantsProgramKey == true ? random : nil))
+        state = .open(Window(credential: name, role: opening.role, end: end, hasCode: hasCode))
         outputs += [
             .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
-            .deadline(end), .setPairingWindow(opening.offer, credential: name), .progress(.opened(code)),
+            .deadline(end), .setPairingWindow(opening.offer, credential: name, programKey: programKey),
+            .progress(.opened(code)),
         ]
     }
 

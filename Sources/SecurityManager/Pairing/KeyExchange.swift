@@ -108,6 +108,6 @@ extension PairingMachine {
             peerIRK: keys.irk, ltk: keys.ltk, keySize: keys.agreed.keyOctets, ediv: keys.ediv, rand: keys.rand,
             localCSRK: keys.agreed.keys(from: role).contains(.signKey) ? signatureKey(keys.agreed, local) : nil,
             remoteCSRK: keys.csrk, secureConnections: keys.agreed.isSecureConnections, model: keys.agreed.method.model,
-            state: state, credential: parameters.credential)
+            state: state, credential: parameters.credential, applicationSecret: parameters.applicationSecret)
     }
 }

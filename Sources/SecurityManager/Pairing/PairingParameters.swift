@@ -48,16 +48,20 @@ package struct PairingParameters: Sendable {
     package var material: PairingMaterial
     /// The operator's name for whom this is; the only bond that the pairing may replace has the same.
     package var credential: String?
+    /// What the application keeps with the bond from the bond's first moment on (``Bond/applicationSecret``).
+    package var applicationSecret: Secret?
     /// Bonds without a credential's name that this pairing may replace, by one that is no weaker: the one that the link is
     /// encrypted with, and those that a user gave up. All others stand, whatever the peer claims to be.
     package var renewable: Set<BondID>
 
     package init(
-        policy: PairingPolicy, material: PairingMaterial, credential: String? = nil, renewable: Set<BondID> = []
+        policy: PairingPolicy, material: PairingMaterial, credential: String? = nil, applicationSecret: Secret? = nil,
+        renewable: Set<BondID> = []
     ) {
         self.policy = policy
         self.material = material
         self.credential = credential
+        self.applicationSecret = applicationSecret
         self.renewable = renewable
     }
 }
