@@ -86,6 +86,7 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var connections = 0
     private(set) var disconnections = 0
     private(set) var disconnectionErrors: [HostError?] = []
+    private(set) var failures: [HostError] = []
     /// How often each operation was answered.
     private(set) var answers: [OperationToken: Int] = [:]
     private(set) var results: [OperationToken: Result<OperationValue, HostError>] = [:]
@@ -114,7 +115,7 @@ final class CentralApp: CentralRoleDelegate {
         connections += 1
     }
     func mtuChanged(_ link: LinkInfo) {}
-    func connectionFailed(_ peer: PeerIdentifier, error: HostError) {}
+    func connectionFailed(_ peer: PeerIdentifier, error: HostError) { failures.append(error) }
     func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
         link = nil
         disconnections += 1

@@ -160,6 +160,29 @@ struct BlueZHostTests {
         #expect(life.members.last == "Disconnect" && app.disconnections == 1)
     }
 
+    @Test("A stranger whose identity address has a name already goes on under its own until its link ends")
+    func knownIdentity() throws {
+        let identity = DeviceAddress(kind: .public, bits: 0x0012_3456_789A)
+        let known = PeerIdentifier(bits: 77)
+        let store = MemoryHostStore()
+        store.append(.peer(PeerRecord(identifier: known, address: identity)))
+        store.didCommit()
+        let life = Life(store)
+        let app = CentralApp(life.host, restoreIdentifier: "key")
+        try life.launch(lock: ["Paired": .boolean(false), "RSSI": .int16(-50)])
+        let peer = try Self.connect(life, app)
+        try life.answer("Connect")
+        try life.comesUp()
+        try life.lock(["Address": .string("00:12:34:56:78:9A"), "AddressType": .string("public")])
+        try life.lock(["Paired": .boolean(true)])
+        #expect(app.connections == 1 && app.link?.peer == peer && app.disconnections == 0)
+        #expect(!life.members.contains("Disconnect") && life.host.peer(at: identity) == known)
+        #expect(store.load().restorations.values.allSatisfy { $0.pendingConnections.isEmpty })
+        try life.lock(["Connected": .boolean(false)])
+        #expect(app.disconnections == 1)
+        #expect(!life.members.contains("Connect"))
+    }
+
     @Test("A bonded peer that bluetoothd has forgotten is not called as a stranger: who is there now may be anybody")
     func forgotten() throws {
         let life = Life(try Self.bonded())

@@ -32,7 +32,7 @@ final class Duo {
     init(
         _ common: PairingRules = .justWorks, rules: [Side: PairingRules] = [:], capability: IOCapability? = nil,
         capabilities: [Side: IOCapability?] = [:], centralStore: MemoryHostStore = MemoryHostStore(),
-        hardware: ControllerConfiguration = ControllerConfiguration()
+        hardware: ControllerConfiguration = ControllerConfiguration(), hasPrivatePeripheral: Bool = false
     ) throws {
         parties = [
             .peripheral: Party(world.add("peripheral", seed: 31, hardware: hardware)),
@@ -41,7 +41,7 @@ final class Duo {
         for side in Side.allCases {
             self[side].node.configuration.pairing = rules[side] ?? common
             // Whoever has lost a bond finds the other side by its identity address.
-            self[side].node.configuration.privacy = false
+            self[side].node.configuration.privacy = side == .peripheral && hasPrivatePeripheral
         }
         for side in Side.allCases { launch(side) }
         for side in Side.allCases { setAgent(side, capabilities[side] ?? capability) }

@@ -198,4 +198,21 @@ import Testing
         let again = directory.identifier(at: DeviceAddress(kind: .random, bits: 0x4000_0000_0002), fresh: 2)
         #expect(directory.bonded(again, identity: identity, &facts) == peer)
     }
+
+    @Test("A name that the identity address had for being heard gives way to that of whoever pairs")
+    func bondedBesideHeard() throws {
+        var directory = PeerDirectory([])
+        var facts: [HostMutation] = []
+        let identity = try #require(IdentityAddress(address(9)))
+        let heard = directory.identifier(at: address(9), fresh: 1)
+        let linked = directory.identifier(at: DeviceAddress(kind: .random, bits: 0x4000_0000_0001), fresh: 2)
+        directory.keep(linked, &facts)
+        #expect(directory.bonded(linked, identity: identity, &facts) == linked)
+        #expect(directory.identifier(at: address(9)) == linked && directory[heard] == nil)
+        guard case .peer(let record)? = facts.last else {
+            Issue.record("\(facts)")
+            return
+        }
+        #expect(record == PeerRecord(identifier: linked, address: address(9)))
+    }
 }

@@ -109,9 +109,19 @@ extension HostCore {
     /// The peer's name moves to its identity address, as with a bond of this side's.
     private mutating func identified(_ old: DeviceAddress, _ identity: IdentityAddress) {
         guard let peer = peers.identifier(at: old) else { return }
-        let name = withPeers { $0.bonded(peer, identity: identity, &$1) }
-        for link in links.all where link.device != nil && link.peer == peer {
-            (link.peer, link.address) = (name, identity.address)
+        let name = name(peer, withIdentity: identity)
+        let links = links.all.filter { $0.device != nil && $0.peer == peer }
+        for link in links {
+            link.address = identity.address
+            if name != peer { supersede(link, at: identity) }
+        }
+        if name != peer, links.isEmpty {
+            for owner in wanting(peer) {
+                if let manager = managers.manager(of: owner) {
+                    announce(.connectionFailed(peer, .unknownPeer), to: manager)
+                }
+            }
+            forgetSuperseded(peer)
         }
         wishesChanged()
     }

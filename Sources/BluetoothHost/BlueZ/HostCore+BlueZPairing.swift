@@ -53,7 +53,7 @@ extension HostCore {
             id: BondID(random: random.uint64()), identity: identity, ltk: Secret([]), model: .outOfBand,
             state: .unconfirmed, credential: pairing.credential, applicationSecret: pairing.applicationSecret)
         for mutation in bondBook.admit(bond, replacing: replaced) { persist(mutation) }
-        _ = withPeers { $0.bonded(pairing.peer, identity: identity, &$1) }
+        _ = name(pairing.peer, withIdentity: identity)
         announce(.paired(pairing.peer, .success(bond.id)), to: pairing.manager)
         wishesChanged()
     }

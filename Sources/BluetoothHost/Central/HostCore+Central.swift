@@ -108,6 +108,7 @@ extension HostCore {
 
     mutating func clientLinkClosed(_ link: Link, _ reason: HCIErrorCode) {
         endConnections(over: link, reason)
+        if link.isSuperseded { forgetSuperseded(link.peer) }
         // The peer may have made another one while this one was ending.
         if state == .poweredOn { for other in links.all(of: link.peer) { serveWaiting(other) } }
         guard link.bond == nil, links.client(of: link.peer) == nil else { return }
@@ -128,9 +129,10 @@ extension HostCore {
         // what was asked for stands too, and is made anew: an app then hears that this side reconnects, and `connected` again.
         for owner in wanting(link.peer) where link.client.users.contains(owner) {
             guard let manager = managers.manager(of: owner) else { continue }
-            let stands =
+            let outlasts =
                 state == .poweredOn
                 ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
+            let stands = outlasts && !link.isSuperseded
             if !stands {
                 let isKept = managers.options(of: owner).contains(.hearsBehindCommit)
                 withLedger {

@@ -130,6 +130,29 @@ package struct PeerDirectory {
         facts.append(.peer(record))
     }
 
+    /// It goes from the disk, and stays in memory like one that was only heard.
+    mutating func forgetKept(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
+        guard kept.remove(identifier) != nil else { return }
+        keptStrangers.remove(identifier)
+        facts.append(.peerForgotten(identifier))
+        strangers.append(identifier)
+    }
+
+    /// Its peer is at this address, where another name finds it. This one is in memory alone from now on.
+    mutating func supersede(
+        _ identifier: PeerIdentifier, at address: DeviceAddress, _ facts: inout [HostMutation]
+    ) {
+        forgetKept(identifier, &facts)
+        guard let former = records[identifier]?.address else { return }
+        if byAddress[former] == identifier { byAddress[former] = nil }
+        records[identifier]?.address = address
+    }
+
+    mutating func forget(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
+        forgetKept(identifier, &facts)
+        forgetStranger(identifier)
+    }
+
     /// Reads one slice of the names that earlier lives have kept without a bond. False once there is no more.
     mutating func readOn(limit: Int) -> Bool { rest.map { keptStrangers.readOn($0, limit: limit) } ?? false }
 
@@ -147,30 +170,35 @@ package struct PeerDirectory {
         }
     }
 
-    /// The name of a bonded peer moves to its identity address. A name that the identity already had is kept, since apps
-    /// may hold it, and is the one returned.
+    /// The name of a bonded peer moves to its identity address. A name that the identity already had on disk is kept, since apps
+    /// may hold it, and is the one returned. One that was only heard gives way: whoever pairs is connected under the other.
     package mutating func bonded(
         _ identifier: PeerIdentifier, identity: IdentityAddress, _ facts: inout [HostMutation]
     ) -> PeerIdentifier {
         read(at: identity.address)
-        if let known = byAddress[identity.address] {
+        if let known = byAddress[identity.address], known == identifier || kept.contains(known) {
             keep(known, &facts)
             keptStrangers.remove(known)
             return known
         }
+        if let heard = byAddress[identity.address] { forgetStranger(heard) }
         update(identifier, &facts) { $0.address = identity.address }
         keep(identifier, &facts)
         keptStrangers.remove(identifier)
         return identifier
     }
 
+    private mutating func forgetStranger(_ identifier: PeerIdentifier) {
+        guard let record = records.removeValue(forKey: identifier) else { return }
+        if byAddress[record.address] == identifier { byAddress[record.address] = nil }
+        announcements[identifier] = nil
+    }
+
     private mutating func forgetOldestStranger() {
         while strangers.count - firstStranger > Self.strangersMaximum {
             let oldest = strangers[firstStranger]
             firstStranger += 1
-            guard !kept.contains(oldest), let record = records.removeValue(forKey: oldest) else { continue }
-            byAddress[record.address] = nil
-            announcements[oldest] = nil
+            if !kept.contains(oldest) { forgetStranger(oldest) }
         }
         // Amortised: the head that was passed over is dropped once it is as long as the list.
         if firstStranger > Self.strangersMaximum {

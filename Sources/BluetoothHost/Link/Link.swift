@@ -63,6 +63,8 @@ final class Link {
     }
     /// This side asked for the disconnection, or the link is gone: nothing more is read from it, or asked of it.
     var isDisconnecting: Bool { lifecycle.state != .open }
+    /// ``peer`` is the name that apps have this link under, and not the peer's any more: with the link it goes.
+    var isSuperseded = false
     /// An app of this side asked for it: nobody is at fault.
     var isEndedByApp = false
     /// Whether this side's central managers are clients of the peer.

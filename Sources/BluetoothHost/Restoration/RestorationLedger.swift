@@ -190,6 +190,17 @@ extension RestorationLedger {
         }
     }
 
+    /// What it asked for at this peer goes from the disk, and stands in memory.
+    mutating func forgetKept(_ owner: Owner, _ peer: PeerIdentifier, _ facts: inout [HostMutation]) {
+        guard let entry = entries[owner], let key = entry.key else { return }
+        for subscription in entry.asked.subscriptions where subscription.peer == peer {
+            facts.append(.subscriptionEnded(key, peer, valueHandle: subscription.valueHandle))
+        }
+        if entry.asked.pendingConnections.contains(where: { $0.peer == peer }) {
+            facts.append(.pendingConnectionEnded(key, peer))
+        }
+    }
+
     package mutating func scan(_ owner: Owner, _ scan: ScanRecord?, _ facts: inout [HostMutation]) {
         guard asked(owner).scan != scan else { return }
         change(owner, &facts) {

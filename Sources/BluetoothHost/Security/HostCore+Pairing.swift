@@ -202,8 +202,9 @@ extension HostCore {
 
     private mutating func paired(_ link: Link, _ bond: Bond) {
         if let identity = bond.identity {
-            link.peer = withPeers { $0.bonded(link.peer, identity: identity, &$1) }
+            let name = name(link.peer, withIdentity: identity)
             link.identity = identity
+            if name != link.peer, link.isClient { supersede(link, at: identity) } else { link.peer = name }
         }
         pairingDoor.handle(.succeeded(windowAttempt(on: link), claimant: claimant(link)), now: now)
         tell(.paired(link.id, bond.id))

@@ -1,0 +1,30 @@
+import BluetoothCore
+import SecurityManager
+
+// MARK: Peers that turn out to be others
+
+extension HostCore {
+    /// The name of a peer that is known as `peer`, and has shown its identity: that may have another name from before.
+    mutating func name(_ peer: PeerIdentifier, withIdentity identity: IdentityAddress) -> PeerIdentifier {
+        withPeers { $0.bonded(peer, identity: identity, &$1) }
+    }
+
+    /// The peer of this link has another name on disk. Who is connected under the link's goes on until the link's end; the next life finds
+    /// nothing under it, since nobody comes to its address any more.
+    mutating func supersede(_ link: Link, at identity: IdentityAddress) {
+        link.isSuperseded = true
+        for owner in ledger.owners(of: .central) { withLedger { $0.forgetKept(owner, link.peer, &$1) } }
+        withPeers { $0.supersede(link.peer, at: identity.address, &$1) }
+    }
+
+    /// Nobody comes under this name, and nobody is connected under it any more.
+    mutating func forgetSuperseded(_ peer: PeerIdentifier) {
+        for owner in ledger.owners(of: .central) {
+            for subscription in ledger.asked(owner).subscriptions where subscription.peer == peer {
+                withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
+            }
+            withLedger { $0.connectionEnded(owner, peer, &$1) }
+        }
+        withPeers { $0.forget(peer, &$1) }
+    }
+}
