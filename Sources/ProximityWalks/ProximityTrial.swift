@@ -54,7 +54,7 @@ package struct ProximityTrial {
     private func shown(_ finding: ProximityMachine.Finding?) -> Proximity? {
         switch finding {
         case .came: .near
-        case .left: .away
+        case .left, .stayedAway: .away
         case .nothing, nil: nil
         }
     }

@@ -59,13 +59,18 @@ extension KeyMachine {
         switch finding {
         case .came: came(peer, &turn)
         case .left:
-            endApproach(peer, &turn)
-            turn.persist(.proximity(peer, .away))
-            keepWatch(peer, &turn)
+            absent(peer, &turn)
             if slot.record.locksWhenLeaving, slot.isIdle { askOfProximity(peer, .lock, &turn) }
+        case .stayedAway: absent(peer, &turn)
         case .nothing: break
         }
         letGoIfIdle(peer, &turn)
+    }
+
+    private mutating func absent(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        endApproach(peer, &turn)
+        turn.persist(.proximity(peer, .away))
+        keepWatch(peer, &turn)
     }
 
     mutating func askOfProximity(

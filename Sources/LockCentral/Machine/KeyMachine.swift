@@ -98,13 +98,14 @@ package struct KeyMachine {
         requestsReservedBelow = nextRequest
         var turn = KeyTurn(now, random: 0)
         for (peer, known) in snapshot.locks {
-            let isAway = known.proximity == .away && AbsenceWatch.outlasts(known.watched, boot: boot, now: now)
+            let isBroken = known.proximity == .away && !AbsenceWatch.outlasts(known.watched, boot: boot, now: now)
             locks[peer] = LockSlot(
                 record: known.record, request: known.request, receiptCounter: known.receiptCounter,
                 nearness: ProximityMachine(
-                    isAway ? .away : .near, isEnabled: known.record.isWatched, now: now, kept: known.watched?.until,
-                    rules: rules.with(known.thresholds)), thresholds: known.thresholds, note: known.note)
-            if known.proximity == .away, !isAway { turn.persist(.proximity(peer, .near)) }
+                    isBroken ? .near : known.proximity, isPresumed: isBroken, isEnabled: known.record.isWatched,
+                    now: now, kept: known.watched?.until, rules: rules.with(known.thresholds)),
+                thresholds: known.thresholds, note: known.note)
+            if isBroken { turn.persist(.proximity(peer, .near)) }
         }
         preferred = snapshot.preferred.filter { locks[$0] != nil }
         for peer in sortedPeers where locks[peer]?.request != nil {

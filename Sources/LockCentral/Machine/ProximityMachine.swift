@@ -43,6 +43,8 @@ package struct ProximityMachine {
         case came
         /// Away, after having been near.
         case left
+        /// Away, where near was presumed and nothing had shown it: nobody has left.
+        case stayedAway
         /// Nothing that was not known.
         case nothing
     }
@@ -68,6 +70,8 @@ package struct ProximityMachine {
     /// Who changes them has it stand at the door: no stay goes on under others.
     var rules: ProximityRules
     package private(set) var proximity: Proximity
+    /// Near is presumed, so that nothing opens: no signal has been near since.
+    private var isPresumed: Bool
     private(set) var activity = Activity.listening
     /// Off, it listens to nothing and wants nothing.
     var isEnabled: Bool { didSet { if !isEnabled { activity = .listening } } }
@@ -84,13 +88,14 @@ package struct ProximityMachine {
     /// What the last link ended with, while away.
     private var lastSeen: SmoothedLevel?
 
-    /// `kept`: the watch over an absence that goes on.
+    /// `isPresumed`: near, as an absence is not watched any more. `kept`: the watch over an absence that goes on.
     package init(
-        _ proximity: Proximity, isEnabled: Bool, now: Instant, kept: Instant? = nil,
+        _ proximity: Proximity, isPresumed: Bool = false, isEnabled: Bool, now: Instant, kept: Instant? = nil,
         rules: ProximityRules = ProximityRules()
     ) {
         self.rules = rules
         self.proximity = proximity
+        self.isPresumed = isPresumed
         self.isEnabled = isEnabled
         lastHeard = now
         budget = MeasurementBudget(now: now)
@@ -138,9 +143,10 @@ package struct ProximityMachine {
     /// The radio has gone, or is back.
     mutating func hears(_ isHearing: Bool, now: Instant) { watch?.hears(isHearing, now: now) }
 
-    /// An absence counts no more; a link shows the next one.
+    /// An absence counts no more; a link shows the next one. Where no signal shows the key near before that, it was away all the time.
     private mutating func forgetAbsence() {
         proximity = .near
+        isPresumed = true
         watch = nil
         weakSince = nil
     }
@@ -160,6 +166,7 @@ package struct ProximityMachine {
             if case .listening = activity, advertised.isAtLeast(rules.nearDBm) { want(now: now) }
             return
         }
+        if advertised.isAtLeast(rules.nearDBm) { isPresumed = false }
         guard advertised.isAtMost(rules.awayDBm) else { return weakSince = nil }
         let since = weakSince ?? now
         weakSince = since
@@ -199,6 +206,7 @@ package struct ProximityMachine {
         measurement.nearSince = measurement.level.isAtLeast(rules.nearDBm) ? measurement.nearSince ?? now : nil
         measurement.farSince = measurement.level.isAtMost(rules.awayDBm) ? measurement.farSince ?? now : nil
         activity = .measuring(measurement)
+        if measurement.nearSince != nil { isPresumed = false }
         func hasStayed(_ since: Instant?) -> Bool {
             since.map { now.milliseconds(since: $0) >= Self.dwellMilliseconds } ?? false
         }
@@ -214,7 +222,7 @@ package struct ProximityMachine {
         watch = shown == .away ? AbsenceWatch(since: now) : nil
         weakSince = nil
         restMilliseconds = Self.restMinimumMilliseconds
-        return shown == .near ? .came : .left
+        return shown == .near ? .came : isPresumed ? .stayedAway : .left
     }
 
     /// The link has ended, or was never the lock's.
