@@ -100,6 +100,7 @@ struct CalibrationTests {
         walk.goAway()
         #expect(walk.wake())
         walk.link()
+        walk.bench.put(.linkRSSI(door, -50))
         #expect(reports(walk.bench.put(.calibrate(door))) == [.linked])
         #expect(walk.bench.acts.contains(.readRSSI(door)) && !walk.bench.acts.contains(.disconnect(door)))
     }

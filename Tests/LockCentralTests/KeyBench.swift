@@ -27,6 +27,8 @@ struct KeyBench {
     /// Of the last input.
     private(set) var random: UInt64 = 0x0102_0304_0506_0700
     var outputs: [KeyOutput] = []
+    /// Locks whose link's RSSI is asked for and not said.
+    private(set) var unread: Set<PeerIdentifier> = []
 
     init(
         _ snapshot: KeySnapshot = .furnished, boot: BootID = boot, rules: ProximityRules = ProximityRules(),
@@ -49,7 +51,9 @@ struct KeyBench {
     mutating func put(_ input: KeyInput) -> [KeyOutput] {
         outputs.removeAll()
         random &+= 1
+        if case .linkRSSI(let peer, _) = input { unread.remove(peer) }
         machine.handle(input, now: now, random: random, into: &outputs)
+        for case .readRSSI(let peer) in outputs { unread.insert(peer) }
         commit()
         return outputs
     }

@@ -8,6 +8,11 @@ func candidate(
     _ peer: PeerIdentifier, _ dBm: Int8?, times: Int = NearestMachine.readingsMinimum, preference: Int? = nil
 ) -> NearestMachine.Candidate {
     var signal = LinkSignal()
-    if let dBm { for _ in 0..<times { signal.take(dBm) } }
+    if let dBm {
+        for _ in 0..<times {
+            _ = signal.takesQuestion(now: Instant(nanoseconds: 0))
+            _ = signal.take(dBm)
+        }
+    }
     return NearestMachine.Candidate(peer: peer, isProven: dBm != nil, signal: signal, preference: preference)
 }

@@ -273,6 +273,24 @@ struct NearestLockTests {
         #expect(Self.verdicts(outputs) == [.found(Self.garage)])
     }
 
+    @Test("Five copies of one answer are one reading: a link is known by five questions, asked one behind the other")
+    func copies() {
+        var bench = Self.bench()
+        Self.ask(&bench)
+        _ = Self.comesUp(door, &bench)
+        func isKnown() -> Bool {
+            bench.machine.locks[door]?.signal.answers ?? 0 >= NearestMachine.readingsMinimum
+        }
+        #expect(!bench.run(milliseconds: 1_000).contains(.readRSSI(door)), "the first waits for its answer")
+        for _ in 0..<NearestMachine.readingsMinimum { bench.put(.linkRSSI(door, -60)) }
+        #expect(!isKnown())
+        for _ in 1..<NearestMachine.readingsMinimum {
+            #expect(!isKnown() && bench.run(milliseconds: 100).contains(.readRSSI(door)))
+            bench.put(.linkRSSI(door, -60))
+        }
+        #expect(isKnown())
+    }
+
     @Test("A second asking changes nothing of the first")
     func twice() {
         var bench = Self.bench()

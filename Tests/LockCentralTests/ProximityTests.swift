@@ -122,11 +122,10 @@ struct ProximityAttackTests {
         walk.bench.put(.linkRSSI(door, -40))
         #expect(walk.operation == nil, "nobody knows what was in between")
         #expect(walk.bench.now.milliseconds(since: began) == ProximityMachine.dwellMilliseconds)
-        walk.bench.put(.linkRSSI(door, -95))
-        walk.bench.put(.linkRSSI(door, -95))
-        walk.bench.put(.linkRSSI(door, -40))
-        walk.bench.run(milliseconds: 400)
-        walk.bench.put(.linkRSSI(door, -40))
+        for rssi in [-95, -95, -40, -40, -40, -40] as [Int8] {
+            walk.bench.run(milliseconds: 100)
+            walk.bench.put(.linkRSSI(door, rssi))
+        }
         #expect(walk.operation == nil)
     }
 
@@ -167,6 +166,7 @@ struct ProximityAttackTests {
         _ = walk.wake()
         walk.bench.connect()
         #expect(walk.bench.acts == [.encrypt(door)])
+        #expect(walk.bench.put(.watched(true)) == [.readRSSI(door)])
         for _ in 0..<30 {
             #expect(walk.bench.put(.linkRSSI(door, -30)).isEmpty)
             walk.bench.run(milliseconds: 30)
@@ -236,17 +236,23 @@ struct ProximityAttackTests {
         #expect(comings(ProximityMachine.openingsMaximum + 1) == ProximityMachine.openingsMaximum)
     }
 
-    @Test("A link's RSSI is read ten times a second, and only while it is measured on")
+    @Test("A link's RSSI is read ten times a second, one question at a time, and only while it is measured on")
     func sampling() {
         let walk = Walk()
         walk.goAway()
         _ = walk.wake()
         walk.link()
         var readings = 0
+        func run(milliseconds: UInt64) -> Int {
+            walk.bench.run(milliseconds: milliseconds).filter { $0 == .readRSSI(door) }.count
+        }
         for _ in 0..<10 {
-            readings += walk.bench.run(milliseconds: 100).filter { $0 == .readRSSI(door) }.count
+            walk.bench.put(.linkRSSI(door, -70))
+            readings += run(milliseconds: 100)
         }
         #expect(readings == 10)
+        #expect(run(milliseconds: LinkSignal.answerWaitMilliseconds - 100) == 0, "the last one waits for its answer")
+        #expect(run(milliseconds: 100) == 1, "it is lost")
         walk.bench.put(.disconnected(door))
         #expect(!walk.bench.run(milliseconds: 10_000).contains(.readRSSI(door)))
     }

@@ -46,7 +46,7 @@ final class Walk {
         var acts = bench.acts
         for _ in 0..<milliseconds / 100 {
             if isOver(acts) { break }
-            if acts.contains(.readRSSI(door)) { acts = bench.put(.linkRSSI(door, rssi)) } else { acts = [] }
+            acts = bench.unread.contains(door) ? bench.put(.linkRSSI(door, rssi)) : []
             if isOver(acts) {
                 all += acts
                 break

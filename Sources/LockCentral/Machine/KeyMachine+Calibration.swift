@@ -51,7 +51,7 @@ extension KeyMachine {
     }
 
     private mutating func sampleCalibration(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if locks[peer]?.calibration?.takesSample(now: turn.now) == true { turn.act(.readRSSI(peer)) }
+        if locks[peer]?.calibration?.takesSample(now: turn.now) == true { read(peer, &turn) }
     }
 
     mutating func calibrationTimerFired(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {

@@ -38,7 +38,7 @@ extension KeyMachine {
     mutating func readSignals(_ turn: inout KeyTurn) {
         let peers = provenSought
         guard !peers.isEmpty, nearest?.takesReading(now: turn.now) == true else { return }
-        for peer in peers { turn.act(.readRSSI(peer)) }
+        for peer in peers { read(peer, &turn) }
     }
 
     /// Those that are looked at and have proven themselves.

@@ -41,13 +41,18 @@ extension KeyMachine {
     }
 
     private mutating func sample(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
-        if locks[peer]?.nearness.takesSample(now: turn.now) == true { turn.act(.readRSSI(peer)) }
+        if locks[peer]?.nearness.takesSample(now: turn.now) == true { read(peer, &turn) }
+    }
+
+    /// Whoever wants to know how strong a link is shares the answer to one question.
+    mutating func read(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
+        if locks[peer]?.signal.takesQuestion(now: turn.now) == true { turn.act(.readRSSI(peer)) }
     }
 
     mutating func measured(_ peer: PeerIdentifier, _ rssi: Int8, _ turn: inout KeyTurn) {
-        guard let slot = locks[peer], slot.link.open?.isLeaving == false else { return }
-        locks[peer]?.signal.take(rssi)
-        guard slot.link.isProven else { return }
+        guard let slot = locks[peer], slot.link.open?.isLeaving == false, locks[peer]?.signal.take(rssi) == true,
+            slot.link.isProven
+        else { return }
         guard slot.calibration == nil else { return calibrationRead(peer, rssi, &turn) }
         settleNearest(&turn)
         if let finding = locks[peer]?.nearness.measured(rssi, now: turn.now) { found(peer, finding, &turn) }

@@ -80,7 +80,7 @@ extension KeyMachine {
     mutating func readWatchedSignals(_ turn: inout KeyTurn) {
         let peers = linkedPeers
         guard !peers.isEmpty, watch?.takesReading(now: turn.now) == true else { return }
-        for peer in peers { turn.act(.readRSSI(peer)) }
+        for peer in peers { read(peer, &turn) }
     }
 
     private var linkedPeers: [PeerIdentifier] { sortedPeers.filter { locks[$0]?.link.isUsable == true } }

@@ -140,14 +140,31 @@ package struct NearestMachine {
     }
 }
 
-/// How strong one link is, as far as anybody has asked.
+/// How strong one link is, as far as anybody has asked. One question is out at a time: a host that is slow gives all that wait one
+/// answer, and copies of one reading would pass for many.
 struct LinkSignal {
+    /// A question without an answer is lost by then. A host asks nothing for two seconds while it makes another link.
+    static let answerWaitMilliseconds: UInt64 = 3_000
+
     private(set) var level = SmoothedLevel()
     /// How often it was said, or said not to be known.
     private(set) var answers = 0
+    /// When what is to be answered was asked.
+    private var asked: Instant?
 
-    mutating func take(_ rssi: Int8) {
+    /// Whether it is to be asked now.
+    mutating func takesQuestion(now: Instant) -> Bool {
+        if let asked, now.milliseconds(since: asked) < Self.answerWaitMilliseconds { return false }
+        asked = now
+        return true
+    }
+
+    /// Whether anybody has asked for that.
+    mutating func take(_ rssi: Int8) -> Bool {
+        guard asked != nil else { return false }
+        asked = nil
         answers = min(answers + 1, NearestMachine.readingsMinimum)
         if rssi != ProximityMachine.unavailable { level.add(rssi) }
+        return true
     }
 }
