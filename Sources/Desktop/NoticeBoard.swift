@@ -3,7 +3,7 @@ import DBus
 
 /// Notices on a user's desktop, by the notification service of their session.
 ///
-/// - In: notices, what the session's bus says.
+/// - In: notices, what the session's bus says, time.
 /// - Out: calls on that bus, what the user has chosen.
 /// - Owner: the companion. While nothing is shown no bus is needed.
 ///
@@ -16,6 +16,7 @@ package struct NoticeBoard: Sendable {
         case withdraw(PeerIdentifier)
         /// There is no bus, and why.
         case noBus(reason: String)
+        case timerFired
     }
 
     package enum Output: Equatable, Sendable {
@@ -50,11 +51,15 @@ package struct NoticeBoard: Sendable {
         var notice: Notice
         /// As it was said to the service, which has not answered.
         var said: Notice?
+        /// When the desktop has to have taken it; nil once it has.
+        var until: Instant?
         var isWithdrawn = false
     }
 
     /// Notices at a time: one for each lock, and more locks than anybody stands at.
     package static let noticesMaximum = 16
+    /// For so long a desktop may leave a notice without an answer; a service that does not run is started in that time too.
+    package static let answerMaximumMilliseconds: UInt64 = 10_000
     private static let name = "org.freedesktop.Notifications"
     private static let path = "/org/freedesktop/Notifications"
 
@@ -76,33 +81,44 @@ package struct NoticeBoard: Sendable {
     package var isShowing: Bool { !shown.isEmpty }
 
     /// Whether the desktop has taken what is shown about this.
-    package func hasTaken(_ peer: PeerIdentifier) -> Bool { shown[peer]?.number != nil && shown[peer]?.said == nil }
+    package func hasTaken(_ peer: PeerIdentifier) -> Bool { shown[peer].map { $0.until == nil } ?? false }
 
-    package mutating func handle(_ event: Event, into outputs: inout [Output]) {
+    /// When it wants ``Event/timerFired``.
+    package var deadline: Instant? { shown.values.compactMap(\.until).min() }
+
+    package mutating func handle(_ event: Event, now: Instant, into outputs: inout [Output]) {
         switch event {
-        case .show(let notice): show(notice, &outputs)
+        case .show(let notice): show(notice, now, &outputs)
         case .withdraw(let peer): withdraw(peer, &outputs)
         case .noBus(let reason): failAll(reason, &outputs)
         case .bus(.opened): askForOwner(isStarted: false, &outputs)
         case .bus(.closed): failAll("the session's bus has gone", &outputs)
         case .bus(.answered(let call, let result)):
-            if let purpose = calls.take(call) { answered(purpose, result, &outputs) }
+            if let purpose = calls.take(call) { answered(purpose, result, now, &outputs) }
         case .bus(.signal(let signal)): heard(signal, &outputs)
         case .bus(.called(let id, _)):
             outputs.append(.act(.refuse(id, DBusError(name: DBusName.unknownMethod))))
+        case .timerFired:
+            if let deadline, deadline <= now { failAll("the desktop did not answer in time", &outputs) }
         }
     }
 
     // MARK: Notices
 
-    private mutating func show(_ notice: Notice, _ outputs: inout [Output]) {
+    private mutating func show(_ notice: Notice, _ now: Instant, _ outputs: inout [Output]) {
         let before = shown[notice.about]
         guard before != nil || shown.count < Self.noticesMaximum else {
             return outputs.append(.failed(notice.about, reason: "there are \(Self.noticesMaximum) already"))
         }
-        shown[notice.about] = Shown(number: before?.number, notice: notice, said: before?.said)
+        // The one before may be what the desktop does not answer.
+        let until = before?.until ?? Self.answerEnd(now)
+        shown[notice.about] = Shown(number: before?.number, notice: notice, said: before?.said, until: until)
         // It takes the place of one that is on its way once that one's number is known.
         if before?.said == nil { say(notice.about, &outputs) }
+    }
+
+    private static func answerEnd(_ now: Instant) -> Instant {
+        now.advanced(byMilliseconds: answerMaximumMilliseconds)
     }
 
     /// Where the service is known; before that it waits.
@@ -110,8 +126,7 @@ package struct NoticeBoard: Sendable {
         guard case .known(let owner, let takesActions) = service, let entry = shown[peer] else { return }
         let notice = entry.notice
         guard takesActions || notice.actions.isEmpty else {
-            shown[peer] = nil
-            return outputs.append(.failed(peer, reason: "the desktop's notifications take no answers"))
+            return fail(peer, "the desktop's notifications take no answers", &outputs)
         }
         shown[peer]?.said = notice
         var hints: [String: DBusValue] = [
@@ -158,15 +173,18 @@ package struct NoticeBoard: Sendable {
     private mutating func failAll(_ reason: String, _ outputs: inout [Output]) {
         service = .closed
         calls.forgetAll()
-        let all = shown.keys.sorted { $0.bits < $1.bits }
-        shown = [:]
-        for peer in all { outputs.append(.failed(peer, reason: reason)) }
+        for peer in shown.keys.sorted(by: { $0.bits < $1.bits }) { fail(peer, reason, &outputs) }
+    }
+
+    private mutating func fail(_ peer: PeerIdentifier, _ reason: String, _ outputs: inout [Output]) {
+        guard let entry = shown.removeValue(forKey: peer), !entry.isWithdrawn else { return }
+        outputs.append(.failed(peer, reason: reason))
     }
 
     // MARK: What the bus says
 
     private mutating func answered(
-        _ purpose: Purpose, _ result: Result<[DBusValue], DBusError>, _ outputs: inout [Output]
+        _ purpose: Purpose, _ result: Result<[DBusValue], DBusError>, _ now: Instant, _ outputs: inout [Output]
     ) {
         switch (purpose, result) {
         case (.start, .success): askForOwner(isStarted: true, &outputs)
@@ -180,10 +198,8 @@ package struct NoticeBoard: Sendable {
             }
             service = .known(owner: owner, takesActions: all.contains("actions"))
             for peer in shown.keys.sorted(by: { $0.bits < $1.bits }) { say(peer, &outputs) }
-        case (.notify(let peer), .success(let body)): notified(peer, body.first?.integer(), &outputs)
-        case (.notify(let peer), .failure(let error)):
-            shown[peer] = nil
-            outputs.append(.failed(peer, reason: Self.reason(error)))
+        case (.notify(let peer), .success(let body)): notified(peer, body.first?.integer(), now, &outputs)
+        case (.notify(let peer), .failure(let error)): fail(peer, Self.reason(error), &outputs)
         // One that runs need not be one that the bus could start.
         case (.owner, .failure) where service == .naming(isStarted: false):
             call(
@@ -205,19 +221,20 @@ package struct NoticeBoard: Sendable {
 
     private static func reason(_ error: DBusError) -> String { error.text.isEmpty ? error.name : error.text }
 
-    private mutating func notified(_ peer: PeerIdentifier, _ number: UInt32?, _ outputs: inout [Output]) {
+    private mutating func notified(
+        _ peer: PeerIdentifier, _ number: UInt32?, _ now: Instant, _ outputs: inout [Output]
+    ) {
         guard let entry = shown[peer] else { return }
-        guard let number else {
-            shown[peer] = nil
-            return outputs.append(.failed(peer, reason: Self.unreadable))
-        }
+        guard let number else { return fail(peer, Self.unreadable, &outputs) }
         if entry.isWithdrawn {
             shown[peer] = nil
             return close(number, &outputs)
         }
         shown[peer]?.number = number
         shown[peer]?.said = nil
-        if entry.notice != entry.said { say(peer, &outputs) }
+        let isLast = entry.notice == entry.said
+        shown[peer]?.until = isLast ? nil : Self.answerEnd(now)
+        if !isLast { say(peer, &outputs) }
     }
 
     private mutating func heard(_ signal: DBusMessage, _ outputs: inout [Output]) {

@@ -13,13 +13,14 @@ struct NoticeBoardTests {
     /// A desktop that the test plays.
     private struct Desk {
         var board = NoticeBoard(staysOnBus: true)
+        var now = Instant(nanoseconds: 0)
         /// Calls that wait for an answer.
         var calls: [(id: DBusCallID, call: DBusCall)] = []
         var said: [NoticeBoard.Output] = []
 
         mutating func put(_ event: NoticeBoard.Event) {
             var outputs: [NoticeBoard.Output] = []
-            board.handle(event, into: &outputs)
+            board.handle(event, now: now, into: &outputs)
             for output in outputs {
                 if case .act(.call(let id, let call)) = output { calls.append((id, call)) } else { said.append(output) }
             }
@@ -57,6 +58,14 @@ struct NoticeBoardTests {
                             interface: "org.freedesktop.Notifications", member: member, body: body))))
         }
     }
+
+    /// Time passes, and the board is told at its deadline.
+    private static func pass(_ milliseconds: UInt64, _ desk: inout Desk) {
+        desk.now = desk.now.advanced(byMilliseconds: milliseconds)
+        if let deadline = desk.board.deadline, deadline <= desk.now { desk.put(.timerFired) }
+    }
+
+    private static let late = "the desktop did not answer in time"
 
     private static func question(_ peer: PeerIdentifier = door, _ text: String = "Unlock it?") -> Notice {
         Notice(
@@ -165,6 +174,81 @@ struct NoticeBoardTests {
         #expect(desk.answer("CloseNotification")?.body == [.uint32(6)])
         desk.put(.withdraw(Self.door))
         #expect(desk.said.isEmpty && desk.calls.isEmpty && !desk.board.isShowing)
+    }
+
+    @Test(
+        "A desktop that leaves a notice without an answer: so long, and then it fails, and what is shown later begins anew"
+    )
+    func silent() {
+        let most = NoticeBoard.answerMaximumMilliseconds
+        for unanswered in ["GetNameOwner", "GetCapabilities", "Notify"] {
+            var desk = Desk()
+            desk.put(.show(Self.question()))
+            desk.put(.bus(.opened))
+            if unanswered != "GetNameOwner" { desk.answer("GetNameOwner", [.string(Self.service)]) }
+            if unanswered == "Notify" { desk.answer("GetCapabilities", [.strings(["actions"])]) }
+            #expect(desk.calls.map(\.call.member) == [unanswered])
+            Self.pass(most - 1, &desk)
+            #expect(desk.said.isEmpty && desk.board.isShowing)
+            Self.pass(1, &desk)
+            #expect(desk.said == [.failed(Self.door, reason: Self.late)] && !desk.board.isShowing, "\(unanswered)")
+            desk.calls = []
+            desk.put(.show(Self.question()))
+            desk.begin()
+            desk.answer("Notify", [.uint32(9)])
+            #expect(desk.board.hasTaken(Self.door) && desk.board.deadline == nil)
+        }
+    }
+
+    @Test("Behind one that was withdrawn and is never answered, the next question is not lost without a word")
+    func silentBefore() {
+        var desk = Desk()
+        desk.begin()
+        desk.put(.show(Self.question()))
+        desk.put(.withdraw(Self.door))
+        Self.pass(5_000, &desk)
+        desk.put(.show(Self.question(Self.door, "And now?")))
+        Self.pass(NoticeBoard.answerMaximumMilliseconds - 5_000, &desk)
+        #expect(desk.said == [.failed(Self.door, reason: Self.late)])
+        // Withdrawn, and nobody's question behind it: there is nobody to tell.
+        desk = Desk()
+        desk.begin()
+        desk.put(.show(Self.question()))
+        desk.put(.withdraw(Self.door))
+        Self.pass(NoticeBoard.answerMaximumMilliseconds, &desk)
+        #expect(desk.said.isEmpty && !desk.board.isShowing && desk.board.deadline == nil)
+    }
+
+    @Test("One that takes the place of another has its own time for an answer")
+    func replacedLate() {
+        var desk = Desk()
+        desk.begin()
+        desk.put(.show(Self.question()))
+        desk.answer("Notify", [.uint32(5)])
+        Self.pass(60_000, &desk)
+        desk.put(.show(Self.question(Self.door, "And now?")))
+        desk.put(.show(Self.question(Self.door, "Well?")))
+        Self.pass(NoticeBoard.answerMaximumMilliseconds - 1, &desk)
+        desk.answer("Notify", [.uint32(5)])
+        Self.pass(NoticeBoard.answerMaximumMilliseconds - 1, &desk)
+        #expect(desk.said.isEmpty && desk.board.isShowing)
+        Self.pass(1, &desk)
+        #expect(desk.said == [.failed(Self.door, reason: Self.late)])
+    }
+
+    @Test("Whoever has closed the bus says so: nothing is said to a service of before")
+    func closedBySelf() {
+        var desk = Desk()
+        desk.begin()
+        desk.put(.show(Self.question()))
+        desk.answer("Notify", [.uint32(5)])
+        desk.put(.withdraw(Self.door))
+        desk.answer("CloseNotification")
+        desk.put(.bus(.closed))
+        desk.put(.show(Self.question()))
+        #expect(desk.calls.isEmpty && desk.said.isEmpty)
+        desk.begin()
+        #expect(desk.answer("Notify", [.uint32(6)])?.body[1] == .uint32(0))
     }
 
     @Test("A text that may be read as markup is none; a title is shown as it is")

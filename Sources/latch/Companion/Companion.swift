@@ -30,6 +30,7 @@ final class Companion {
     private let machine: DesktopBus
     /// nil where the user has no session to be told in.
     private let session: DesktopBus?
+    private let timer: TimerToken
     private let tellsOwnActs: Bool
     private var question: PresenceQuestion?
     /// Of whom it is asked whether the user is there.
@@ -50,6 +51,7 @@ final class Companion {
     ) throws {
         program = try path.map { try ApproachProgram(path: $0, loop: loop) }
         (self.host, self.user, self.tellsOwnActs, self.report) = (host, user, tellsOwnActs, report)
+        timer = host.makeTimer()
         machine = DesktopBus(.system, host: host, loop: loop)
         session = place.map { DesktopBus($0, matches: NoticeBoard.matches, host: host, loop: loop) }
         machine.event = { [unowned self] in heardOfMachine($0) }
@@ -69,6 +71,7 @@ final class Companion {
             if approach.policy.needsUser { askWhetherThere(approach) } else { proceed(approach) }
         case .approachEnded(let approach):
             asking.removeAll { $0 == approach }
+            if asking.isEmpty { askNoMore() }
             program?.withdraw(approach)
             if questions[approach.peer] == approach {
                 questions[approach.peer] = nil
@@ -110,9 +113,14 @@ final class Companion {
         }
     }
 
-    private func present(_ presence: Presence) {
+    /// A question that nobody answers is none for the next approach.
+    private func askNoMore() {
         machine.close()
         question = nil
+    }
+
+    private func present(_ presence: Presence) {
+        askNoMore()
         let waiting = asking
         asking = []
         for approach in waiting {
@@ -169,7 +177,7 @@ final class Companion {
 
     private func feed(_ event: NoticeBoard.Event) {
         var outputs: [NoticeBoard.Output] = []
-        board.handle(event, into: &outputs)
+        board.handle(event, now: host.now, into: &outputs)
         for output in outputs {
             switch output {
             case .act(let act): session?.perform(act)
@@ -178,8 +186,13 @@ final class Companion {
             case .failed(let peer, let reason): untold(peer, reason)
             }
         }
+        host.setTimer(timer, at: board.deadline) { [weak self] _ in self?.feed(.timerFired) }
         guard let session, board.isShowing != session.isOpen else { return }
-        if board.isShowing { session.open() } else { session.close() }
+        guard board.isShowing else {
+            session.close()
+            return feed(.bus(.closed))
+        }
+        session.open()
     }
 }
 

@@ -63,7 +63,7 @@ enum NoticeSender {
 
         private func feed(_ event: NoticeBoard.Event) {
             var outputs: [NoticeBoard.Output] = []
-            board.handle(event, into: &outputs)
+            board.handle(event, now: SystemClock.now(), into: &outputs)
             for output in outputs {
                 switch output {
                 case .act(let act): bus.perform(act)

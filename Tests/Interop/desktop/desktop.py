@@ -8,6 +8,7 @@ PYTHON has dbus_fast, for the logind that the suite plays. What is believed of t
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -74,6 +75,9 @@ class Desk(Screen):
     def end_notifications(self):
         self._service.kill()
         self._service.wait()
+
+    def hold_notifications(self, is_held):
+        self._service.send_signal(signal.SIGSTOP if is_held else signal.SIGCONT)
 
     def begin_buttons(self):
         """Another service, which draws actions as buttons. It cannot be asked what it shows."""
@@ -191,6 +195,17 @@ def asking(suite, begin, lock, desk, picture):
         check_equal(lock.status()["bolt"], "locked", "the bolt")
         figure.is_(refused["reason"])
         key.stop()
+    desk.begin_notifications()
+    with suite.step("a service that answers nothing: nothing moves, and it says why in its time") as figure, begin(ASKING) as key:
+        desk.hold_notifications(True)
+        key.walk()
+        refused = key.wait_for_event("approach_refused")
+        check("did not answer in time" in refused["reason"], f"it says {refused}")
+        check_equal(lock.status()["bolt"], "locked", "the bolt")
+        figure.is_(refused["reason"])
+        key.stop()
+        desk.hold_notifications(False)
+    desk.end_notifications()
     if picture:
         photograph(suite, begin, desk, picture)
     desk.begin_notifications()
