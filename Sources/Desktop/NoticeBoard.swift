@@ -244,6 +244,11 @@ package struct NoticeBoard: Sendable {
             let number: UInt32 = signal.body.first?.integer(),
             let peer = shown.first(where: { $0.value.number == number })?.key
         else { return }
+        // The service answers for a notice before it tells of it: this is of the one whose place is being taken.
+        guard shown[peer]?.said == nil else {
+            if signal.member == "NotificationClosed" { shown[peer]?.number = nil }
+            return
+        }
         switch signal.member {
         case "ActionInvoked":
             guard let action = signal.body.dropFirst().first?.text,

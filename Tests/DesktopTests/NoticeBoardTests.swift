@@ -236,6 +236,22 @@ struct NoticeBoardTests {
         #expect(desk.said == [.failed(Self.door, reason: Self.late)])
     }
 
+    @Test("The end of the one before, or an answer to it, is none of a question that takes its place")
+    func endOfTheOneBefore() {
+        for member in ["NotificationClosed", "ActionInvoked"] {
+            var desk = Desk()
+            desk.begin()
+            desk.put(.show(Self.question(Self.door, "A moment ago?")))
+            desk.answer("Notify", [.uint32(5)])
+            desk.put(.show(Self.question()))
+            desk.signal(member, [.uint32(5), member == "ActionInvoked" ? .string("unlock") : .uint32(1)])
+            #expect(desk.said.isEmpty && desk.board.isShowing)
+            desk.answer("Notify", [.uint32(6)])
+            desk.signal("ActionInvoked", [.uint32(6), .string("unlock")])
+            #expect(desk.said == [.chosen(Self.door, action: "unlock")])
+        }
+    }
+
     @Test("Whoever has closed the bus says so: nothing is said to a service of before")
     func closedBySelf() {
         var desk = Desk()
