@@ -70,6 +70,16 @@ struct ProximityByLinksTests {
         #expect(wait(walk) != nil && wait(walk, milliseconds: 3_600_000) == nil)
     }
 
+    @Test("A wish for a link that ends without one, near or away, is asked for again", arguments: [Int8(-50), -90])
+    func wishEnds(rssi: Int8) {
+        let walk = Walk(rules: Self.deaf)
+        _ = look(walk, rssi)
+        walk.bench.put(.cancel(door))
+        #expect(wait(walk) != nil)
+        walk.bench.put(.disconnected(door))
+        #expect(wait(walk) != nil)
+    }
+
     @Test("Where near and away are is the configuration's to say")
     func thresholds() {
         let walk = Walk(rules: ProximityRules(nearDBm: -50, awayDBm: -70))

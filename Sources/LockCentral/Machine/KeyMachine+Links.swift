@@ -20,7 +20,7 @@ extension KeyMachine {
         guard let slot = locks[peer] else { return }
         locks[peer]?.link = .none
         locks[peer]?.isLinkAskedToMeasure = false
-        if slot.link.open != nil { locks[peer]?.nearness.linkEnded(now: turn.now) }
+        locks[peer]?.nearness.linkEnded(now: turn.now)
         if let open = slot.link.open, !slot.link.isProven, !open.hasReceipt { locks[peer]?.linksInVain += 1 }
         if slot.link.isProven { locks[peer]?.provenLinkEnded = turn.now }
         calibrationLinkEnded(peer, &turn)

@@ -225,7 +225,7 @@ package struct ProximityMachine {
         return shown == .near ? .came : isPresumed ? .stayedAway : .left
     }
 
-    /// The link has ended, or was never the lock's.
+    /// The link has ended, or the wish for one has.
     package mutating func linkEnded(now: Instant) { if wantsLink { rest(now: now) } }
 
     private mutating func rest(now: Instant) {
