@@ -29,7 +29,10 @@ package struct CalibrationWalk {
         if phase == .connecting { phase = .comingNear }
     }
 
-    package mutating func linkLost() { isLinked = false }
+    package mutating func linkLost(milliseconds: UInt64) {
+        isLinked = false
+        if phase != .over { trace.linkLost(milliseconds: milliseconds) }
+    }
 
     package mutating func read(_ rssi: Int8, milliseconds: UInt64) {
         guard phase != .over else { return }

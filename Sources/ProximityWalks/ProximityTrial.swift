@@ -5,10 +5,12 @@ import LockCentral
 /// readings, time. Out: what it found. Whoever tries a walk owns one.
 package struct ProximityTrial {
     private var machine: ProximityMachine
+    private let hearsAdvertisements: Bool
 
     /// `proximity`: what a link has shown last.
     package init(rules: ProximityRules, from proximity: Proximity = .near) {
         machine = ProximityMachine(proximity, isEnabled: true, now: Self.instant(0), rules: rules)
+        hearsAdvertisements = rules.hearsAdvertisements
     }
 
     private static func instant(_ milliseconds: UInt64) -> Instant {
@@ -39,13 +41,18 @@ package struct ProximityTrial {
 
     package mutating func pass(to milliseconds: UInt64) -> Proximity? {
         _ = machine.look(now: Self.instant(milliseconds))
-        return shown(machine.timerFired(now: Self.instant(milliseconds)))
+        return fireTimer(milliseconds)
     }
 
-    /// One reading of a link that is there all the time. It stands for the advertisements too, which the same antennas send and hear.
+    private mutating func fireTimer(_ milliseconds: UInt64) -> Proximity? {
+        shown(machine.timerFired(now: Self.instant(milliseconds)))
+    }
+
+    /// One reading of a link that is there whenever it is wanted. It stands for the advertisements too, where any are heard: the same
+    /// antennas send and hear them. The key is awake also where there is nothing to read: no absence ends by that.
     package mutating func read(_ rssi: Int8, milliseconds: UInt64) -> Proximity? {
-        let passed = pass(to: milliseconds)
-        hear(rssi, milliseconds: milliseconds)
+        let passed = fireTimer(milliseconds)
+        if hearsAdvertisements { hear(rssi, milliseconds: milliseconds) }
         if wantsLink { link(milliseconds: milliseconds) }
         guard takesReading(milliseconds: milliseconds) else { return passed }
         return measure(rssi, milliseconds: milliseconds) ?? passed

@@ -9,9 +9,11 @@ package struct WalkTrace: Equatable, Sendable {
         package var rssi: Int8
         /// Smoothed as ``SmoothedLevel`` smooths, in dBm.
         package var level: Double
+        /// When the link before this reading's was lost; nil where the reading before is of the same link, or there is none.
+        package var lostBefore: UInt64?
 
-        package init(milliseconds: UInt64, rssi: Int8, level: Double) {
-            (self.milliseconds, self.rssi, self.level) = (milliseconds, rssi, level)
+        package init(milliseconds: UInt64, rssi: Int8, level: Double, lostBefore: UInt64? = nil) {
+            (self.milliseconds, self.rssi, self.level, self.lostBefore) = (milliseconds, rssi, level, lostBefore)
         }
     }
 
@@ -40,12 +42,23 @@ package struct WalkTrace: Equatable, Sendable {
     package private(set) var readings: [Reading] = []
     package var stands: [Stand] = []
     private var filter = SmoothedLevel()
+    /// When the link was lost, and none has been read since.
+    private var lost: UInt64?
 
     package init() {}
 
     package mutating func add(_ rssi: Int8, milliseconds: UInt64) {
         filter.add(rssi)
-        readings.append(Reading(milliseconds: milliseconds, rssi: rssi, level: filter.dBm ?? Double(rssi)))
+        readings.append(
+            Reading(milliseconds: milliseconds, rssi: rssi, level: filter.dBm ?? Double(rssi), lostBefore: lost))
+        lost = nil
+    }
+
+    /// The next link is measured anew, as the key does it.
+    package mutating func linkLost(milliseconds: UInt64) {
+        guard !readings.isEmpty else { return }
+        filter = SmoothedLevel()
+        lost = lost ?? milliseconds
     }
 
     package static func == (one: Self, other: Self) -> Bool {
@@ -61,7 +74,9 @@ package struct WalkTrace: Equatable, Sendable {
     package func decisions(by rules: ProximityRules) -> [Decision] {
         var trial = ProximityTrial(rules: rules)
         return readings.compactMap { reading in
-            trial.read(reading.rssi, milliseconds: reading.milliseconds).map {
+            // By the clock of whoever guides the walk, which is not the key's.
+            if let lost = reading.lostBefore { trial.unlink(milliseconds: min(lost, reading.milliseconds)) }
+            return trial.read(reading.rssi, milliseconds: reading.milliseconds).map {
                 Decision(milliseconds: reading.milliseconds, proximity: $0)
             }
         }

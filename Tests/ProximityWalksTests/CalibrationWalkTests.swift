@@ -53,7 +53,7 @@ struct CalibrationWalkTests {
         #expect(guided.walk.phase == .standingNear)
         guided.read(-50, milliseconds: 100)
         #expect(guided.walk.phase == .goingAway)
-        guided.walk.linkLost()
+        guided.walk.linkLost(milliseconds: guided.now)
         #expect(!guided.walk.isLinked && guided.walk.phase == .goingAway)
         guided.walk.linked()
         #expect(guided.walk.phase == .goingAway)
@@ -141,5 +141,59 @@ struct CalibrationWalkTests {
         let (away, near) = (found.first?.milliseconds ?? 0, found.last?.milliseconds ?? 0)
         #expect((5_000 + 1_500...9_000).contains(away) && (20_000 + 1_500...26_000).contains(near), "\(found)")
         #expect(trace.decisions(by: ProximityRules(nearDBm: -40, awayDBm: -92)).isEmpty)
+    }
+
+    @Test(
+        "Without advertisements the decisions are those of a key that asks for links at its own pace: later, and not at once"
+    )
+    func deafDecisions() {
+        var trace = WalkTrace()
+        for index in 0..<UInt64(900) {
+            trace.add(index < 100 || index >= 600 ? -50 : -90, milliseconds: index * 100)
+        }
+        let found = trace.decisions(by: ProximityRules(hearsAdvertisements: false))
+        #expect(found.map(\.proximity) == [.away, .near])
+        // Near, it looks behind 20 s without a word; away, behind a rest.
+        let (away, near) = (found.first?.milliseconds ?? 0, found.last?.milliseconds ?? 0)
+        #expect(away >= 20_000 + 1_500 && near > 60_000 + 1_500, "\(found)")
+        let heard = trace.decisions(by: ProximityRules())
+        #expect(heard.map(\.proximity) == [.away, .near])
+        #expect(heard.first?.milliseconds ?? 0 < 15_000 && heard.last?.milliseconds ?? 0 < near, "\(heard)")
+    }
+
+    @Test("Behind a link that was lost the key measures anew: its filter, its stay, and the rest before the next look")
+    func lostLink() {
+        func trace(losing: Bool) -> WalkTrace {
+            var trace = WalkTrace()
+            for index in 0..<UInt64(100) {
+                if losing, index == 50 { trace.linkLost(milliseconds: 5_000) }
+                trace.add(index < 20 ? -50 : -90, milliseconds: index * 100)
+            }
+            return trace
+        }
+        let (whole, broken) = (trace(losing: false), trace(losing: true))
+        let found = whole.decisions(by: ProximityRules())
+        #expect(found.map(\.proximity) == [.away])
+        #expect(
+            (4_500...5_500).contains(found.first?.milliseconds ?? 0), "\(found): it measures while the link is lost")
+        let late = broken.decisions(by: ProximityRules())
+        #expect(late.map(\.proximity) == [.away])
+        #expect(late.first?.milliseconds ?? 0 >= 5_000 + 2_000 + 1_500, "\(late)")
+        #expect(broken.readings[50].lostBefore == 5_000 && broken.readings[51].lostBefore == nil)
+        var filtered = WalkTrace()
+        filtered.add(-50, milliseconds: 0)
+        filtered.linkLost(milliseconds: 50)
+        filtered.add(-90, milliseconds: 100)
+        #expect(filtered.readings.map(\.level) == [-50, -90])
+    }
+
+    @Test("A link is away for as long as a walk may wait for it: an absence from before it lasts, as the key is awake")
+    func longLoss() {
+        var trace = WalkTrace()
+        for index in 0..<UInt64(100) { trace.add(index < 20 ? -50 : -90, milliseconds: index * 100) }
+        let back = 10_000 + CalibrationSession.linkWaitMaximumMilliseconds
+        trace.linkLost(milliseconds: 10_000)
+        for index in 0..<UInt64(50) { trace.add(-50, milliseconds: back + index * 100) }
+        #expect(trace.decisions(by: ProximityRules()).map(\.proximity) == [.away, .near])
     }
 }

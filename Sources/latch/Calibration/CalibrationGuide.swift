@@ -76,12 +76,13 @@ struct CalibrationGuide {
             began = Self.now
             let rules = ProximityRules(
                 nearDBm: Int8(clamping: fields["near_dbm"]?.number ?? 0),
-                awayDBm: Int8(clamping: fields["away_dbm"]?.number ?? 0))
+                awayDBm: Int8(clamping: fields["away_dbm"]?.number ?? 0),
+                hearsAdvertisements: fields["hears_advertisements"] != .bool(false))
             walked = WalkedLock(
                 id: fields["id"]?.string ?? "", lock: fields["lock"]?.string ?? "", rules: rules,
                 isCalibrated: fields["calibrated"] == .bool(true), walk: walk)
         case .event("linked", _): walk.linked()
-        case .event("link_lost", _): walk.linkLost()
+        case .event("link_lost", _): walk.linkLost(milliseconds: Self.now - began)
         case .event("reading", let fields):
             guard let milliseconds = fields["ms"]?.number.flatMap({ UInt64(exactly: $0) }),
                 milliseconds <= CalibrationSession.maximumMilliseconds, let rssi = fields["rssi"]?.number

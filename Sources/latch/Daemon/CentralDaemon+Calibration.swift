@@ -15,6 +15,7 @@ extension CentralDaemon {
             [
                 "lock": .string(begun.name), "id": .string("\(begun.peer)"), "near_dbm": JSONValue(begun.rules.nearDBm),
                 "away_dbm": JSONValue(begun.rules.awayDBm), "calibrated": .bool(begun.isCalibrated),
+                "hears_advertisements": .bool(begun.rules.hearsAdvertisements),
             ])
         whenAbandoned(exchange) { $0.endCalibration(begun.peer) }
     }
