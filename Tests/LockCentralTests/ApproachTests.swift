@@ -164,4 +164,20 @@ struct ApproachTests {
         let outputs = walk.bench.put(.cancel(door))
         #expect(!outputs.contains { if case .byItself = $0 { true } else { false } })
     }
+
+    @Test("Of what its user's command takes the place of, the key tells as of all that it does by itself")
+    func replaced() throws {
+        let walk = Walk()
+        walk.goAway()
+        _ = walk.comeNear()
+        let own = try #require(walk.bench.known?.request?.id)
+        walk.bench.ask(.lock)
+        let told = walk.bench.acts.filter {
+            switch $0 {
+            case .byItself, .ended: true
+            default: false
+            }
+        }
+        #expect(told == [.byItself(door, own, .unlock, .cancelled), .ended(door, own, .cancelled)])
+    }
 }

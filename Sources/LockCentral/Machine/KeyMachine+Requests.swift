@@ -20,7 +20,7 @@ extension KeyMachine {
             return turn.act(.ended(peer, id, .declined))
         }
         if origin == .user { endApproach(peer, &turn) }
-        if let replaced = slot.request { turn.act(.ended(peer, replaced.id, .cancelled)) }
+        if let replaced = slot.request { tellEnd(peer, replaced, .cancelled, &turn) }
         let request = KeyRequest(
             id: id, operation: operation, argument: argument, origin: origin, boot: boot,
             deadline: turn.now.advanced(byMilliseconds: lifeMilliseconds))
@@ -51,9 +51,15 @@ extension KeyMachine {
         locks[peer]?.connectAt = nil
         locks[peer]?.settleBy = nil
         keep(peer, &turn)
+        tellEnd(peer, request, verdict, &turn)
+        if verdict == .unknown { commanded(peer, by: request, &turn) }
+    }
+
+    private func tellEnd(
+        _ peer: PeerIdentifier, _ request: KeyRequest, _ verdict: KeyVerdict, _ turn: inout KeyTurn
+    ) {
         if request.origin == .proximity { turn.act(.byItself(peer, request.id, request.operation, verdict)) }
         turn.act(.ended(peer, request.id, verdict))
-        if verdict == .unknown { commanded(peer, by: request, &turn) }
     }
 
     /// Ends a request whose time is over: one that was never sent, and one that was sent and could not be asked about. While
