@@ -28,6 +28,16 @@ struct ProximityTests {
         #expect(walk.proximity == .away && walk.operation == .lock)
     }
 
+    @Test("A controller that knows no strength: away, the key looks whether it has come, and a link shows it")
+    func unknownStrength() {
+        let walk = Walk()
+        walk.goAway()
+        #expect(walk.wake(127))
+        walk.link()
+        #expect(walk.measure(-50).contains { if case .took = $0 { true } else { false } })
+        #expect(walk.operation == .unlock)
+    }
+
     @Test("First contact after an enrolment, and a relaunch at the door, are no coming")
     func standing() {
         let walk = Walk()

@@ -155,7 +155,12 @@ package struct ProximityMachine {
 
     /// Anybody may send one. It wakes, no more.
     package mutating func heard(_ rssi: Int8, now: Instant) {
-        guard isEnabled, rssi != Self.unavailable else { return }
+        guard isEnabled else { return }
+        guard rssi != Self.unavailable else {
+            // How near its lock is a controller that knows no strength never tells. That it is there, it does.
+            if proximity == .away, case .listening = activity { want(now: now) }
+            return
+        }
         if now.milliseconds(since: lastHeard) >= Self.silenceMilliseconds {
             restMilliseconds = Self.restMinimumMilliseconds
             advertised = SmoothedLevel()
