@@ -87,6 +87,8 @@ final class CentralApp: CentralRoleDelegate {
     private(set) var disconnections = 0
     private(set) var disconnectionErrors: [HostError?] = []
     private(set) var failures: [HostError] = []
+    /// How many operations had their answer when each connection was over.
+    private(set) var answeredAtEnds: [Int] = []
     /// How often each operation was answered.
     private(set) var answers: [OperationToken: Int] = [:]
     private(set) var results: [OperationToken: Result<OperationValue, HostError>] = [:]
@@ -120,6 +122,7 @@ final class CentralApp: CentralRoleDelegate {
         link = nil
         disconnections += 1
         disconnectionErrors.append(error)
+        answeredAtEnds.append(answers.count)
     }
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
         results[token] = result

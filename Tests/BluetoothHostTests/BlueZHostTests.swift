@@ -276,6 +276,36 @@ struct BlueZHostTests {
         #expect(next.updates.map(\.value) == [[2]])
     }
 
+    @Test(
+        "What was asked of a peer ends once, before the link does, when the adapter goes or bluetoothd does",
+        arguments: [false, true])
+    func operationsUnderWay(isDaemonGone: Bool) throws {
+        let (life, app, peer) = try Self.linked()
+        var tokens: [OperationToken] = []
+        try life.turn { host in
+            tokens = [
+                host.perform(app.manager, peer, .read(Script.challengeValue)),
+                host.setNotify(
+                    app.manager, peer, value: Script.challengeValue, ccc: Script.challengeConfiguration, kind: .notify),
+                host.perform(app.manager, peer, .writeWithoutResponse(Script.commandValue, [1])),
+            ]
+        }
+        #expect(life.members.contains("ReadValue") && life.members.contains("WriteValue") && app.answers.isEmpty)
+        let reading = try #require(life.calls.first { $0.call.member == "ReadValue" }).id
+        try life.hear(
+            isDaemonGone
+                ? Script.owner("") : Script.changed(Script.adapter, "Adapter1", ["Powered": .boolean(false)]))
+        #expect(app.disconnections == 1 && app.answeredAtEnds == [tokens.count])
+        try life.hear(.answered(reading, .success([.octets([1])])))
+        for token in tokens {
+            #expect(app.answers[token] == 1)
+            guard case .failure(.gatt(.bearerClosed)) = app.results[token] else {
+                Issue.record("\(String(describing: app.results[token]))")
+                continue
+            }
+        }
+    }
+
     @Test("A bluetoothd that goes takes the links with it, and the next one is asked for the same")
     func daemonRestarted() throws {
         let (life, app, _) = try Self.linked()

@@ -62,6 +62,12 @@ struct ClientSession {
         underWay.firstIndex { $0.token == token }.map { underWay.remove(at: $0) }
     }
 
+    /// Whatever has not ended: the link has.
+    mutating func takeAll() -> [SecuredOperation] {
+        defer { underWay = [] }
+        return underWay
+    }
+
     /// A manager gives the connection up: what it has asked for is over for it. Says what it is to hear of.
     mutating func abandon(_ manager: ManagerID) -> [OperationToken] {
         var tokens: [OperationToken] = []

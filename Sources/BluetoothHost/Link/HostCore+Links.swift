@@ -110,6 +110,8 @@ extension HostCore {
         pairing(link, .disconnected)
         runAwaitingSecurity(link)
         withEndpoint(link) { $0.disconnected(outputs: &$3) }
+        // What bluetoothd was asked for has no bearer here, and its own end would find no link.
+        for asked in link.client.takeAll() { ended(asked, .failure(.bearerClosed), on: link) }
         closeChannels(link, reason: reason)
         linkLayer(link, .closed(reason))
         noteContest(over: link)
