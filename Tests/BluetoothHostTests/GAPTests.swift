@@ -151,10 +151,27 @@ import WorldSupport
         bench.happens(.answered(.ownAddress, .success))
         bench.settle()
         let told = bench.told
-        bench.happens(.answered(.initiator, .memoryCapacityExceeded))
+        bench.happens(.answered(.initiator, .hardwareFailure))
         bench.settle()
         #expect(bench.told == told)
         #expect(bench.gap.isAnswered, "it has refused")
+    }
+
+    @Test("A controller that takes fewer into its accept list than it says connects them, and listens for the others")
+    func acceptListShorterThanAnnounced() throws {
+        var bench = try bench()
+        bench.wishes.connections = [alice, bob, elsewhere].map { connection($0) }
+        bench.settle()
+        bench.happens(.answered(.ownAddress, .success))
+        bench.settle()
+        bench.happens(.answered(.initiator, .success))
+        bench.happens(.answered(.initiator, .success))
+        bench.told = []
+        bench.open = []
+        bench.happens(.answered(.initiator, .memoryCapacityExceeded))
+        bench.rest()
+        #expect(bench.told == ["HCILESetScanParameters", "HCILECreateConnection", "HCILESetScanEnable"])
+        #expect(bench.gap.isAnswered)
     }
 
     /// Every event, and whether it asks for the wishes to be looked at.

@@ -191,6 +191,53 @@ extension InitiatorSuite {
 
     // MARK: More than the accept list holds
 
+    @Test(
+        "Core 5.4, Vol 4, Part E, 7.8.14: whom the list has no memory for is listened for, and the others are connected"
+    )
+    func shorterThanAnnounced() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice, bob, carol])
+        for address in [alice, bob] {
+            #expect(initiator.next() == .addToAcceptList(address))
+            initiator.completed(.success, now: start)
+        }
+        #expect(!initiator.needsScan)
+        #expect(initiator.next() == .addToAcceptList(carol))
+        initiator.completed(.memoryCapacityExceeded, now: start)
+        #expect(initiator.failure == nil && initiator.needsScan)
+        #expect(accept(&initiator) == [.connectByAcceptList])
+        let isTried = initiator.heard(carol, at: carol, now: start)
+        #expect(isTried)
+        #expect(accept(&initiator) == [.cancel])
+        initiator.connectionComplete(.unknownConnectionIdentifier)
+        #expect(accept(&initiator) == [.connect(carol)])
+        initiator.connectionComplete()
+
+        // The memory may be free again by the next retry, and after a reset all of it is.
+        initiator.retry()
+        #expect(!initiator.needsScan)
+        #expect(initiator.next() == .addToAcceptList(carol))
+        initiator.completed(.memoryCapacityExceeded, now: start)
+        #expect(initiator.needsScan)
+        initiator.reset(acceptListCapacity: 8)
+        #expect(!initiator.needsScan)
+    }
+
+    @Test("A list without memory for anybody: who is wanted is listened for, also whom the controller resolves")
+    func noMemoryAtAll() {
+        var initiator = Initiator(acceptListCapacity: 8)
+        initiator.want([alice])
+        initiator.resolvedPeers = [alice]
+        #expect(initiator.next() == .addToAcceptList(alice))
+        initiator.completed(.memoryCapacityExceeded, now: start)
+        #expect(initiator.next() == nil)
+        #expect(initiator.failure == nil && initiator.needsScan)
+        initiator.rotate()
+        let isTried = initiator.heard(alice, at: carol, now: start)
+        #expect(isTried)
+        #expect(accept(&initiator) == [.connect(carol)])
+    }
+
     @Test("Where nobody can be listened for, everybody has a turn in the list")
     func rotation() {
         let addresses = (0..<5).map { DeviceAddress(kind: .random, bits: 0xC000_0000_0010 + UInt64($0)) }

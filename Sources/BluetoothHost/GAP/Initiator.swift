@@ -97,7 +97,9 @@ package struct Initiator {
     }
     package private(set) var failure: HCIErrorCode?
 
-    private let acceptListCapacity: Int
+    /// What the controller says that its accept list holds, and what it has taken.
+    private let announcedCapacity: Int
+    private var acceptListCapacity: Int
     private var attempt = Attempt.none
     private var acceptList: Set<DeviceAddress> = []
     private var outstanding: Action?
@@ -116,7 +118,10 @@ package struct Initiator {
     /// Where in `wanted` the accept list begins.
     private var listStart = 0
 
-    package init(acceptListCapacity: Int) { self.acceptListCapacity = max(1, acceptListCapacity) }
+    package init(acceptListCapacity: Int) {
+        announcedCapacity = max(1, acceptListCapacity)
+        self.acceptListCapacity = announcedCapacity
+    }
 
     package mutating func want(_ addresses: [DeviceAddress]) {
         guard addresses != wanted else { return }
@@ -172,6 +177,10 @@ package struct Initiator {
             if attempt == .cancelling { cancelledUntil = now.advanced(byMilliseconds: Self.cancelledMilliseconds) }
         // The link was made before the cancel arrived: its Connection Complete came or is coming.
         case (.cancel, false): if attempt == .cancelling { attempt = .none }
+        // The list's memory may be in use for something else: who finds no place is listened for.
+        //
+        // Core 5.4, Vol 4, Part E, 7.8.14 (LE Read Filter Accept List Size command)
+        case (.addToAcceptList, false) where status == .memoryCapacityExceeded: acceptListCapacity = acceptList.count
         case (.addToAcceptList, false), (.removeFromAcceptList, false): failure = status
         }
     }
@@ -216,7 +225,10 @@ package struct Initiator {
     }
 
     /// What was refused may be asked once more.
-    package mutating func retry() { failure = nil }
+    package mutating func retry() {
+        failure = nil
+        acceptListCapacity = announcedCapacity
+    }
 
     package mutating func reset(acceptListCapacity: Int) {
         let kept = (wanted, isHeld, privatePeers, contested)
