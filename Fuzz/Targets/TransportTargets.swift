@@ -193,10 +193,11 @@ private struct RecoveryWorld {
     }
 
     private func failure(_ choice: UInt8) -> ControllerFailure {
-        switch choice & 3 {
+        switch choice & 7 {
         case 0: .hardwareError(code: choice)
         case 1: .unresponsive(HCIReset.opcode)
         case 2: .unresponsive(.none)
+        case 3: .bringUpFailed(HCIReset.opcode, .status(.hardwareFailure))
         default: .outOfStep(indicator: choice)
         }
     }

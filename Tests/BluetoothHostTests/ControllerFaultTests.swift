@@ -177,6 +177,64 @@ import WorldSupport
         #expect(app.states == [.resetting, .unsupported])
     }
 
+    /// What comes of a controller's answer to one command of its bring-up, on the wire.
+    enum UnusableAnswer: CaseIterable {
+        /// LE Read Buffer Size: Hardware Failure.
+        case refused
+        /// Read Local Supported Features, cut short.
+        case cutShort
+        /// LE Read Buffer Size: buffers of 26 octets.
+        case impossible
+
+        private var answered: [UInt8] { self == .cutShort ? [0x03, 0x10] : [0x02, 0x20] }
+
+        func damages(_ packet: [UInt8]) -> Bool {
+            packet.starts(with: [4, 0x0E]) && packet.dropFirst(4).starts(with: answered)
+        }
+
+        func damaged(_ packet: [UInt8]) -> [UInt8] {
+            guard damages(packet) else { return packet }
+            return switch self {
+            case .refused: [4, 0x0E, 4, 1, 0x02, 0x20, 0x03]
+            case .cutShort: [4, 0x0E, 5, 1, 0x03, 0x10, 0, 1]
+            case .impossible: Array(packet.prefix(7)) + [26, 0] + packet.dropFirst(9)
+            }
+        }
+    }
+
+    @Test(
+        "An answer of a bring-up that is of no use is asked for again: reset, reset later, and opened anew",
+        arguments: UnusableAnswer.allCases, [1, ControllerRecovery.resetsMaximum + 1])
+    func bringUpFails(_ answer: UnusableAnswer, times: Int) throws {
+        let scene = HostScenarioTests.Scene()
+        var left = times
+        scene.key.wire.rewrites = { packet in
+            guard left > 0, answer.damages(packet) else { return packet }
+            left -= 1
+            return answer.damaged(packet)
+        }
+        scene.launchKey()
+        let app = try #require(scene.central)
+        scene.world.run(forMilliseconds: 10_000) { app.states.last == .poweredOn }
+        #expect(app.states == [.resetting, .unsupported, .poweredOn])
+        #expect(left == 0 && scene.key.remedies.contains(.reopen) == (times > 1))
+        let isTold = scene.key.failures.allSatisfy { if case .bringUpFailed = $0 { true } else { false } }
+        #expect(isTold && scene.key.failures.count == times)
+    }
+
+    @Test("A controller without LE is unsupported for apps, without a break, and no oftener asked than one that fails")
+    func neverComesUp() throws {
+        let scene = HostScenarioTests.Scene()
+        scene.key.wire.rewrites = { UnusableAnswer.refused.damaged($0) }
+        scene.launchKey()
+        let app = try #require(scene.central)
+        scene.world.run(forMilliseconds: 20_000)
+        #expect(app.states == [.resetting, .unsupported])
+        let resets = scene.key.sent.count { $0 == [1, 3, 0x0C, 0] }
+        // Five within 1.75 s; how soon the transport is opened again is its owner's choice.
+        #expect(resets > 20 && resets < 70)
+    }
+
     @Test("A refused command is asked again, so that a lock does not stay silent")
     func refusedAdvertising() throws {
         let scene = try connected()

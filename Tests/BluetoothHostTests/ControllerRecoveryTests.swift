@@ -9,6 +9,7 @@ private func at(_ milliseconds: UInt64) -> Instant { Instant(nanoseconds: millis
 
 private let broken = ControllerFailure.hardwareError(code: 1)
 private let silent = ControllerFailure.unresponsive(HCIReset.opcode)
+private let useless = ControllerFailure.bringUpFailed(HCILEReadBufferSize.opcode, .status(.hardwareFailure))
 
 extension ControllerRecovery {
     fileprivate mutating func given(_ input: Input, at milliseconds: UInt64) -> [Output] {
@@ -35,11 +36,14 @@ extension ControllerRecovery {
 
     static let inputs: [(String, ControllerRecovery.Input)] = [
         ("opened", .transportOpened), ("closed", .transportClosed), ("failed", .failed(broken)),
-        ("silent", .failed(silent)), ("came up", .cameUp), ("timer", .timerFired),
+        ("silent", .failed(silent)), ("useless", .failed(useless)), ("came up", .cameUp), ("timer", .timerFired),
     ]
 
     private static let resetNow: [ControllerRecovery.Output] = [
         .startOver(broken, .reset(afterMilliseconds: 0)), .reset,
+    ]
+    private static let resetUseless: [ControllerRecovery.Output] = [
+        .startOver(useless, .reset(afterMilliseconds: 0)), .reset,
     ]
     private static let reopen: [ControllerRecovery.Output] = [.startOver(silent, .reopen)]
 
@@ -54,6 +58,8 @@ extension ControllerRecovery {
         "resting, closed": ([], .absent),
         "coming up, failed": (resetNow, .comingUp),
         "up, failed": (resetNow, .comingUp),
+        "coming up, useless": (resetUseless, .comingUp),
+        "up, useless": (resetUseless, .comingUp),
         "coming up, silent": (reopen, .absent),
         "up, silent": (reopen, .absent),
         "coming up, came up": ([], .up(since: at(1_000))),
@@ -69,6 +75,22 @@ extension ControllerRecovery {
         let expected = Self.table["\(state), \(input)"] ?? ([], before)
         #expect(outputs == expected.0)
         #expect(machine.state == expected.1)
+    }
+
+    @Test("A controller is unsupported from a bring-up in vain until it comes up, or fails in another way")
+    func unsupported() {
+        var machine = ControllerRecovery()
+        _ = machine.given(.transportOpened, at: 0)
+        for ending in [ControllerRecovery.Input.cameUp, .failed(broken)] {
+            #expect(!machine.isUnsupported)
+            _ = machine.given(.failed(useless), at: 0)
+            #expect(machine.isUnsupported)
+            _ = machine.given(.transportClosed, at: 0)
+            _ = machine.given(.transportOpened, at: 0)
+            #expect(machine.isUnsupported)
+            _ = machine.given(ending, at: 0)
+        }
+        #expect(!machine.isUnsupported)
     }
 
     @Test("the table names no transition that there is not")

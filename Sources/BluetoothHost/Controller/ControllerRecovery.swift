@@ -13,6 +13,8 @@ package enum ControllerFailure: Error, Equatable, Sendable, CustomStringConverti
     case commandQueueFull
     /// It has ended a link of which it had never told.
     case unknownLink(ConnectionHandle)
+    /// At bring-up it has refused a command that LE cannot do without, or its answer is of no use.
+    case bringUpFailed(HCIOpcode, HCICommandFailure)
 
     package var description: String {
         switch self {
@@ -25,6 +27,11 @@ package enum ControllerFailure: Error, Equatable, Sendable, CustomStringConverti
         case .commandQueueFull: "the controller leaves commands waiting"
         case .unknownLink(let handle):
             "the controller has ended a link at handle \(handle.rawValue), of which it had not told"
+        case .bringUpFailed(let opcode, .status(let status)): "the controller refuses command \(opcode): \(status)"
+        case .bringUpFailed(let opcode, .malformed(.invalidValue(let field))):
+            "the controller's answer to command \(opcode) is of no use: \(field)"
+        case .bringUpFailed(let opcode, .malformed), .bringUpFailed(let opcode, .noAnswer):
+            "the controller's answer to command \(opcode) does not decode"
         }
     }
 }
@@ -72,6 +79,8 @@ package struct ControllerRecovery: Sendable {
     }
 
     package private(set) var state = State.absent
+    /// It did not come up the last time: it lacks something that LE cannot do without, as far as anybody knows.
+    package private(set) var isUnsupported = false
     private var failures = 0
 
     package init() {}
@@ -98,7 +107,9 @@ package struct ControllerRecovery: Sendable {
         case (.absent, .transportClosed), (.comingUp, .transportClosed), (.up, .transportClosed),
             (.resting, .transportClosed):
             state = .absent
-        case (.comingUp, .cameUp): state = .up(since: now)
+        case (.comingUp, .cameUp):
+            isUnsupported = false
+            state = .up(since: now)
         case (.comingUp, .failed(let failure)): failed(failure, now, &outputs)
         case (.up(let since), .failed(let failure)):
             if since.advanced(byMilliseconds: Self.stableMilliseconds) <= now { failures = 0 }
@@ -117,6 +128,7 @@ package struct ControllerRecovery: Sendable {
 
     private mutating func failed(_ failure: ControllerFailure, _ now: Instant, _ outputs: inout [Output]) {
         failures += 1
+        isUnsupported = if case .bringUpFailed = failure { true } else { false }
         guard failure != .unresponsive(HCIReset.opcode), failures <= Self.resetsMaximum else {
             state = .absent
             return outputs.append(.startOver(failure, .reopen))

@@ -87,10 +87,11 @@ extension HostCore {
         submit(bringUp.command, for: .bringUp)
     }
 
-    /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it.
+    /// Apps hear first that the adapter is away, so that what they ask for when they hear of their links waits for it. One that did not
+    /// come up is none for them until it does.
     private mutating func startOver() {
         let wasOn = state == .poweredOn
-        setState(.resetting)
+        setState(recovery.isUnsupported ? .unsupported : .resetting)
         tellGAP(.controllerLost)
         for link in links.all { closed(link, reason: .hardwareFailure) }
         links.controllerLost()
@@ -284,11 +285,14 @@ extension HostCore {
         controller.bringUp = bringUp
         switch outcome {
         case .next: submit(bringUp.command, for: .bringUp)
-        case .unsupported:
-            controller.bringUp = nil
-            setState(.unsupported)
+        case .unsupported(_, let failure): bringUpFailed(type(of: bringUp.command).opcode, failure)
         case .ready(let facts): poweredOn(facts)
         }
+    }
+
+    /// What was refused once, or came damaged, may be right the next time.
+    private mutating func bringUpFailed(_ opcode: HCIOpcode, _ failure: HCICommandFailure) {
+        controllerFailed(.bringUpFailed(opcode, failure))
     }
 
     private mutating func poweredOn(_ facts: ControllerFacts) {
@@ -296,7 +300,10 @@ extension HostCore {
         controller.facts = facts
         guard
             let buffers = ACLBuffers(packetOctets: facts.aclDataPacketLength, packetCount: facts.aclDataPacketCount)
-        else { return setState(.unsupported) }
+        else {
+            let failure = HCICommandFailure.malformed(.invalidValue(field: "LE_ACL_Data_Packet_Length"))
+            return bringUpFailed(HCILEReadBufferSize.opcode, failure)
+        }
         controller.acl = ACLSendQueue(buffers)
         tellGAP(.controllerReady(facts))
         withRecovery(.cameUp)

@@ -12,7 +12,7 @@ extension TransportAddress {
                 "\(baud) baud\(hasFlowControl ? " with" : " without") RTS and CTS: check speed, flow control and wiring. A controller "
                 + "that wants firmware or another protocol than H4 is the kernel's to attach (hci_uart, btattach), and hci:N then: "
                 + "docs/OPERATING.md, \"A controller on a UART\""
-        case .hardwareError, .commandQueueFull, .unknownLink: return nil
+        case .hardwareError, .commandQueueFull, .unknownLink, .bringUpFailed: return nil
         }
     }
 }
