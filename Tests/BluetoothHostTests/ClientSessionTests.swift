@@ -51,16 +51,19 @@ struct ClientSessionTests {
                 [(Self.done, mine), (Self.refused, mine), (Self.outOfSync, with(.treeVoid, Self.manager))]
             ),
             (
-                .subscribe(Self.manager, Self.asked, Self.record),
+                .changeSubscription(Self.manager, Self.asked, .begun(Self.record)),
                 [
-                    (Self.done, with(.subscribed(Self.manager, Self.record), Self.manager)), (Self.refused, mine),
-                    (Self.outOfSync, with(.treeVoid, Self.manager)),
+                    (Self.done, with(.subscriptionChanged(Self.manager, .begun(Self.record)), Self.manager)),
+                    (Self.refused, mine), (Self.outOfSync, with(.treeVoid, Self.manager)),
                 ]
             ),
             (
-                .unsubscribe(Self.manager, Self.asked, AttributeHandle(0x10)),
+                .changeSubscription(Self.manager, Self.asked, .ended(AttributeHandle(0x10))),
                 [
-                    (Self.done, with(.unsubscribed(Self.manager, AttributeHandle(0x10)), Self.manager)),
+                    (
+                        Self.done,
+                        with(.subscriptionChanged(Self.manager, .ended(AttributeHandle(0x10))), Self.manager)
+                    ),
                     (Self.refused, mine), (Self.outOfSync, with(.treeVoid, Self.manager)),
                 ]
             ),

@@ -183,6 +183,87 @@ import WorldSupport
         #expect(try fortress.app().secured.isEmpty)
     }
 
+    /// A central and its bonded peer, their link, and what is kept of the central's subscriptions.
+    private struct Subscriber {
+        let scene = HostScenarioTests.Scene()
+        let app: CentralApp
+        let door: PeerIdentifier
+        let value: AttributeHandle
+        private let configuration: AttributeHandle
+
+        init() throws {
+            scene.start()
+            try scene.connect()
+            try scene.pairOutOfBand()
+            scene.promote()
+            app = try #require(scene.central)
+            door = try #require(scene.door)
+            let characteristic = try #require(scene.published).characteristics[2]
+            value = characteristic.value
+            configuration = try #require(characteristic.configuration)
+        }
+
+        func ask(_ kind: SubscriptionRecord.Kind?) throws -> OperationToken {
+            var token: OperationToken?
+            scene.key.call {
+                token = $0.setNotify(app.manager, door, value: value, ccc: configuration, kind: kind)
+            }
+            return try #require(token)
+        }
+
+        func isTaken(_ token: OperationToken) -> Bool {
+            guard case .success? = app.results[token] else { return false }
+            return app.answers[token] == 1
+        }
+
+        var kept: [AttributeHandle] {
+            scene.key.store.load().restorations.values.flatMap(\.subscriptions).map(\.valueHandle)
+        }
+    }
+
+    @Test(
+        "A stranger at a bonded peer's address takes a subscription, or the end of one: nothing of that is kept",
+        arguments: [false, true])
+    func forgedSubscription(isSubscribed: Bool) throws {
+        let subscriber = try Subscriber()
+        let scene = subscriber.scene
+        let app = subscriber.app
+        if isSubscribed {
+            let token = try subscriber.ask(.notify)
+            #expect(scene.world.run(forMilliseconds: 2_000) { subscriber.isTaken(token) })
+        }
+        let kept = isSubscribed ? [subscriber.value] : []
+        #expect(subscriber.kept == kept)
+        scene.dropLink()
+        let address = try #require(scene.lock.host?.identity.address.address)
+        scene.lock.kill()
+        let stranger = RawPeer(scene.world, address: address)
+        stranger.advertise()
+        scene.key.call { $0.connect(app.manager, subscriber.door, options: 0, askedAtSeconds: 0) }
+        #expect(stranger.run(5_000) { app.link != nil && stranger.handle != nil })
+        let token = try subscriber.ask(isSubscribed ? nil : .notify)
+        #expect(stranger.run(2_000) { stranger.att.contains { $0.first == 0x12 } })
+        stranger.send([0x13], on: RawPeer.attributeProtocol)
+        #expect(stranger.run(2_000) { subscriber.isTaken(token) })
+        #expect(subscriber.kept == kept)
+        stranger.disconnect()
+        #expect(stranger.run(2_000) { app.link == nil })
+        #expect(subscriber.kept == kept)
+    }
+
+    @Test("What the peer itself took before it had proved itself is kept as soon as it has")
+    func provenSubscription() throws {
+        let subscriber = try Subscriber()
+        let scene = subscriber.scene
+        scene.dropLink()
+        try scene.connect()
+        let token = try subscriber.ask(.notify)
+        #expect(scene.world.run(forMilliseconds: 2_000) { subscriber.isTaken(token) })
+        #expect(subscriber.kept == [])
+        scene.key.call { $0.encrypt(subscriber.door) }
+        #expect(scene.world.run(forMilliseconds: 2_000) { subscriber.kept == [subscriber.value] })
+    }
+
     @Test("A spoofed advertisement writes nothing to the disk")
     func spoofedName() throws {
         let fortress = try Fortress()

@@ -109,6 +109,35 @@ struct RestorationTests {
         #expect(scene.key?.door?.services?.flatMap { $0.characteristics ?? [] }.contains(where: \.isNotifying) != true)
     }
 
+    @Test("What was subscribed on a link that nobody has proved to be the door's goes with it, for the app too")
+    func unprovenSubscription() throws {
+        let scene = Scene()
+        try scene.start()
+        try scene.pair()
+        let key = try #require(scene.key)
+        key.reconnects = true
+        func loseLink() throws {
+            let before = key.count("connected")
+            scene.world.cut(scene.lock, scene.pocket)
+            try #require(scene.world.run { scene.door?.links == 0 && key.door?.state != .connected })
+            scene.world.join(scene.lock, scene.pocket)
+            try #require(scene.world.run { key.count("connected") == before + 1 })
+        }
+        try loseLink()
+        try scene.subscribe()
+        let notifying = try #require(key.characteristic(Door.notifying))
+        #expect(notifying.isNotifying)
+        try loseLink()
+        #expect(!notifying.isNotifying)
+        // From the door itself it stays.
+        key.door?.encrypt()
+        try #require(scene.world.run { key.isSecure })
+        key.door?.setNotifyValue(true, for: notifying)
+        try #require(scene.world.run { key.count("notify true") == 2 })
+        try loseLink()
+        #expect(notifying.isNotifying)
+    }
+
     @Test("A bonded key's subscription survives both: the door's updates wait for it, and flow again without a call")
     func subscriptions() throws {
         let scene = Scene()

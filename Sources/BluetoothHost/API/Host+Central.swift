@@ -72,6 +72,12 @@ extension Host {
         ask { $0.setNotify(manager, peer, value: value, ccc: ccc, kind: kind) }
     }
 
+    /// Value handles that a manager is subscribed to at a bonded peer, as they are kept. What somebody took in its name who has not proved
+    /// to be that peer is none of them.
+    package func subscriptions(_ manager: ManagerID, _ peer: PeerIdentifier) -> Set<AttributeHandle> {
+        core.subscriptions(manager, peer)
+    }
+
     /// How long a central under a bonded peer's address has to prove that it is that peer, once it was asked to. While its
     /// link stands, the controller may connect to nobody else of that name.
     package static let proofMilliseconds: UInt64 = 30_000

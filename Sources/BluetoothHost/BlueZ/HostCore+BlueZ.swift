@@ -88,10 +88,6 @@ extension HostCore {
         return wishes
     }
 
-    private func isBonded(_ address: DeviceAddress) -> Bool {
-        IdentityAddress(address).map { !bondBook.bonds(with: $0).isEmpty } ?? false
-    }
-
     // MARK: What is heard
 
     /// bluetoothd says of no device whether it can be connected with, and finds out when it is asked to.

@@ -18,8 +18,7 @@ struct ClientSession {
         enum Consequence: Equatable {
             case none
             /// To be kept, and live again after a relaunch.
-            case subscribed(ManagerID, SubscriptionRecord)
-            case unsubscribed(ManagerID, AttributeHandle)
+            case subscriptionChanged(ManagerID, SubscriptionChange)
             /// What the peer says that its tree is, if it says anything.
             case databaseHash([UInt8]?)
             /// The tree is not the one that this side knows.
@@ -41,6 +40,10 @@ struct ClientSession {
     private var underWay: [SecuredOperation] = []
     /// Refused for want of security: they run again when the link is as secure as it is going to be.
     private var awaitingSecurity: [RefusedRequest] = []
+
+    /// What somebody took who has not proved to be the bonded peer of that name: who changed what, the first first, and no more than the
+    /// last change of each value.
+    private var unprovenChanges: [(owner: RestorationLedger.Owner, change: SubscriptionChange)] = []
 
     private var isNameAsked = false
 
@@ -96,6 +99,17 @@ struct ClientSession {
 
     mutating func awaitSecurity(_ refused: RefusedRequest) { awaitingSecurity.append(refused) }
 
+    mutating func hold(_ change: SubscriptionChange, of owner: RestorationLedger.Owner) {
+        unprovenChanges.removeAll { $0.owner == owner && $0.change.value == change.value }
+        unprovenChanges.append((owner, change))
+    }
+
+    /// The peer has proved itself: it was the peer that took them.
+    mutating func takeUnprovenChanges() -> [(owner: RestorationLedger.Owner, change: SubscriptionChange)] {
+        defer { unprovenChanges = [] }
+        return unprovenChanges
+    }
+
     /// Each is asked once more, and no oftener.
     mutating func takeAwaitingSecurity() -> [RefusedRequest] {
         defer { awaitingSecurity = [] }
@@ -107,9 +121,7 @@ extension SecuredOperation {
     /// The manager that hears of its end; nil for the host's own.
     var asker: ManagerID? {
         switch origin {
-        case .procedure(let manager, _), .signedWrite(let manager, _), .subscribe(let manager, _, _),
-            .unsubscribe(let manager, _, _):
-            manager
+        case .procedure(let manager, _), .signedWrite(let manager, _), .changeSubscription(let manager, _, _): manager
         case .exchangeMTU, .readDatabaseHash, .claimFeatures, .readName: nil
         }
     }
@@ -118,13 +130,11 @@ extension SecuredOperation {
         var conclusion = ClientSession.Conclusion(token: token)
         switch (origin, result) {
         case (.procedure(let manager, let token), _), (.signedWrite(let manager, let token), _),
-            (.subscribe(let manager, let token, _), .failure), (.unsubscribe(let manager, let token, _), .failure):
+            (.changeSubscription(let manager, let token, _), .failure):
             conclusion.manager = manager
             conclusion.token = token
-        case (.subscribe(let manager, let token, let record), .success):
-            conclusion = .init(manager: manager, token: token, consequence: .subscribed(manager, record))
-        case (.unsubscribe(let manager, let token, let handle), .success):
-            conclusion = .init(manager: manager, token: token, consequence: .unsubscribed(manager, handle))
+        case (.changeSubscription(let manager, let token, let change), .success):
+            conclusion = .init(manager: manager, token: token, consequence: .subscriptionChanged(manager, change))
         case (.readDatabaseHash, .success(.values(let values))):
             conclusion.consequence = .databaseHash(values.first?.value)
         // What was agreed is said when it is; a peer that refuses keeps the default.

@@ -113,11 +113,7 @@ extension HostCore {
         if state == .poweredOn { for other in links.all(of: link.peer) { serveWaiting(other) } }
         guard link.bond == nil, links.client(of: link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
-        for owner in ledger.owners(of: .central) {
-            for subscription in ledger.asked(owner).subscriptions where subscription.peer == link.peer {
-                withLedger { $0.unsubscribe(owner, link.peer, subscription.valueHandle, &$1) }
-            }
-        }
+        endEverySubscription(at: link.peer)
     }
 
     private mutating func endConnections(over link: Link, _ reason: HCIErrorCode) {
@@ -178,27 +174,6 @@ extension HostCore {
         return token
     }
 
-    mutating func setNotify(
-        _ manager: ManagerID, _ peer: PeerIdentifier, value: AttributeHandle, ccc: AttributeHandle,
-        kind: SubscriptionRecord.Kind?
-    ) -> OperationToken {
-        let token = makeToken()
-        guard let link = links.client(of: peer), !link.isDisconnecting else {
-            finish(manager, token, peer, .failure(.notConnected))
-            return token
-        }
-        let configuration = ClientCharacteristicConfiguration(rawValue: kind?.rawValue ?? 0)
-        let origin: OperationOrigin
-        if let kind {
-            let record = SubscriptionRecord(peer: peer, valueHandle: value, cccHandle: ccc, kind: kind)
-            origin = .subscribe(manager, token, record)
-        } else {
-            origin = .unsubscribe(manager, token, value)
-        }
-        start(.configure(ccc, configuration), origin, token, on: link)
-        return token
-    }
-
     mutating func start(
         _ operation: GATTClientOperation, _ origin: OperationOrigin, _ token: OperationToken, on link: Link
     ) {
@@ -243,12 +218,8 @@ extension HostCore {
         }
         switch conclusion.consequence {
         case .none: break
-        case .subscribed(let manager, let record):
-            if let owner = managers[manager]?.owner { withLedger { $0.subscribe(owner, record, &$1) } }
-            wishesChanged()
-        case .unsubscribed(let manager, let handle):
-            if let owner = managers[manager]?.owner { withLedger { $0.unsubscribe(owner, link.peer, handle, &$1) } }
-            wishesChanged()
+        case .subscriptionChanged(let manager, let change):
+            if let owner = managers[manager]?.owner { subscriptionChanged(owner, change, on: link) }
         case .databaseHash(let hash): if let hash { databaseHashRead(link, hash) }
         case .treeVoid: treeIsVoid(link)
         case .name(let octets): nameRead(link, octets)

@@ -43,28 +43,9 @@ extension HostCore {
             }
         }
         announceToObservers(.treeChanged(link.peer))
-        for owner in ledger.owners(of: .central) { endSubscriptions(owner, link.peer, in: .first ... .last) }
+        endEverySubscription(at: link.peer)
         announce(
             .servicesInvalidated(link.peer, AttributeHandle.first...AttributeHandle.last), toThoseWanting: link.peer)
-    }
-
-    mutating func endSubscriptions(
-        _ manager: ManagerID, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>
-    ) {
-        guard let owner = managers[manager]?.owner else { return }
-        endSubscriptions(owner, peer, in: range)
-    }
-
-    /// A changed service's subscriptions are over, on the disk too: what comes back at their handles is another characteristic.
-    ///
-    /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
-    mutating func endSubscriptions(
-        _ owner: RestorationLedger.Owner, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>
-    ) {
-        for subscription in ledger.asked(owner).subscriptions
-        where subscription.peer == peer && range.contains(subscription.valueHandle) {
-            withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
-        }
     }
 
     /// Says what this client can take. With robust caching the server keeps us from acting on a tree that has changed

@@ -121,13 +121,26 @@ struct SecuredOperation {
     var isAbandoned = false
 }
 
+/// What one manager wants of one value.
+enum SubscriptionChange: Equatable {
+    case begun(SubscriptionRecord)
+    case ended(AttributeHandle)
+
+    /// The value's handle.
+    var value: AttributeHandle {
+        switch self {
+        case .begun(let record): record.valueHandle
+        case .ended(let handle): handle
+        }
+    }
+}
+
 /// Who asked for an operation, and what is to be done with its result.
 enum OperationOrigin {
     case procedure(ManagerID, OperationToken)
     case signedWrite(ManagerID, OperationToken)
     /// A CCC write of ours: what to keep once the peer took it.
-    case subscribe(ManagerID, OperationToken, SubscriptionRecord)
-    case unsubscribe(ManagerID, OperationToken, AttributeHandle)
+    case changeSubscription(ManagerID, OperationToken, SubscriptionChange)
     /// The host's own, on each link that it made.
     case exchangeMTU
     /// The host's own read of the peer's Database Hash.

@@ -140,6 +140,7 @@ extension HostCore {
         }
         controller.acl?.setStanding(.proven, of: link.handle)
         identify(link, bond.id, proven: true)
+        keepProvenSubscriptions(of: link)
         announceToObservers(.linkChanged(link.info, isUp: true))
         serve(link)
         securityChanged(link, nil)

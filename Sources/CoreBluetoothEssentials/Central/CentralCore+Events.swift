@@ -53,18 +53,19 @@ extension CentralCore: CentralRoleDelegate {
     func disconnected(_ peer: PeerIdentifier, error: HostError?, isReconnecting: Bool) {
         let peripheral = peripheral(peer)
         feed(isReconnecting ? .lost : .ended, peripheral)
-        let keepsSubscriptions = sessions[peer]?.subscriptions.isEmpty == false
+        // What somebody took who did not prove to be the peer went with the link.
+        if let host, let id { feed(.restored(subscriptions: host.subscriptions(id, peer)), peripheral) }
+        let subscriptions = sessions[peer]?.subscriptions ?? []
         // The app may have asked for another connection before it could hear that this one is over.
         let isWanted = sessions[peer]?.isWanted == true
         let endedAt = handle.secondsSince2001
         tell {
-            let stale = peripheral.content.withLock { content in
+            peripheral.content.withLock { content in
                 // The app may have asked for another connection since it gave this one up.
                 if content.state != .connecting { content.state = isReconnecting ? .connecting : .disconnected }
                 content.commands = CommandBudget()
-                return keepsSubscriptions ? [] : content.tree.notifying
+                content.tree.showSubscriptions(subscriptions)
             }
-            for characteristic in stale { characteristic.state.withLock { $0.isNotifying = false } }
         } _: { manager, delegate in
             delegate.centralManager(
                 manager, didDisconnectPeripheral: peripheral, timestamp: endedAt, isReconnecting: isReconnecting,

@@ -63,7 +63,7 @@ struct PeerSession: Sendable {
         case ended
         /// The connection is over, and the wish for it stands.
         case lost
-        /// What the host keeps of an earlier life.
+        /// What the host keeps: of an earlier life, or of a link that is over.
         case restored(subscriptions: Set<AttributeHandle>)
         case kept(RemoteDatabase)
         case invalidated(ClosedRange<AttributeHandle>)

@@ -12,8 +12,12 @@ struct RemoteTree: Sendable {
     /// The characteristic with this value handle.
     func characteristic(at value: AttributeHandle) -> CBCharacteristic? { characteristics[value] }
 
-    /// Characteristics that say that this side is subscribed.
-    var notifying: [CBCharacteristic] { characteristics.values.filter(\.isNotifying) }
+    /// What this side is subscribed to, by value handles.
+    func showSubscriptions(_ subscribed: Set<AttributeHandle>) {
+        for (value, characteristic) in characteristics {
+            characteristic.state.withLock { $0.isNotifying = subscribed.contains(value) }
+        }
+    }
 
     mutating func service(_ remote: RemoteService, of peripheral: CBPeripheral) -> CBService {
         let range = remote.declaration...max(remote.declaration, remote.end)
