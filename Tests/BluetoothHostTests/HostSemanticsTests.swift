@@ -232,6 +232,60 @@ import WorldSupport
         #expect(second.disconnections == 0)
     }
 
+    @Test(
+        "Two managers at one value: the peer is told what both want, and the one that leaves takes nothing from the other"
+    )
+    func twoSubscribers() throws {
+        let (scene, first, door) = try ready()
+        let lock = try #require(scene.peripheral)
+        var other: CentralApp?
+        scene.key.call { other = CentralApp($0, restoreIdentifier: nil) }
+        let second = try #require(other)
+        scene.key.call { $0.connect(second.manager, door, options: 0, askedAtSeconds: 0) }
+        let characteristic = try #require(scene.published?.characteristics.last)
+        let configuration = try #require(characteristic.configuration)
+        /// All at once, in their order; what the peer was told, and each answered once.
+        func ask(_ wishes: (CentralApp, SubscriptionRecord.Kind?)...) -> [UInt8] {
+            let before = scene.key.sent.count
+            var asked: [(CentralApp, OperationToken)] = []
+            scene.key.call { host in
+                asked = wishes.map { app, kind in
+                    (
+                        app,
+                        host.setNotify(
+                            app.manager, door, value: characteristic.value, ccc: configuration, kind: kind)
+                    )
+                }
+            }
+            #expect(scene.world.run(forMilliseconds: 5_000) { asked.allSatisfy { $0.answers[$1] == 1 } })
+            let handle = configuration.rawValue
+            return scene.key.sent.dropFirst(before).filter {
+                $0.count == 14 && $0[7...11] == [4, 0, 0x12, UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+            }.map { $0[12] }
+        }
+        var sent: UInt8 = 0
+        func isHeard(by app: CentralApp) -> Bool {
+            sent += 1
+            let value = [sent]
+            scene.lock.call {
+                _ = $0.updateValue(lock.manager, characteristic.value, value, to: nil, keepForAbsent: false)
+            }
+            return scene.world.run(forMilliseconds: 2_000) { app.updates.last?.value == value }
+        }
+        #expect(ask((first, .notify)) == [1])
+        #expect(ask((second, .notify)) == [1])
+        #expect(ask((first, nil)) == [1])
+        #expect(isHeard(by: second))
+        #expect(ask((first, .indicate)) == [3])
+        #expect(ask((second, nil)) == [2])
+        #expect(isHeard(by: first))
+        // What is under way counts as done.
+        #expect(ask((second, .notify), (first, nil)) == [3, 1])
+        #expect(isHeard(by: second))
+        #expect(ask((first, .indicate), (second, nil), (first, nil)) == [3, 2, 0])
+        #expect(!isHeard(by: second) && lock.subscriptions[characteristic.value] == false)
+    }
+
     @Test("A peripheral manager without a name takes its services and its advertising along")
     func unregisteredPeripheral() throws {
         let (scene, _, _) = try ready()

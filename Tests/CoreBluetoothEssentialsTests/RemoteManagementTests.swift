@@ -22,6 +22,12 @@ struct RemoteManagementTests {
         household.lockStore.append(.credential(Credential(id: bob, name: "bob", role: .guest, bond: 77)))
         household.lockStore.didCommit()
         household.pocket.configuration.mtu = mtu
+        if !subscribes {
+            // The lock knows the key's host as one client: nothing that the key is subscribed to may be kept there.
+            household.killKey()
+            household.pocket.store.append(.managerForgotten(RestoreKey(role: .central, identifier: "key")))
+            household.pocket.store.didCommit()
+        }
         return (household, try household.launchManager(subscribes: subscribes ? [LockUUID.lockControlPoint] : []))
     }
 

@@ -110,6 +110,14 @@ struct ClientSession {
         return unprovenChanges
     }
 
+    /// The last that a manager has asked for at a value on this link, and that is not kept yet; the peer takes them in their order.
+    func lastChange(
+        of value: AttributeHandle, by manager: ManagerID?, _ owner: RestorationLedger.Owner
+    ) -> SubscriptionChange? {
+        underWay.last { $0.asker == manager && $0.subscriptionChange?.value == value }?.subscriptionChange
+            ?? unprovenChanges.last { $0.owner == owner && $0.change.value == value }?.change
+    }
+
     /// Each is asked once more, and no oftener.
     mutating func takeAwaitingSecurity() -> [RefusedRequest] {
         defer { awaitingSecurity = [] }
@@ -124,6 +132,10 @@ extension SecuredOperation {
         case .procedure(let manager, _), .signedWrite(let manager, _), .changeSubscription(let manager, _, _): manager
         case .exchangeMTU, .readDatabaseHash, .claimFeatures, .readName: nil
         }
+    }
+
+    fileprivate var subscriptionChange: SubscriptionChange? {
+        if case .changeSubscription(_, _, let change) = origin { change } else { nil }
     }
 
     func conclusion(_ result: Result<GATTClientResult, GATTClientError>) -> ClientSession.Conclusion {

@@ -5,13 +5,15 @@ import SecurityManager
 // MARK: What managers are subscribed to at a peer
 
 extension HostCore {
+    /// The peer knows one client, and this side may have several managers: it is told what all of them together want of the value.
+    ///
     /// Core 5.4, Vol 3, Part G, 3.3.3.3 (Client Characteristic Configuration)
     mutating func setNotify(
         _ manager: ManagerID, _ peer: PeerIdentifier, value: AttributeHandle, ccc: AttributeHandle,
         kind: SubscriptionRecord.Kind?
     ) -> OperationToken {
         let token = makeToken()
-        guard let link = links.client(of: peer), !link.isDisconnecting else {
+        guard let link = links.client(of: peer), !link.isDisconnecting, let owner = managers[manager]?.owner else {
             finish(manager, token, peer, .failure(.notConnected))
             return token
         }
@@ -20,9 +22,20 @@ extension HostCore {
                 SubscriptionChange.begun(
                     SubscriptionRecord(peer: peer, valueHandle: value, cccHandle: ccc, kind: $0))
             } ?? .ended(value)
-        let configuration = ClientCharacteristicConfiguration(kind)
+        let configuration = ClientCharacteristicConfiguration(kind).union(wanted(of: value, besides: owner, on: link))
         start(.configure(ccc, configuration), .changeSubscription(manager, token, change), token, on: link)
         return token
+    }
+
+    /// Of a value, by all managers but one, when the peer has taken what is under way.
+    private func wanted(
+        of value: AttributeHandle, besides own: RestorationLedger.Owner, on link: Link
+    ) -> ClientCharacteristicConfiguration {
+        ledger.owners(of: .central).filter { $0 != own }.reduce(into: []) { wanted, owner in
+            let change = link.client.lastChange(of: value, by: managers.manager(of: owner), owner)
+            let kept = ledger.asked(owner).subscriptions.first { $0.peer == link.peer && $0.valueHandle == value }
+            wanted.formUnion(ClientCharacteristicConfiguration(change.map(\.kind) ?? kept?.kind))
+        }
     }
 
     /// The peer has taken a change. Who may be somebody else in a bonded peer's name says nothing of what the peer itself does: the

@@ -133,6 +133,13 @@ enum SubscriptionChange: Equatable {
         case .ended(let handle): handle
         }
     }
+
+    var kind: SubscriptionRecord.Kind? {
+        switch self {
+        case .begun(let record): record.kind
+        case .ended: nil
+        }
+    }
 }
 
 /// Who asked for an operation, and what is to be done with its result.
