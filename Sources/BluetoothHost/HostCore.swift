@@ -83,6 +83,7 @@ struct HostCore: ~Copyable {
             for pending in ledger.asked(owner).pendingConnections { peers.read(pending.peer) }
         }
         for mutation in bondBook.discardUnfinished() { persist(mutation) }
+        endSubscriptionsOfStrangers()
         restorePublishedServices()
         noteLimitedDeadline()
     }

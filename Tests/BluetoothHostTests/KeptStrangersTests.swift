@@ -1,6 +1,7 @@
 import BluetoothCore
 import BluetoothCrypto
 import BluetoothHost
+import GATT
 import SecurityManager
 import Simulation
 import TestSupport
@@ -8,7 +9,7 @@ import Testing
 import WorldSupport
 
 /// What an app leaves on disk that connects to whoever it meets.
-@Suite("Peers that are kept without a bond")
+@Suite("Peers that are kept without a bond", .capturesFailures)
 struct KeptStrangersTests {
     private static func address(_ number: Int) -> DeviceAddress {
         DeviceAddress(kind: .random, bits: 0xC000_0000_0000 | UInt64(number))
@@ -44,6 +45,47 @@ struct KeptStrangersTests {
         let last = visit(host, app.manager, maximum, store)
         #expect(store.load().peers.count == maximum)
         #expect(store.rows?.peer(awaited) != nil && store.rows?.peer(last) != nil && store.rows?.peer(second) == nil)
+    }
+
+    /// A central that is subscribed at a peer, and what is kept of that.
+    private func subscribed(isBonded: Bool) throws -> (HostScenarioTests.Scene, CentralApp, PeerIdentifier) {
+        let scene = HostScenarioTests.Scene()
+        scene.start()
+        try scene.connect()
+        if isBonded { try scene.pairOutOfBand() }
+        let (app, door) = (try #require(scene.central), try #require(scene.door))
+        let characteristic = try #require(scene.published).characteristics[2]
+        let configuration = try #require(characteristic.configuration)
+        scene.key.call {
+            _ = $0.setNotify(app.manager, door, value: characteristic.value, ccc: configuration, kind: .notify)
+        }
+        #expect(scene.world.run(forMilliseconds: 2_000) { subscriptions(scene) == 1 })
+        return (scene, app, door)
+    }
+
+    private func subscriptions(_ scene: HostScenarioTests.Scene) -> Int {
+        scene.key.store.load().restorations.values.flatMap(\.subscriptions).count
+    }
+
+    @Test(
+        "have forgotten a life's subscriptions when it was killed: the next one keeps none", arguments: [false, true])
+    func killed(isBonded: Bool) throws {
+        let (scene, _, _) = try subscribed(isBonded: isBonded)
+        scene.key.kill()
+        scene.launchKey()
+        #expect(scene.central?.record?.subscriptions.count == (isBonded ? 1 : 0))
+        #expect(subscriptions(scene) == (isBonded ? 1 : 0))
+    }
+
+    @Test("and whose bond was deleted while they were away keep nobody subscribed once the app takes its wish back")
+    func bondDeleted() throws {
+        let (scene, app, door) = try subscribed(isBonded: true)
+        scene.dropLink()
+        scene.lock.kill()
+        scene.key.call { $0.connect(app.manager, door, options: 0, askedAtSeconds: 0) }
+        scene.key.call { host in for bond in host.bonds { host.deleteBond(bond.id) } }
+        scene.key.call { $0.cancelConnection(app.manager, door) }
+        #expect(subscriptions(scene) == 0)
     }
 
     @Test("of earlier lives are counted while the loop is idle, and go first; bonded ones never do")

@@ -53,6 +53,8 @@ extension HostCore {
         if let link = links.client(of: peer) {
             if link.client.users.remove(slot.owner) != nil { abandonOperations(of: manager, on: link) }
             endUnwanted(link)
+        } else if !hasBond(peer) {
+            endEverySubscription(at: peer)
         }
         announce(.disconnected(peer, nil, isReconnecting: false), to: manager)
         wishesChanged()

@@ -89,6 +89,16 @@ extension HostCore {
         for owner in ledger.owners(of: .central) { endSubscriptions(owner, peer, in: .first ... .last) }
     }
 
+    /// Peers without a bond have forgotten what an earlier life was subscribed to: its links went with it, and so did what it had asked of
+    /// bluetoothd.
+    mutating func endSubscriptionsOfStrangers() {
+        for owner in ledger.owners(of: .central) {
+            for subscription in ledger.asked(owner).subscriptions where !hasBond(subscription.peer) {
+                withLedger { $0.unsubscribe(owner, subscription.peer, subscription.valueHandle, &$1) }
+            }
+        }
+    }
+
     func hasBond(_ peer: PeerIdentifier) -> Bool { peers[peer].map { isBonded($0.address) } ?? false }
 
     func isBonded(_ address: DeviceAddress) -> Bool {
