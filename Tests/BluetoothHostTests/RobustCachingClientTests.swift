@@ -80,6 +80,60 @@ struct RobustCachingClientTests {
         #expect(scene.central?.invalidations == 1)
     }
 
+    @Test(
+        "Core 5.4, Vol 3, Part G, 7.1: Service Changed makes a tree without a hash void for every manager, whether it is there, connected, or neither",
+        arguments: [true, false])
+    func serviceChanged(isThere: Bool) throws {
+        let scene = HostScenarioTests.Scene()
+        scene.key.configuration.encryptsBondedLinks = true
+        scene.start()
+        try scene.connect()
+        try scene.pairOutOfBand()
+        scene.promote()
+        let first = try #require(scene.central)
+        let door = try #require(scene.door)
+        var database = try Self.discovered(scene)
+        database.hash = nil
+        let indicated = try Self.value(of: .serviceChanged, in: database).rawValue
+        let characteristic = try #require(scene.published).characteristics[2]
+        let configuration = try #require(characteristic.configuration)
+        func kept() -> [SubscriptionRecord] {
+            scene.key.store.load().restorations.values.flatMap(\.subscriptions)
+        }
+        var other: CentralApp?
+        scene.key.call {
+            $0.keepRemoteDatabase(door, database)
+            other = CentralApp($0, restoreIdentifier: "other")
+        }
+        let second = try #require(other)
+        scene.key.call { $0.connect(second.manager, door, options: 0, askedAtSeconds: 0) }
+        for app in [first, second] {
+            scene.key.call {
+                _ = $0.setNotify(
+                    app.manager, door, value: characteristic.value, ccc: configuration, kind: .notify)
+            }
+        }
+        #expect(scene.world.run(forMilliseconds: 2_000) { kept().count == 2 })
+        scene.key.call { $0.cancelConnection(second.manager, door) }
+        if !isThere {
+            scene.key.kill()
+            scene.key.launch { _ in }
+        }
+        #expect(scene.world.run(forMilliseconds: 10_000) { scene.key.host?.link(of: door)?.isProven == true })
+        scene.key.call { #expect($0.remoteDatabase(door) == database) }
+        #expect(kept().count == 2)
+        let link = try #require(scene.key.handles.last)
+        let pdu: [UInt8] = [
+            0x1D, UInt8(truncatingIfNeeded: indicated), UInt8(indicated >> 8), 1, 0, 0xFF, 0xFF,
+        ]
+        scene.key.inject([
+            [2, UInt8(truncatingIfNeeded: link), UInt8(link >> 8) | 0x20, 11, 0, 7, 0, 4, 0] + pdu
+        ])
+        scene.key.call { #expect($0.remoteDatabase(door) == nil) }
+        #expect(kept() == [])
+        #expect(first.invalidations == (isThere ? 1 : 0) && second.invalidations == 0)
+    }
+
     @Test("Attack: whoever answers under a bonded peer's address cannot make its tree forgotten")
     func impostor() throws {
         let scene = HostScenarioTests.Scene()

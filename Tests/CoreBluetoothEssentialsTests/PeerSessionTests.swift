@@ -269,6 +269,20 @@ struct PeerSessionTests {
         #expect(bench.said == row.failed, "no host")
     }
 
+    @Test("A tree that the host does not keep any more is unknown to a session without a connection, and to no other")
+    func treeChangedElsewhere() {
+        var bench = PeerSessionBench()
+        bench.enter(.wanted)
+        bench.enter(.bonded)
+        bench.enter(.discovered)
+        bench.feed(.treeChanged)
+        #expect(bench.tree == "checked")
+        bench.enter(.lost)
+        #expect(bench.tree == "kept")
+        bench.feed(.treeChanged)
+        #expect(bench.tree == "unknown" && bench.connection == "wanted")
+    }
+
     @Test("A subscription counts once the peer has taken it, and ends with what it was to")
     func subscriptions() {
         var bench = PeerSessionBench()

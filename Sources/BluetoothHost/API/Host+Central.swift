@@ -88,10 +88,10 @@ extension Host {
         ask { $0.keepRemoteDatabase(peer, database) }
     }
 
-    /// A peer said that its attributes between these handles are others now: what this manager was subscribed to there is over.
-    package func endSubscriptions(_ manager: ManagerID, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>)
-    {
-        ask { $0.endSubscriptions(manager, peer, in: range) }
+    /// A peer has indicated Service Changed. Of a bonded one it counts once it has proved itself: what is kept of its tree is void, and
+    /// what anybody was subscribed to there is over. ``CentralRoleDelegate/servicesInvalidated(_:first:last:)`` says so.
+    package func serviceChanged(at peer: PeerIdentifier, _ value: [UInt8]) {
+        ask { $0.serviceChanged(at: peer, value) }
     }
 
     package func remoteDatabase(_ peer: PeerIdentifier) -> RemoteDatabase? { core.remoteDatabase(peer) }

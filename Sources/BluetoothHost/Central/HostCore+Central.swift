@@ -54,7 +54,7 @@ extension HostCore {
             if link.client.users.remove(slot.owner) != nil { abandonOperations(of: manager, on: link) }
             endUnwanted(link)
         } else if !hasBond(peer) {
-            endEverySubscription(at: peer)
+            endSubscriptions(at: peer)
         }
         announce(.disconnected(peer, nil, isReconnecting: false), to: manager)
         wishesChanged()
@@ -115,7 +115,7 @@ extension HostCore {
         if state == .poweredOn { for other in links.all(of: link.peer) { serveWaiting(other) } }
         guard link.bond == nil, links.client(of: link.peer) == nil else { return }
         // Without a bond the peer forgot the subscription with the link.
-        endEverySubscription(at: link.peer)
+        endSubscriptions(at: link.peer)
     }
 
     private mutating func endConnections(over link: Link, _ reason: HCIErrorCode) {
@@ -262,6 +262,7 @@ extension HostCore {
 
     mutating func valueUpdated(_ link: Link, _ handle: AttributeHandle, _ value: [UInt8], isIndication: Bool) {
         guard link.isClient else { return }
+        if isIndication, isServiceChanged(handle, of: link.peer) { return serviceChanged(link, value) }
         announce(.valueUpdated(link.peer, handle, value, isIndication: isIndication), toThoseWanting: link.peer)
     }
 }

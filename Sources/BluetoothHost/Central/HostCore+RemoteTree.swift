@@ -33,8 +33,28 @@ extension HostCore {
         if hash != peers[link.peer]?.databaseHash { treeIsVoid(link) }
     }
 
+    /// Service Changed, of the tree that is kept: whoever wants the peer hears what it means, and it holds also while nobody does.
+    func isServiceChanged(_ handle: AttributeHandle, of peer: PeerIdentifier) -> Bool {
+        remoteDatabase(peer)?.gattServiceCharacteristic(.serviceChanged)?.value == handle
+    }
+
+    /// What makes no sense is ignored: the peer only harms itself.
+    ///
+    /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
+    mutating func serviceChanged(_ link: Link, _ value: [UInt8]) {
+        var reader = ByteReader(value.span.bytes)
+        guard let first = try? reader.readUInt16(), let last = try? reader.readUInt16(), reader.remaining == 0,
+            first <= last
+        else { return }
+        treeIsVoid(link, in: AttributeHandle(first)...AttributeHandle(last))
+    }
+
+    mutating func serviceChanged(at peer: PeerIdentifier, _ value: [UInt8]) {
+        if let link = links.client(of: peer) { serviceChanged(link, value) }
+    }
+
     /// The peer's tree is not the one that was kept. Only the peer itself can say so of a bonded one.
-    mutating func treeIsVoid(_ link: Link) {
+    mutating func treeIsVoid(_ link: Link, in range: ClosedRange<AttributeHandle> = .first ... .last) {
         guard link.isClient, !link.isImpostorPossible else { return }
         withPeers { directory, facts in
             directory.update(link.peer, &facts) {
@@ -43,9 +63,8 @@ extension HostCore {
             }
         }
         announceToObservers(.treeChanged(link.peer))
-        endEverySubscription(at: link.peer)
-        announce(
-            .servicesInvalidated(link.peer, AttributeHandle.first...AttributeHandle.last), toThoseWanting: link.peer)
+        endSubscriptions(at: link.peer, in: range)
+        announce(.servicesInvalidated(link.peer, range), toThoseWanting: link.peer)
     }
 
     /// Says what this client can take. With robust caching the server keeps us from acting on a tree that has changed

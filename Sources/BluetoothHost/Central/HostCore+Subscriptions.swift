@@ -66,27 +66,18 @@ extension HostCore {
 // MARK: Subscriptions that are over
 
 extension HostCore {
-    mutating func endSubscriptions(
-        _ manager: ManagerID, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>
-    ) {
-        guard let owner = managers[manager]?.owner else { return }
-        endSubscriptions(owner, peer, in: range)
-    }
-
     /// A changed service's subscriptions are over, on the disk too: what comes back at their handles is another characteristic.
     ///
     /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
     mutating func endSubscriptions(
-        _ owner: RestorationLedger.Owner, _ peer: PeerIdentifier, in range: ClosedRange<AttributeHandle>
+        at peer: PeerIdentifier, in range: ClosedRange<AttributeHandle> = .first ... .last
     ) {
-        for subscription in ledger.asked(owner).subscriptions
-        where subscription.peer == peer && range.contains(subscription.valueHandle) {
-            withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
+        for owner in ledger.owners(of: .central) {
+            for subscription in ledger.asked(owner).subscriptions
+            where subscription.peer == peer && range.contains(subscription.valueHandle) {
+                withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
+            }
         }
-    }
-
-    mutating func endEverySubscription(at peer: PeerIdentifier) {
-        for owner in ledger.owners(of: .central) { endSubscriptions(owner, peer, in: .first ... .last) }
     }
 
     /// Peers without a bond have forgotten what an earlier life was subscribed to: its links went with it, and so did what it had asked of

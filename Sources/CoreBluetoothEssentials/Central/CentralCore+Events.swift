@@ -54,8 +54,7 @@ extension CentralCore: CentralRoleDelegate {
         let peripheral = peripheral(peer)
         feed(isReconnecting ? .lost : .ended, peripheral)
         // What somebody took who did not prove to be the peer went with the link.
-        if let host, let id { feed(.restored(subscriptions: host.subscriptions(id, peer)), peripheral) }
-        let subscriptions = sessions[peer]?.subscriptions ?? []
+        let subscriptions = takeKeptSubscriptions(of: peripheral)
         // The app may have asked for another connection before it could hear that this one is over.
         let isWanted = sessions[peer]?.isWanted == true
         let endedAt = handle.secondsSince2001
@@ -77,6 +76,12 @@ extension CentralCore: CentralRoleDelegate {
         delivery.deliver(host) { self.submit { host, id in host.lossHeard(id, peer) } }
     }
 
+    /// Those that the host keeps are those that stand.
+    func takeKeptSubscriptions(of peripheral: CBPeripheral) -> Set<AttributeHandle> {
+        if let host, let id { feed(.restored(subscriptions: host.subscriptions(id, peripheral.peer)), peripheral) }
+        return sessions[peripheral.peer]?.subscriptions ?? []
+    }
+
     private func showWanted(_ peripheral: CBPeripheral) {
         delivery.deliver(host) {
             peripheral.content.withLock { if $0.state == .disconnected { $0.state = .connecting } }
@@ -95,7 +100,11 @@ extension CentralCore: CentralRoleDelegate {
 
     func valueUpdated(_ peer: PeerIdentifier, handle: AttributeHandle, value: [UInt8], isIndication: Bool) {
         let (isServiceChanged, peripheral) = sender(of: handle, at: peer)
-        if isServiceChanged { return serviceChanged(peer, value) }
+        // The host knows it by the tree that it keeps; of what a first change has left it keeps nothing.
+        if isServiceChanged {
+            host?.serviceChanged(at: peer, value)
+            return
+        }
         // A notification may be lost; an indication was confirmed, and who sends more of them is not listened to.
         if !tellFlooded(peripheral, .value(.sent(handle, value))), isIndication { endLink(to: peer) }
     }
@@ -104,23 +113,9 @@ extension CentralCore: CentralRoleDelegate {
         if let host, let link = host.link(of: peer) { host.drop(link.link) }
     }
 
-    /// What makes no sense is ignored: the peer only harms itself. What somebody says in the name of a bonded peer, without
-    /// its key, is ignored too: it would cost the tree that is kept of the peer itself.
-    ///
-    /// Core 5.4, Vol 3, Part G, 7.1 (Service Changed)
-    private func serviceChanged(_ peer: PeerIdentifier, _ value: [UInt8]) {
-        if let link = host?.connection(to: peer), link.bond != nil, !link.isProven { return }
-        var reader = ByteReader(value.span.bytes)
-        guard let first = try? reader.readUInt16(), let last = try? reader.readUInt16(), reader.remaining == 0 else {
-            return
-        }
-        servicesInvalidated(peer, first: AttributeHandle(first), last: AttributeHandle(last))
-    }
-
     func servicesInvalidated(_ peer: PeerIdentifier, first: AttributeHandle, last: AttributeHandle) {
         guard first <= last else { return }
         let peripheral = peripheral(peer)
-        if let host, let id { host.endSubscriptions(id, peer, in: first...last) }
         feed(.invalidated(first...last), peripheral)
         let news = PeripheralNews.tree(.invalidated(first...last))
         guard !tellFlooded(peripheral, news) else { return }

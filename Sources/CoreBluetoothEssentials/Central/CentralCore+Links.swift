@@ -14,8 +14,18 @@ extension CentralCore {
     }
 
     func treeChanged(_ peer: PeerIdentifier) {
+        forgetTree(of: peer)
         guard linkedPeers.isConnected(peer) else { return }
         tellEvents(linkedPeers.learned(services(of: peer), of: peer), changed: [peer])
+    }
+
+    /// A session without a connection has what an earlier link has left, and hears of nothing that the peer says to others.
+    private func forgetTree(of peer: PeerIdentifier) {
+        guard let session = sessions[peer], !session.isOpen else { return }
+        let peripheral = peripheral(peer)
+        feed(.treeChanged, peripheral)
+        let subscriptions = takeKeptSubscriptions(of: peripheral)
+        delivery.deliver(host) { peripheral.content.withLock { $0.tree.showSubscriptions(subscriptions) } }
     }
 
     func matchConnectionEvents(_ filter: ConnectionEventFilter?) {

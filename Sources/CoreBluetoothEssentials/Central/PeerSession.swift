@@ -67,6 +67,8 @@ struct PeerSession: Sendable {
         case restored(subscriptions: Set<AttributeHandle>)
         case kept(RemoteDatabase)
         case invalidated(ClosedRange<AttributeHandle>)
+        /// The host keeps another tree of the peer, or none.
+        case treeChanged
         /// `isBonded` says it of the link that an operation would run over, nil that there is none. `kept` is the tree that
         /// the host keeps, if nothing is known here.
         case discover(PeripheralCall.Filter, isBonded: Bool?, kept: RemoteDatabase?)
@@ -122,6 +124,11 @@ struct PeerSession: Sendable {
         if case .none = connection { false } else { true }
     }
 
+    /// Whether a connection stands.
+    var isOpen: Bool {
+        if case .open = connection { true } else { false }
+    }
+
     /// Whether a value comes from the characteristic by which the peer says that its tree changed.
     func isServiceChanged(_ handle: AttributeHandle) -> Bool {
         tree.database?.characteristicType(at: handle) == .serviceChanged
@@ -150,6 +157,8 @@ struct PeerSession: Sendable {
         case .restored(let subscriptions): self.subscriptions = subscriptions
         case .kept(let database): keep(database)
         case .invalidated(let range): invalidate(range, &outputs)
+        // On a link that stands the session knows the tree by what it hears there.
+        case .treeChanged: if !isOpen { tree = .unknown }
         case .discover(let filter, let isBonded, let kept): discover(filter, isBonded, kept, &outputs)
         case .call(let call, let peripheral): begin(call, peripheral, &outputs)
         case .notBegun(let purpose): finish(purpose, .failure(.notConnected), &outputs)
