@@ -15,6 +15,8 @@ struct StrikeBoltTests {
         var news: [StrikeNews] = []
         var began: Instant? = Instant(nanoseconds: 0)
         var greeting: StrikeStatus? = StrikeStatus(position: .locked, contact: .closed)
+        /// Behind its greeting, whoever connects.
+        var hangsUp = false
         /// What passes while somebody waits.
         var onWait: (UInt64) -> Void = { _ in }
         let descriptor: Int32 = -1
@@ -25,6 +27,7 @@ struct StrikeBoltTests {
             heard.append(.hello(version: StrikeProtocol.version))
             if let began { say(.welcome(began: began)) }
             if let greeting { say(.status(greeting)) }
+            if hangsUp { hangUp() }
             return nil
         }
         func send(_ request: StrikeRequest) -> Bool {
@@ -41,11 +44,15 @@ struct StrikeBoltTests {
         /// Killed: those who wait for it hear that.
         func die() {
             isThere = false
+            hangUp()
+        }
+        func hangUp() {
             isConnected = false
             news.append(.gone)
         }
         func say(_ report: StrikeReport) { news.append(.report(report)) }
 
+        var hellos: Int { heard.filter { if case .hello = $0 { true } else { false } }.count }
         var orders: [StrikeOrder] { heard.compactMap { if case .order(let order) = $0 { order } else { nil } } }
     }
 
@@ -209,8 +216,9 @@ struct StrikeBoltTests {
             let asked = intent(.lock, .lock)
             let order = ActuatorOrder(intent: asked.id, movement: .lock, command: nil, notAfter: nil)
             #expect(try bolt.perform(order, now: clock.now) == nil)
+            clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
             keeper.die()
-            #expect(try reports(bolt).isEmpty)
+            #expect(try bolt.poll(now: clock.now) == nil)
             #expect(bolt.deadline == clock.now)
             keeper.isThere = true
             keeper.greeting = greeting ?? status(.locked, of: asked, .locked)
@@ -264,6 +272,59 @@ struct StrikeBoltTests {
         #expect(try reports(bolt) == [.bolt(.locked), .door(.open)])
     }
 
+    /// What is told from now on, with when, until the clock has gone on for so long by nothing but what the bolt waits for.
+    private func reports(_ bolt: StrikeBolt, forMilliseconds milliseconds: UInt64) throws -> [(UInt64, ActuatorReport)]
+    {
+        let begin = clock.now
+        let end = begin.advanced(byMilliseconds: milliseconds)
+        var all: [(UInt64, ActuatorReport)] = []
+        // Where the clock stands still there is no end.
+        for _ in 0..<1_000 where clock.now < end {
+            let now = clock.now.milliseconds(since: begin)
+            all += try reports(bolt).map { (UInt64(now), $0) }
+            clock.now = max(clock.now, min(end, bolt.deadline ?? end))
+        }
+        return all
+    }
+
+    private static let hellosMaximum = 5_000 / Int(StrikeBolt.searchMilliseconds) + 1
+
+    @Test(
+        "A keeper that takes connections and never says how everything stands is away: it is looked for each 100 ms, told as away, and gets no order",
+        arguments: [StrikeReport?.none, .unsupported(version: 9)], [true, false])
+    func neverGreets(word: StrikeReport?, hangsUp: Bool) throws {
+        let bolt = bolt()
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        keeper.die()
+        (keeper.began, keeper.greeting, keeper.hangsUp, keeper.isThere) = (nil, nil, hangsUp, true)
+        keeper.heard = []
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
+        if let word { keeper.say(word) }
+        let told = try reports(bolt, forMilliseconds: 5_000)
+        #expect(told.map(\.0) == [StrikeBolt.absenceMilliseconds, StrikeBolt.absenceMilliseconds])
+        #expect(told.map(\.1) == [.bolt(.unknown), .door(.unknown)])
+        #expect(hangsUp ? (2...Self.hellosMaximum).contains(keeper.hellos) : keeper.hellos == 1)
+        let asked = opening()
+        #expect(try bolt.perform(ActuatorOrder(asked), now: clock.now) == .declined(asked.id))
+        #expect(keeper.orders.isEmpty)
+        // The next one says it.
+        (keeper.greeting, keeper.hangsUp) = (status(.locked), false)
+        if !hangsUp { keeper.say(.status(status(.locked))) }
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
+        #expect(try reports(bolt) == [.bolt(.locked), .door(.closed)])
+        #expect(try bolt.perform(ActuatorOrder(opening()), now: clock.now) == nil)
+    }
+
+    @Test("Two locks that displace each other at one keeper look for it each 100 ms, too")
+    func displaced() throws {
+        let bolt = bolt()
+        _ = try bolt.reading(asking: nil, now: clock.now)
+        (keeper.hangsUp, keeper.heard) = (true, [])
+        keeper.hangUp()
+        #expect(try reports(bolt, forMilliseconds: 5_000).isEmpty)
+        #expect((2...Self.hellosMaximum).contains(keeper.hellos))
+    }
+
     @Test("An order that a keeper took and did not answer is sent to no other one")
     func once() throws {
         let bolt = bolt()
@@ -274,6 +335,7 @@ struct StrikeBoltTests {
         #expect(try reports(bolt).isEmpty)
         keeper.isThere = true
         keeper.greeting = status(.locked)
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
         #expect(try reports(bolt) == [.ended(asked.id, .unknown)])
         clock.now = clock.now.advanced(byMilliseconds: 60_000)
         #expect(try reports(bolt).isEmpty)
@@ -336,6 +398,7 @@ struct StrikeBoltTests {
         #expect(try reports(bolt).isEmpty)
         keeper.isThere = true
         keeper.greeting = status(.locked)
+        clock.now = clock.now.advanced(byMilliseconds: StrikeBolt.searchMilliseconds)
         #expect(try reports(bolt) == [.bolt(.locked), .door(.closed)])
         #expect(
             told == [

@@ -14,7 +14,8 @@ import StrikeControl
 ///
 /// The keeper is the record of what was made. So this class writes no file, and an order leaves as soon as its intent is committed.
 ///
-/// **A keeper that is away** is looked for every ``searchMilliseconds``. The one that comes is asked for the order that was under way. The
+/// **A keeper that is away** is looked for every ``searchMilliseconds``. It is there when it has said how everything stands: one that only
+/// takes connections, or hangs up again and again, is away. The one that comes is asked for the order that was under way. The
 /// same process knows its end. A new process does not, and the order ends as unknown.
 package final class StrikeBolt: Actuator {
     /// How long a launch waits for the keeper to come and to say how everything stands.
@@ -25,10 +26,27 @@ package final class StrikeBolt: Actuator {
     package static let absenceMilliseconds: UInt64 = 3_000
 
     private enum Connection {
-        /// `told`: that nobody knows where the bolt is.
-        case none(search: Instant, absent: Instant, isTold: Bool)
-        /// What the keeper said first: since when it has been there, and how everything stands.
-        case connected(began: Instant?, StrikeStatus?)
+        case none(Absence)
+        /// Its keeper has yet to say how everything stands. `began`: since when it has been there, which it says first.
+        case greeting(Absence, began: Instant?)
+        /// `search`: no other one is looked for before.
+        case connected(search: Instant, began: Instant?, StrikeStatus)
+    }
+
+    /// Since a keeper was there last.
+    private struct Absence {
+        /// When the next one is looked for.
+        var search: Instant
+        /// When it is told that nobody knows where the bolt is.
+        var telling: Instant
+        var isTold = false
+        /// A keeper was connected to, and did not say how everything stands: it gets no order.
+        var isInVain = false
+
+        init(search: Instant, now: Instant) {
+            self.search = search
+            telling = now.advanced(byMilliseconds: StrikeBolt.absenceMilliseconds)
+        }
     }
 
     private let boot: BootID
@@ -64,8 +82,7 @@ package final class StrikeBolt: Actuator {
         self.bootTime = bootTime
         self.tell = tell
         let now = bootTime()
-        connection = .none(
-            search: now, absent: now.advanced(byMilliseconds: Self.absenceMilliseconds), isTold: false)
+        connection = .none(Absence(search: now, now: now))
     }
 
     package func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
@@ -92,7 +109,7 @@ package final class StrikeBolt: Actuator {
 
     /// What the keeper knows of `intent`.
     private func memory(of intent: Intent, _ status: StrikeStatus?) -> Memory {
-        guard let status, case .connected(let began?, _) = connection else { return .unknown }
+        guard let status, case .connected(_, let began?, _) = connection else { return .unknown }
         if let last = status.last, last.intent == intent.id.rawValue {
             return switch last.result {
             case .locked?, .unlocked?: .made
@@ -117,9 +134,9 @@ package final class StrikeBolt: Actuator {
         let giveUp = bootTime().advanced(byMilliseconds: Self.arrivalMaximumMilliseconds)
         while true {
             let now = bootTime()
-            if case .none(let search, _, _) = connection, now >= search { connect(now) }
+            search(now)
             drain(now)
-            if case .connected(_, let status?) = connection { return status }
+            if case .connected(_, _, let status) = connection { return status }
             guard now < giveUp else { return nil }
             let until = Instant.earliest(giveUp, searchInstant) ?? giveUp
             link.wait(milliseconds: max(1, until.milliseconds(since: now)))
@@ -129,12 +146,11 @@ package final class StrikeBolt: Actuator {
     package func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
         let request = request(order)
         drain(now)
-        if case .none = connection { connect(now) }
-        var isSent = link.send(request)
-        if !isSent, case .connected = connection {
-            part(now)
-            connect(now)
-            isSent = link.send(request)
+        var isSent = send(request, now)
+        // One that has gone without being noticed may have a successor.
+        if !isSent, case .none(let absence) = connection, !absence.isInVain {
+            connect(now, absence)
+            isSent = send(request, now)
         }
         guard isSent else {
             tell("the bolt's keeper is not there, and \(order.movement) was not made")
@@ -142,6 +158,18 @@ package final class StrikeBolt: Actuator {
         }
         underWay = (order, now.advanced(byMilliseconds: BoltMachine.travelMaximumMilliseconds))
         return nil
+    }
+
+    /// False where nothing has been sent.
+    private func send(_ request: StrikeRequest, _ now: Instant) -> Bool {
+        switch connection {
+        case .none: return false
+        case .greeting(let absence, _) where absence.isInVain: return false
+        case .greeting, .connected:
+            let isSent = link.send(request)
+            if !isSent { part(now) }
+            return isSent
+        }
     }
 
     private func request(_ order: ActuatorOrder) -> StrikeRequest {
@@ -153,24 +181,29 @@ package final class StrikeBolt: Actuator {
 
     package var deadline: Instant? {
         guard reports.isEmpty else { return bootTime() }
-        return Instant.earliest(underWay?.giveUp, Instant.earliest(searchInstant, absentInstant))
+        return Instant.earliest(underWay?.giveUp, Instant.earliest(searchInstant, tellingInstant))
     }
 
     private var searchInstant: Instant? {
-        if case .none(let search, _, _) = connection { search } else { nil }
+        if case .none(let absence) = connection { absence.search } else { nil }
     }
 
-    private var absentInstant: Instant? {
-        if case .none(_, let absent, isTold: false) = connection { absent } else { nil }
+    private var tellingInstant: Instant? { absence.flatMap { $0.isTold ? nil : $0.telling } }
+
+    private var absence: Absence? {
+        switch connection {
+        case .none(let absence), .greeting(let absence, _): absence
+        case .connected: nil
+        }
     }
 
     package var descriptor: Int32? { link.descriptor }
 
     package func poll(now: Instant) throws -> ActuatorReport? {
         if reports.isEmpty {
-            if let searchInstant, now >= searchInstant { connect(now) }
+            search(now)
             drain(now)
-            if let absentInstant, now >= absentInstant { tellAbsence() }
+            if let tellingInstant, now >= tellingInstant { tellAbsence() }
             // The lock has given it up by now, too.
             if let underWay, now >= underWay.giveUp { self.underWay = nil }
         }
@@ -179,23 +212,32 @@ package final class StrikeBolt: Actuator {
 
     // MARK: The keeper
 
-    private func connect(_ now: Instant) {
+    private func search(_ now: Instant) {
+        if case .none(let absence) = connection, now >= absence.search { connect(now, absence) }
+    }
+
+    private func connect(_ now: Instant, _ absence: Absence) {
+        var absence = absence
+        absence.search = now.advanced(byMilliseconds: Self.searchMilliseconds)
         guard let reason = link.connect() else {
-            connection = .connected(began: nil, nil)
+            connection = .greeting(absence, began: nil)
             return
         }
         complain("the bolt's keeper is not there: \(reason)")
-        guard case .none(_, let absent, let isTold) = connection else { return }
-        connection = .none(
-            search: now.advanced(byMilliseconds: Self.searchMilliseconds), absent: absent, isTold: isTold)
+        connection = .none(absence)
     }
 
     private func part(_ now: Instant) {
         if let underWay { lost = underWay.order }
         underWay = nil
-        // One that was killed is back before long.
-        connection = .none(
-            search: now, absent: now.advanced(byMilliseconds: Self.absenceMilliseconds), isTold: false)
+        switch connection {
+        case .none: break
+        case .greeting(var absence, _):
+            absence.isInVain = true
+            connection = .none(absence)
+        // One that was killed is back before long. One that hangs up again and again is not asked more often.
+        case .connected(let search, _, _): connection = .none(Absence(search: max(now, search), now: now))
+        }
         complain("the bolt's keeper has gone")
     }
 
@@ -205,8 +247,15 @@ package final class StrikeBolt: Actuator {
     }
 
     private func tellAbsence() {
-        guard case .none(let search, let absent, _) = connection else { return }
-        connection = .none(search: search, absent: absent, isTold: true)
+        switch connection {
+        case .none(var absence):
+            absence.isTold = true
+            connection = .none(absence)
+        case .greeting(var absence, let began):
+            (absence.isTold, absence.isInVain) = (true, true)
+            connection = .greeting(absence, began: began)
+        case .connected: return
+        }
         // Nobody knows of a fire's end either.
         update(Known(position: .unknown, door: .unknown, isFire: known?.isFire ?? false))
     }
@@ -216,7 +265,7 @@ package final class StrikeBolt: Actuator {
             switch news {
             case .gone: part(now)
             case .report(.welcome(let began)):
-                if case .connected(_, let status) = connection { connection = .connected(began: began, status) }
+                if case .greeting(let absence, _) = connection { connection = .greeting(absence, began: began) }
             case .report(.status(let status)): take(status)
             case .report(.ended(let intent, let result)): end(IntentID(rawValue: intent), result)
             case .report(.exit): reports.append(.input(.exit))
@@ -228,8 +277,11 @@ package final class StrikeBolt: Actuator {
     }
 
     private func take(_ status: StrikeStatus) {
-        guard case .connected(let began, _) = connection else { return }
-        connection = .connected(began: began, status)
+        switch connection {
+        case .none: return
+        case .greeting(let absence, let began): connection = .connected(search: absence.search, began: began, status)
+        case .connected(let search, let began, _): connection = .connected(search: search, began: began, status)
+        }
         if status.hasChip {
             if complaint != nil { tell("the bolt's keeper is there, with its chip") }
             complaint = nil
