@@ -93,7 +93,7 @@ struct CommandMachineTests {
         let expected: [(Place, CommandMachine.Event, [CommandMachine.Output])] = [
             (.resting, .order(Self.order(.lock)), [.start(Self.order(.lock))]),
             (.resting, .notStarted("x"), []), (.resting, .ended(.exited(0)), []), (.resting, .time, []),
-            (.running, .order(Self.order(.lock)), Self.declined), (.running, .notStarted("x"), Self.declined),
+            (.running, .order(Self.order(.lock)), Self.declined), (.running, .notStarted("x"), []),
             (.running, .ended(.exited(0)), [.report(.ended(Self.name, .locked))]),
             (.running, .ended(.exited(10)), []),
             (.running, .ended(.exited(11)), Self.declined),
@@ -151,6 +151,27 @@ struct CommandMachineTests {
                 }
             }
             #expect(bench.deadlineMilliseconds == nil)
+        }
+    }
+
+    @Test(
+        "A process that was to lock and cannot be started is tried again behind the pause, as often as is configured; nobody who opens waits for that"
+    )
+    func notStarted() {
+        var bench = Bench()
+        var now: UInt64 = 0
+        #expect(bench.acts(now, .order(Self.order(.lock))) == [.start(Self.order(.lock))])
+        for _ in 0..<Self.limits.retries {
+            #expect(bench.at(now, .notStarted("x")) == [.tell("x")])
+            #expect(bench.deadlineMilliseconds == now + Self.limits.pauseMilliseconds)
+            now += Self.limits.pauseMilliseconds
+            #expect(bench.acts(now, .time) == [.start(Self.order(.lock))])
+        }
+        #expect(bench.at(now, .notStarted("x")) == [.tell("x")] + Self.declined)
+        #expect(bench.deadlineMilliseconds == nil)
+        for movement in [Movement.unlock, .unlatch] {
+            bench.at(now, .order(Self.order(movement)))
+            #expect(bench.at(now, .notStarted("x")) == [.tell("x")] + Self.declined)
         }
     }
 

@@ -82,6 +82,34 @@ struct CommandBoltDaemonTests {
         withExtendedLifetime(key) { #expect(lock.end() == 0) }
     }
 
+    @Test("A relock falls due while somebody replaces the program: the door is locked when it is there again")
+    func replaced() throws {
+        let bench = try Bench()
+        let command = try Self.script(
+            bench,
+            """
+            echo "$1" >> calls
+            case "$1" in
+            read) [ -e open ] && exit 21; exit 20;;
+            unlock) touch open;;
+            lock) rm -f open;;
+            esac
+            """)
+        let file = try Self.configuration(
+            bench,
+            "actuator = \"exec\"\ncommand = \"\(command)\"\nretries = 3\nretry_pause_ms = 1500\ntimeout_ms = 500",
+            lock: "relock_seconds = 1")
+        let lock = try bench.start("peripheral", "lock", ["--config", file, "--journal", bench.path("journal")])
+        try bench.succeed("peripheral", "unlock", "lock")
+        try #require(rename(command, command + ".away") == 0)
+        #expect(waits { Self.text(bench, "journal").contains("it cannot be started") })
+        try #require(rename(command + ".away", command) == 0)
+        #expect(waits { Self.text(bench, "calls") == "read\nunlock\nlock\n" }, "\(Self.text(bench, "calls"))")
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        #expect(!Self.text(bench, "journal").contains("\"jam\""))
+        #expect(lock.end() == 0)
+    }
+
     @Test("Killed in the middle of an opening, the lock waits for its command's end and never begins it again")
     func killed() throws {
         let bench = try Bench()

@@ -11,7 +11,7 @@ package struct CommandMachine {
     package struct Limits: Hashable, Sendable {
         /// Of one process.
         package var timeMilliseconds: UInt64
-        /// Further attempts behind a jam.
+        /// Further attempts behind a jam, or behind a process that was to lock and could not be started.
         package var retries: Int
         /// In front of each of them.
         package var pauseMilliseconds: UInt64
@@ -92,9 +92,11 @@ package struct CommandMachine {
         case (.running, .order(let order)), (.killed, .order(let order)), (.pausing, .order(let order)):
             outputs.append(.report(.declined(order.intent)))
         case (.running(let attempt, _), .notStarted(let reason)):
-            state = .resting
             outputs.append(.tell(reason))
-            outputs.append(.report(.declined(attempt.order.intent)))
+            // A program that is being replaced is there again before long, and a door that is to be locked waits for it. People do not.
+            guard attempt.order.movement.isSecuring, pause(attempt, now) else {
+                return conclude(.declined(attempt.order.intent), &outputs)
+            }
         case (.running(let attempt, _), .ended(let end)): answer(end, attempt, now, &outputs)
         case (.running(let attempt, let limit), .time):
             guard now >= limit else { return }
@@ -138,14 +140,20 @@ package struct CommandMachine {
     /// been pulled, so there is no second attempt at that; and an opening is not begun behind its time.
     private mutating func jam(_ attempt: Attempt, isSaid: Bool, _ now: Instant, _ outputs: inout [Output]) {
         let order = attempt.order
-        let next = now.advanced(byMilliseconds: limits.pauseMilliseconds)
-        let isInTime = order.notAfter.map { next <= $0 } ?? true
-        guard attempt.retriesLeft > 0, order.movement != .unlatch, isInTime else {
+        guard order.movement != .unlatch, pause(attempt, now) else {
             let isJam = isSaid || order.movement != .unlatch
             return conclude(.ended(order.intent, isJam ? .jammed : .unknown), &outputs)
         }
         outputs.append(.tell("the bolt is jammed: it is tried again"))
-        state = .pausing(Attempt(order: order, retriesLeft: attempt.retriesLeft - 1), until: next)
+    }
+
+    /// In front of the next attempt. False where that was the last one.
+    private mutating func pause(_ attempt: Attempt, _ now: Instant) -> Bool {
+        let next = now.advanced(byMilliseconds: limits.pauseMilliseconds)
+        let isInTime = attempt.order.notAfter.map { next <= $0 } ?? true
+        guard attempt.retriesLeft > 0, isInTime else { return false }
+        state = .pausing(Attempt(order: attempt.order, retriesLeft: attempt.retriesLeft - 1), until: next)
+        return true
     }
 
     private mutating func conclude(_ report: ActuatorReport, _ outputs: inout [Output]) {
