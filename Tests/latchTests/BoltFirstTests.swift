@@ -1,3 +1,4 @@
+import CLinux
 import CSQLite
 import CommandInterface
 import Foundation
@@ -42,6 +43,20 @@ struct BoltFirstTests {
     @Test("Another restore_id and a controller that never answers: the relock is made all the same")
     func silentController() throws {
         let home = try Home()
+        home.bench.unplug()
+        unlink(home.bench.path("air"))
+        let listener = try home.bench.listen()
+        defer { close(listener) }
+        let lock = try Daemon(home.bench.arguments("peripheral", "lock") + ["--restore-id", "another"])
+        #expect(try waits { try home.lastMovement() == "lock" })
+        #expect(lock.isRunning)
+        lock.kill()
+    }
+
+    @Test("Another restore_id and a controller that never answers: a relock that falls due later is made in its time")
+    func silentControllerLater() throws {
+        let home = try Home()
+        try home.execute("UPDATE lock_state SET relock_at = \(latch_boottime_nanoseconds() + 3_000_000_000)")
         home.bench.unplug()
         unlink(home.bench.path("air"))
         let listener = try home.bench.listen()

@@ -106,18 +106,19 @@ struct OperationCommandTests {
         #expect(lock.end() == 0)
     }
 
-    @Test("Before its radio was there once, the lock moves nothing and deletes no bond, and says what to wait for")
-    func notBegun() throws {
+    @Test("Before its radio was there once, the lock moves its bolt for an operator, and knows what it keeps")
+    func beforeTheRadio() throws {
         bench.unplug()
         let lock = try Daemon(bench.arguments("peripheral", "lock"))
         #expect(try waits { try bench.latch("peripheral", "status", "lock").status == 0 })
-        for outcome in [
-            try operate("unlock"), try operate("lock"),
-            try Program.run(["peripheral", "bonds", "delete", "--bond", "1", "--state", bench.path("lock")]),
-        ] {
-            #expect(outcome.status == ExitCode.transport.rawValue, "\(outcome)")
-            #expect(outcome.errors.contains("has not published its service yet"), "\(outcome)")
-        }
+        #expect(try operate("unlock").output == "unlocked\n")
+        #expect(try operate("lock").output == "locked\n")
+        try bench.succeed("peripheral", "mode", "lock", ["--set", "lockdown"])
+        let unbound = try Program.run(["peripheral", "bonds", "delete", "--bond", "1", "--state", bench.path("lock")])
+        #expect(unbound.errors.contains("there is no bond"), "\(unbound)")
+        try bench.plug()
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
+        #expect(try operate("unlock").errors.contains("lockdown"))
         #expect(lock.end() == 0)
     }
 

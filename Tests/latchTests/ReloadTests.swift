@@ -159,7 +159,7 @@ struct ReloadTests {
         #expect(lock.end() == 0)
     }
 
-    @Test("What is read before the lock has begun it begins with, and what the file says is nobody else's to set")
+    @Test("What is read before the radio is there counts at once, and what the file says is nobody else's to set")
     func beforeTheRadio() throws {
         bench.unplug()
         try configure("[lock]\nrelock_seconds = 3600\n")
@@ -169,9 +169,10 @@ struct ReloadTests {
         #expect(
             try reload().output
                 == "changed: [lock] relock_seconds, [lock] lock_and_go_seconds, [door] passage\n")
+        #expect(try status().contains("held_open: schedule\n"))
         try bench.plug()
         #expect(try waits { try status().contains("radio: on") })
-        #expect(try waits { try status().contains("held_open: schedule\n") })
+        #expect(try status().contains("held_open: schedule\n"))
         let json = try bench.latch("peripheral", "status", "lock", ["--json"]).output
         #expect(
             json.contains(#""lock_and_go_seconds":9"#) && json.contains(#""fixed":["lock_and_go_seconds"]"#), "\(json)")

@@ -240,6 +240,26 @@ struct StrikeDaemonTests {
         keeper.end()
     }
 
+    @Test(
+        "Before there was ever a radio the button inside opens, and the door is locked again; the radio that comes opens nothing"
+    )
+    func exitWithoutRadio() throws {
+        let bench = try Bench(withRadio: false)
+        let keeper = try KeeperThread(bench, drive: "hold")
+        let file = try Self.configuration(bench, lock: "relock_seconds = 1")
+        let lock = try Daemon(bench.arguments("peripheral", "lock") + ["--config", file])
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked") })
+        keeper.set(1, true)
+        #expect(waits { keeper.openings == 1 })
+        keeper.set(1, false)
+        #expect(waits { !keeper.isActive })
+        try bench.plug()
+        #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("radio: on") })
+        #expect(keeper.openings == 1)
+        #expect(lock.end() == 0)
+        keeper.end()
+    }
+
     @Test("What the daemon's configuration may not say of a keeper is refused at the start")
     func unusable() throws {
         let bench = try Bench(withRadio: false)

@@ -51,8 +51,6 @@ package enum BondRefusal: Error, Equatable, Sendable, CustomStringConvertible {
     case unknown(BondID)
     /// It has a credential. nil: one whose row cannot be read, or is not believed.
     case named(BondID, credential: String?)
-    /// The machine begins once the service has its handles.
-    case notBegun
     /// The disk failed while it was read: what the bond is for is not known. The program ends.
     case stateUnreadable
 
@@ -63,7 +61,6 @@ package enum BondRefusal: Error, Equatable, Sendable, CustomStringConvertible {
             "bond \(id) is the key of credential \"\(name)\": `latch peripheral remove --credential \(name)` removes both"
         case .named(let id, nil):
             "bond \(id) is the key of a credential that cannot be read: `latch peripheral status` says which to remove"
-        case .notBegun: RevocationRefusal.notBegun.description
         case .stateUnreadable: RevocationRefusal.stateUnreadable.description
         }
     }
@@ -100,12 +97,11 @@ extension LockDaemon {
     private func credential(of id: BondID) -> String? {
         let bond = UInt64(bitPattern: id.rawValue)
         if let rows { return rows.listed(of: bond).first?.name }
-        return machine?.credentials.values.first { $0.bond == bond }?.name
+        return machine.credentials.values.first { $0.bond == bond }?.name
     }
 
     /// Deletes a bond that no credential names, with its links, on the audit's record.
     package func deleteBond(_ id: BondID) throws(BondRefusal) {
-        guard machine != nil else { throw .notBegun }
         let isKnown = host.isBondKept(id) && host.bondState(id) != .provisional
         let isNamed = isKnown && isNamed(id)
         let name = isNamed ? credential(of: id) : nil
@@ -143,7 +139,7 @@ extension LockDaemon {
 extension LockDaemon {
     /// Looks at who waits now, and ends what has waited too long. While the rows are in doubt no bond is deleted.
     func reviewUnprovenBonds() {
-        guard machine != nil, rows?.isInDoubt != true else { return }
+        guard rows?.isInDoubt != true else { return }
         var facts: [LockMutation] = []
         let ended = unproven.review(
             host.unconfirmedBonds.map { UInt64(bitPattern: $0.rawValue) }, boot: configuration.boot, now: host.now,

@@ -15,7 +15,7 @@ extension LockDaemon: CBPeripheralManagerLinkDelegate {
         let advertisement = dict[CBPeripheralManagerRestoredStateAdvertisementDataKey] as? [String: Any]
         tell(.restored(services: services.count, isAdvertising: advertisement != nil))
         for service in services {
-            if let tree = LockServiceTree(restored: service) { begin(tree) } else { outdated.append(service) }
+            if let tree = LockServiceTree(restored: service) { serve(tree) } else { outdated.append(service) }
         }
         advertisedName = advertisement?[CBAdvertisementDataLocalNameKey] as? String
     }
@@ -37,7 +37,7 @@ extension LockDaemon: CBPeripheralManagerLinkDelegate {
     package func peripheralManager(_ peripheral: CBPeripheralManager, didAdd service: CBService, error: (any Error)?) {
         guard case .publishing(let fresh) = self.service, fresh.service === service else { return }
         if let error { return surroundings.fail(error) }
-        begin(fresh)
+        serve(fresh)
         advertise(peripheral)
     }
 
@@ -143,7 +143,7 @@ extension LockDaemon {
 
 extension LockDaemon {
     package func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
-        guard let tree, let link = request.central.link, let machine else {
+        guard let tree, let link = request.central.link else {
             return peripheral.respond(to: request, withResult: .unlikelyError)
         }
         // Every value here fits one answer.

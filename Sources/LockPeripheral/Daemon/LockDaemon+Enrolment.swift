@@ -15,7 +15,7 @@ extension LockDaemon {
             credential: request.credential, role: request.role, seconds: request.seconds,
             offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1),
             user: request.user, kind: request.kind)
-        let isReady = manager?.state == .poweredOn && machine != nil
+        let isReady = manager?.state == .poweredOn && tree != nil
         let known = register(for: opening)
         guard isStateReadable else { throw .stateUnreadable }
         var outputs: [LockEnrolment.Output] = []

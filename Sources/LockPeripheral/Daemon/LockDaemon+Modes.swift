@@ -2,13 +2,10 @@ import LockProtocol
 
 /// Why the lock stays in the mode that it is in.
 package enum ModeRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The machine begins once the service has its handles.
-    case notBegun
     case isMoving
 
     package var description: String {
         switch self {
-        case .notBegun: RevocationRefusal.notBegun.description
         case .isMoving: "the bolt is moving: ask again when it rests"
         }
     }
@@ -17,7 +14,6 @@ package enum ModeRefusal: Error, Equatable, Sendable, CustomStringConvertible {
 extension LockDaemon {
     /// An operator's word; says whether that changed anything.
     package func enter(_ mode: LockMode) throws(ModeRefusal) -> Bool {
-        guard let machine else { throw .notBegun }
         guard machine.mayEnter(mode) else { throw .isMoving }
         guard machine.settings.mode != mode else { return false }
         feed(.administration(.mode(mode)))

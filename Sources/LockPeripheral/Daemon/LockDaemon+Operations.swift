@@ -3,14 +3,11 @@ import LockProtocol
 
 /// Why the bolt is not moved for an operator.
 package enum OperationRefusal: Error, Equatable, Sendable, CustomStringConvertible {
-    /// The machine begins once the service has its handles.
-    case notBegun
     /// `hold`: what holds the door open, which is stronger than the mode.
     case refused(LockResult, LockMode, hold: DoorHold?)
 
     package var description: String {
         switch self {
-        case .notBegun: RevocationRefusal.notBegun.description
         case .refused(.busy, _, _):
             "the bolt is moving, or somebody goes out by the button inside: ask again in some seconds"
         case .refused(.jammed, _, _): "the bolt is jammed: look at the door, and withdraw the bolt with `unlock` first"
@@ -49,19 +46,18 @@ struct OperatorOperation {
 }
 
 extension LockDaemon {
-    /// Where the bolt rests; nil on its way, and while the lock has not begun.
-    package var boltPosition: BoltPosition? { machine?.bolt.position }
+    /// Where the bolt rests; nil on its way.
+    package var boltPosition: BoltPosition? { machine.bolt.position }
 
     /// An operator's word. `report` is told that the lock has taken it, and then how it ended; nothing if it throws.
     package func operate(
         _ operation: LockOperation, report: @escaping (OperationProgress) -> Void
     ) throws(OperationRefusal) {
-        guard machine != nil else { throw .notBegun }
         let former = self.operation
         self.operation.state = .asked(report)
         feed(.administration(.operate(operation)))
         // Nothing has been written of it: the lock has not changed either, and says why.
-        guard case .asked = self.operation.state, let machine else { return }
+        guard case .asked = self.operation.state else { return }
         self.operation = former
         throw .refused(machine.verdict(on: operation, at: host.now), machine.settings.mode, hold: machine.hold)
     }

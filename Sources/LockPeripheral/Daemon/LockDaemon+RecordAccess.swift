@@ -86,7 +86,7 @@ extension LockDaemon {
         of selection: RecordSelection
     ) throws -> (sequences: ClosedRange<UInt64>, through: UInt64, end: SignedAuditEnd?) {
         let end = try store.auditEnd()
-        let through = end?.checkpoint.head.sequence ?? machine?.auditHead.sequence ?? 0
+        let through = end?.checkpoint.head.sequence ?? machine.auditHead.sequence
         switch selection {
         case .from(let first): return (first...UInt64.max, through, end)
         case .within(let range): return (range, through, end)
@@ -112,7 +112,7 @@ extension LockDaemon {
     private var sortedRecordAccesses: [LockLink] { recordAccesses.keys.sorted { $0.rawValue < $1.rawValue } }
 
     private func mayReadAudit(_ link: LockLink) -> Bool {
-        rows?.isInDoubt != true && machine?.mayReadAudit(link, at: moment) == true
+        rows?.isInDoubt != true && machine.mayReadAudit(link, at: moment)
     }
 
     private func goOn(_ link: LockLink) {

@@ -7,7 +7,6 @@ extension LockDaemon {
     ///
     /// The bolt stays where it is, unless the mode that ends kept it open.
     package func reset() throws(RevocationRefusal) -> Int {
-        guard machine != nil else { throw .notBegun }
         feed(.administration(.reset))
         cancelEnrolment()
         var removed = 0

@@ -9,8 +9,6 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
     case unknownUser(String)
     /// Its row is damaged: it can be removed, and nothing else.
     case unreadable(String)
-    /// The machine begins once the service has its handles.
-    case notBegun
     /// The disk failed while it was read: who has a credential is not known. Nothing has been changed, and the program ends.
     case stateUnreadable
 
@@ -22,7 +20,6 @@ package enum RevocationRefusal: Error, Equatable, Sendable, CustomStringConverti
         case .unknownUser(let user): "no user is called \"\(user)\": `latch peripheral users` lists them"
         case .unreadable(let name):
             "the row of credential \"\(name)\" is damaged: remove it, and enrol its key again"
-        case .notBegun: "the lock has not published its service yet: wait for its radio"
         case .stateUnreadable: "the lock's disk cannot be read: its program ends, ask the next one"
         }
     }
@@ -52,7 +49,6 @@ extension LockDaemon {
     /// Does this to everything that the scope covers; says whether that changed anything. What is removed loses its
     /// bonds, confirmed or not, and their links, all in this iteration. What cannot be read can be removed, by its row's number too.
     package func administer(_ scope: CredentialScope, _ change: CredentialChange) throws(RevocationRefusal) -> Bool {
-        guard machine != nil else { throw .notBegun }
         let concerned = credentials(in: scope)
         let unreadable = rows?.unreadableCredentials(in: scope) ?? []
         guard isStateReadable else { throw .stateUnreadable }
@@ -100,15 +96,14 @@ extension LockDaemon {
     }
 
     /// The owner has the store's rows believed in spite of `doubt`: the audit says so, in the commit that makes it true.
-    package func confirmState(_ doubt: StateDoubt) throws(RevocationRefusal) {
-        guard machine != nil else { throw .notBegun }
+    package func confirmState(_ doubt: StateDoubt) {
         feed(.administration(.stateConfirmed(doubt)))
         // Nothing ends while nothing is believed. From the commit on something is.
         host.afterCommit { [weak self] in self?.reviewUnprovenBonds() }
     }
 
     var credentialNames: [String] {
-        rows?.credentialNames() ?? Set(machine?.credentials.values.map(\.name) ?? []).sorted()
+        rows?.credentialNames() ?? Set(machine.credentials.values.map(\.name)).sorted()
     }
 
     /// The host ends the links of a bond that it deletes.
@@ -133,7 +128,6 @@ extension LockDaemon {
     /// A confirmed bond that no credential names opens nothing, and still encrypts links. A lock of an earlier version left
     /// one behind whenever a credential changed hands. Deletes what one slice has of these; false once there are no more.
     package func readOn() -> Bool {
-        guard rows != nil || machine != nil else { return false }
         guard case .behind(let cursor) = orphans else { return false }
         let page = host.confirmedBonds(after: cursor, limit: Self.orphanSliceBonds)
         for id in page.rows where !isNamed(id) { host.deleteBond(id) }
@@ -153,6 +147,6 @@ extension LockDaemon {
 
     func isNamed(_ id: BondID) -> Bool {
         let bond = UInt64(bitPattern: id.rawValue)
-        return rows?.isNamed(bond) ?? (machine?.credentials.values.contains { $0.bond == bond } ?? true)
+        return rows?.isNamed(bond) ?? machine.credentials.values.contains { $0.bond == bond }
     }
 }

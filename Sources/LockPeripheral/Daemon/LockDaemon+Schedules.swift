@@ -11,7 +11,6 @@ extension LockDaemon {
     /// The rules of everything that the scope covers, each once.
     package func rules(of scope: CredentialScope) throws(RevocationRefusal) -> [CredentialRules] {
         let concerned = credentials(in: scope).sorted { $0.id.rawValue < $1.id.rawValue }
-        guard let machine else { throw .notBegun }
         guard isStateReadable else { throw .stateUnreadable }
         guard !concerned.isEmpty else { throw refusal(of: scope, rows?.unreadableCredentials(in: scope) ?? []) }
         var rules: [CredentialRules] = []

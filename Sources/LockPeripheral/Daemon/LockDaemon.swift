@@ -87,15 +87,10 @@ package final class LockDaemon {
     /// Restored, and not what this program publishes.
     var outdated: [CBMutableService] = []
     var advertisedName: String?
-    /// What the machine begins with; nil once it has.
-    private var beginning: (LockSnapshot, BoltReading)?
-    /// nil until the service has its handles. Links that stand are its sessions; the shell keeps none beside them.
-    private(set) var machine: LockMachine?
-    /// Found before the machine was there.
-    private var earlyAlarms: Set<Alarm> = []
+    /// Links that stand are its sessions; the shell keeps none beside them.
+    private(set) var machine: LockMachine
     /// The ``AlarmReport/number`` of the last alarm that was handed over.
     private var observedAlarms: UInt64
-    private var earlyReports = EarlyReports()
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
@@ -115,8 +110,8 @@ package final class LockDaemon {
     let recordTimer: TimerToken
     private var waitingUpdates = UpdateQueue<(CBMutableCharacteristic, [UInt8])>()
 
-    /// Reads what is kept, and the bolt. The machine begins, and settles what was owed, as soon as the service has its
-    /// handles: restored before the radio is on, or published when it is for the first time.
+    /// Reads what is kept, and the bolt. The machine begins, and settles what was owed: the door is kept from here on, whenever the
+    /// radio comes. The service is published without a word to the machine but its handle.
     package init(
         _ configuration: Configuration, host: Host, bluetooth: CBHost, store: any LockStore, actuator: any Actuator,
         surroundings: Surroundings
@@ -129,8 +124,14 @@ package final class LockDaemon {
         rows = store.rows
         observedAlarms = configuration.alarms.reportCount
         let snapshot = try store.launch()
+        let reading = try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime())
         unproven = UnprovenBonds(snapshot.unproven)
-        beginning = (snapshot, try actuator.reading(asking: snapshot.intent, now: surroundings.bootTime()))
+        var outputs: [LockOutput] = []
+        machine = LockMachine(
+            restoring: snapshot, reading: reading, boot: configuration.boot,
+            configured: configuration.settings.over(snapshot.settings), rules: configuration.rules,
+            alarms: configuration.alarms,
+            at: LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()), into: &outputs)
         machineTimer = host.makeTimer()
         actuatorTimer = host.makeTimer()
         enrolmentTimer = host.makeTimer()
@@ -140,73 +141,60 @@ package final class LockDaemon {
         manager = CBPeripheralManager(
             callbacks: self, delivery: .inline,
             options: [CBPeripheralManagerOptionRestoreIdentifierKey: configuration.restoreIdentifier], host: bluetooth)
+        begin(outputs)
     }
 
-    var tree: LockServiceTree? {
-        if case .published(let tree) = service { tree } else { nil }
-    }
-
-    /// The service is published under these handles: the lock begins.
-    func begin(_ tree: LockServiceTree) {
-        service = .published(tree)
-        guard let (snapshot, reading) = beginning, let receipt = tree.receipt.valueHandle else { return }
-        beginning = nil
-        var outputs: [LockOutput] = []
-        let machine = LockMachine(
-            restoring: snapshot, reading: reading, boot: configuration.boot, receiptHandle: receipt,
-            configured: configuration.settings.over(snapshot.settings),
-            rules: configuration.rules, alarms: configuration.alarms, at: moment, into: &outputs)
-        self.machine = machine
+    private func begin(_ outputs: [LockOutput]) {
         carryOut(outputs)
         // Where everything has been read, it costs nothing now.
         if rows == nil { deleteOrphanedBonds() }
         reviewUnprovenBonds()
         armTimers()
         tell(.bolt(machine.state.bolt, machine.state.door))
-        for alarm in earlyAlarms.sorted(by: { ($0.kind.rawValue, $0.cause) < ($1.kind.rawValue, $1.cause) }) {
-            feed(.alarm(alarm))
-        }
-        earlyAlarms = []
-        for report in earlyReports.take() { feed(.actuator(report)) }
+    }
+
+    var tree: LockServiceTree? {
+        if case .published(let tree) = service { tree } else { nil }
+    }
+
+    /// The service is published, and these are its handles.
+    func serve(_ tree: LockServiceTree) {
+        service = .published(tree)
+        machine.receiptHandle = tree.receipt.valueHandle
     }
 
     /// Whoever keeps the rows has found something wrong with them: in the middle of an answer to the machine, as a rule, which hears of
-    /// it behind the next commit. Before the machine is there, each alarm counts once.
+    /// it behind the next commit.
     package func raise(_ alarm: Alarm) {
-        host.afterCommit { [weak self] in
-            guard let self else { return }
-            if machine == nil { earlyAlarms.insert(alarm) } else { feed(.alarm(alarm)) }
-        }
+        host.afterCommit { [weak self] in self?.feed(.alarm(alarm)) }
     }
 
     /// Of a credential that there is. One that a launch has left in the store is read there.
     func credentialName(_ id: CredentialID?) -> String? {
         guard let id else { return nil }
-        if let known = machine?.credentials[id] { return known.name }
+        if let known = machine.credentials[id] { return known.name }
         let before = CredentialID(rawValue: id.rawValue &- 1)
         return rows?.credentials(after: before, limit: 1).first { $0.id == id }?.name
     }
 
     /// From the first record that is kept to the last one. Some between them may be forgotten.
     var keptAudit: ClosedRange<UInt64>? {
-        guard let last = machine?.auditHead.sequence, let cuts = try? store.auditCuts(after: 0, limit: 1) else {
-            return nil
-        }
+        guard let cuts = try? store.auditCuts(after: 0, limit: 1) else { return nil }
+        let last = machine.auditHead.sequence
         let forgotten = cuts.first.map { $0.first == 1 ? $0.last : 0 } ?? 0
         return forgotten < last ? forgotten + 1...last : nil
     }
 
-    /// What the lock goes by; what it begins with while it has not begun.
-    package var settings: LockSettings { machine?.settings ?? configuration.settings.settings }
+    /// What the lock goes by.
+    package var settings: LockSettings { machine.settings }
 
     var moment: LockMoment { LockMoment(now: host.now, wallClockSeconds: surroundings.wallClockSeconds()) }
 
     /// One input of the machine, and everything that it wants done.
     func feed(_ input: LockInput) {
-        guard machine != nil else { return }
         var outputs: [LockOutput] = []
-        machine?.alarmsTold(through: surroundings.alarmsTold(observedAlarms))
-        machine?.handle(input, at: moment, random: surroundings.random(), into: &outputs)
+        machine.alarmsTold(through: surroundings.alarmsTold(observedAlarms))
+        machine.handle(input, at: moment, random: surroundings.random(), into: &outputs)
         carryOut(outputs)
         armTimers()
     }
@@ -214,14 +202,13 @@ package final class LockDaemon {
     /// Everything that the store keeps for a bond is with the machine, from the first input on that is about it.
     func recall(_ bond: UInt64) {
         guard let rows else { return }
-        machine?.recall(bond, rows.holder(of: bond))
+        machine.recall(bond, rows.holder(of: bond))
     }
 
     /// The configuration says this now. What it does not say any more stays as it is, and is the managers' again.
     package func configure(_ settings: ConfiguredLockSettings, rules: DoorRules) {
         configuration.settings = settings
         configuration.rules = rules
-        guard let machine else { return }
         let wanted = settings.over(machine.settings)
         if wanted != machine.settings { feed(.administration(.settings(wanted))) }
         feed(.administration(.rules(rules)))
@@ -232,8 +219,8 @@ package final class LockDaemon {
 
     /// Those that a word is about, all of them with the machine.
     func credentials(in scope: CredentialScope) -> [Credential] {
-        if let rows { machine?.recall(rows.credentials(in: scope)) }
-        return machine?.credentials.values.filter { scope.covers($0) } ?? []
+        if let rows { machine.recall(rows.credentials(in: scope)) }
+        return machine.credentials.values.filter { scope.covers($0) }
     }
 
     func keep(_ facts: [LockMutation]) { for fact in facts { store.append(fact) } }
@@ -249,19 +236,16 @@ package final class LockDaemon {
     func tell(_ event: LockEvent) { host.afterActs { [surroundings] in surroundings.observe(event) } }
 
     private func armTimers() {
-        host.setTimer(machineTimer, at: machine?.deadline) { [weak self] _ in self?.feed(.timerFired) }
+        host.setTimer(machineTimer, at: machine.deadline) { [weak self] _ in self?.feed(.timerFired) }
         host.setTimer(actuatorTimer, at: actuator.deadline) { [weak self] now in self?.pollActuator(now) }
     }
 
-    /// ``Actuator/descriptor`` may be readable, in an iteration of the host's. What the actuator tells before the machine begins waits
-    /// for it.
+    /// ``Actuator/descriptor`` may be readable, in an iteration of the host's.
     package func actuatorIsReady() { pollActuator(surroundings.bootTime()) }
 
     private func pollActuator(_ now: Instant) {
         do {
-            while let report = try actuator.poll(now: now) {
-                if machine == nil { earlyReports.put(report) } else { feed(.actuator(report)) }
-            }
+            while let report = try actuator.poll(now: now) { feed(.actuator(report)) }
             armTimers()
         } catch {
             surroundings.fail(error)
@@ -273,7 +257,6 @@ package final class LockDaemon {
 
 extension LockDaemon {
     private func carryOut(_ outputs: [LockOutput]) {
-        guard let tree else { return }
         var endsWindow = false
         var changesRights = false
         for output in outputs {
@@ -285,10 +268,10 @@ extension LockDaemon {
                 endsWindow = endsWindow || endsRemoteWindow(mutation)
                 changesRights = changesRights || mutation.changesRights
             case .actuate(let order): host.afterCommit { [weak self] in self?.perform(order) }
-            case .notifyChallenge(let link, let value): update(tree.challenge, value, link)
-            case .notifyReceipt(let link, let value): update(tree.receipt, value, link)
-            case .notifyLockState(let link, let value): update(tree.lockState, value, link)
-            case .indicateControlPoint(let link, let value): update(tree.controlPoint, value, link)
+            case .notifyChallenge(let link, let value): update(tree?.challenge, value, link)
+            case .notifyReceipt(let link, let value): update(tree?.receipt, value, link)
+            case .notifyLockState(let link, let value): update(tree?.lockState, value, link)
+            case .indicateControlPoint(let link, let value): update(tree?.controlPoint, value, link)
             case .recordAccess(let link, let verdict): begin(verdict, link)
             case .challengeValue(_, let value): answerChallengeRead(value)
             case .credentialRemoved(let name, let bonds): endCredential(name, bonds: bonds)
@@ -296,7 +279,7 @@ extension LockDaemon {
             case .closeWindow: cancelEnrolment()
             case .stateChanged(let bolt, let door): tell(.bolt(bolt, door))
             case .alarm(let report): tell(report)
-            case .notifyAlarm(let link, let value): update(tree.alarm, value, link)
+            case .notifyAlarm(let link, let value): update(tree?.alarm, value, link)
             case .disconnect(let link): manager?.disconnect(link.id)
             }
         }
@@ -327,7 +310,9 @@ extension LockDaemon {
         manager?.respond(to: request, withResult: .success)
     }
 
-    func update(_ characteristic: CBMutableCharacteristic, _ value: [UInt8], _ link: LockLink) {
+    /// Nobody has asked for values of what is not published.
+    func update(_ characteristic: CBMutableCharacteristic?, _ value: [UInt8], _ link: LockLink) {
+        guard let characteristic else { return }
         waitingUpdates.put((characteristic, value), for: link, send: sender)
     }
 

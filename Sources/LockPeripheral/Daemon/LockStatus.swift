@@ -88,16 +88,16 @@ package struct LockStatus: Sendable {
 
 extension LockDaemon {
     package func statusPage(_ page: LockStatus.Page) -> LockStatus {
-        let state = machine?.state ?? (.unknown, .unknown)
+        let state = machine.state
         var status = LockStatus(
             radio: manager?.state ?? .unknown, isAdvertising: manager?.isAdvertising ?? false,
             address: host.identity.address, addressOnAir: host.addressOnAir, bolt: state.bolt, door: state.door,
-            hold: machine?.hold, settings: SettingsRecord(settings, fixed: configuration.settings.fixed),
-            time: machine?.time(moment) ?? LockTime(source: .none, seconds: nil, markSeconds: nil),
-            links: (machine?.sortedLinks { _ in true } ?? []).compactMap { host.link($0.id) }, credentials: [],
+            hold: machine.hold, settings: SettingsRecord(settings, fixed: configuration.settings.fixed),
+            time: machine.time(moment),
+            links: machine.sortedLinks { _ in true }.compactMap { host.link($0.id) }, credentials: [],
             unconfirmed: [], audit: keptAudit, enrolling: enrolment.credential,
-            alarms: machine?.alarms ?? configuration.alarms,
-            alarmedCredential: credentialName(machine?.alarms.last?.alarm.credential))
+            alarms: machine.alarms,
+            alarmedCredential: credentialName(machine.alarms.last?.alarm.credential))
         list(page, in: &status)
         return status
     }
@@ -130,7 +130,6 @@ extension LockDaemon {
 
     /// The next `limit` credentials behind this number, nil: from the first on. The machine keeps none of them for it.
     func credentials(after last: CredentialID?, limit: Int) -> [Credential] {
-        guard let machine else { return [] }
         if let rows { return rows.credentials(after: last, limit: limit) }
         let ids = machine.credentials.keys.lazy.map(\.rawValue).filter { id in last.map { id > $0.rawValue } ?? true }
         return ids.smallest(limit).compactMap { machine.credentials[CredentialID(rawValue: $0)] }

@@ -32,10 +32,10 @@ package struct LockVitals: Sendable {
 extension LockDaemon {
     /// Reads no row.
     package var vitals: LockVitals {
-        let state = machine?.state ?? (.unknown, .unknown)
+        let state = machine.state
         return LockVitals(
             radio: manager?.state ?? .unknown, bolt: state.bolt, door: state.door, mode: settings.mode,
-            hold: machine?.hold, links: machine?.links.count ?? 0, lastRecord: machine?.auditHead.sequence ?? 0,
-            alarms: machine?.alarms ?? configuration.alarms)
+            hold: machine.hold, links: machine.links.count, lastRecord: machine.auditHead.sequence,
+            alarms: machine.alarms)
     }
 }

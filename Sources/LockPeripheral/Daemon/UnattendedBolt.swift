@@ -43,7 +43,8 @@ package struct UnattendedBolt {
     private var observedAlarms: UInt64
 
     /// Settles it, by the rules of every launch, and returns once the bolt rests, with the alarms that this raised. Does nothing, and
-    /// writes nothing, when nothing is owed now: what falls due later is settled by a later launch. `alarms`: those of this program before.
+    /// writes nothing, when nothing is owed now: what falls due later is for the lock that begins, or for a later
+    /// launch. `alarms`: those of this program before.
     @discardableResult package static func settle(
         store: any LockStore, actuator: any Actuator, boot: BootID, alarms: AlarmBook = AlarmBook(),
         surroundings: Surroundings
@@ -85,10 +86,9 @@ package struct UnattendedBolt {
         self.surroundings = surroundings
         observedAlarms = alarms.reportCount
         var outputs: [LockOutput] = []
-        // No link, no receipt: the handle is never used.
         machine = LockMachine(
-            restoring: snapshot, reading: reading, boot: boot, receiptHandle: AttributeHandle(1),
-            configured: surroundings.settings(snapshot.settings), rules: surroundings.rules, tellsLaunch: tellsLaunch,
+            restoring: snapshot, reading: reading, boot: boot, configured: surroundings.settings(snapshot.settings),
+            rules: surroundings.rules, tellsLaunch: tellsLaunch,
             alarms: alarms, at: surroundings.moment(),
             into: &outputs)
         self.outputs = outputs

@@ -53,11 +53,10 @@ extension LockDaemon {
 
     /// The machine keeps none of them for it.
     private func devices(of user: String) -> [Credential] {
-        rows?.listed(ofUser: user) ?? machine?.credentials.values.filter { $0.userName == user } ?? []
+        rows?.listed(ofUser: user) ?? machine.credentials.values.filter { $0.userName == user }
     }
 
     private func userNames(after last: String?, limit: Int) -> [String] {
-        guard let machine else { return [] }
         if let rows { return rows.users(after: last, limit: limit) }
         return Set(machine.credentials.values.map(\.userName)).page(after: last, limit: limit)
     }

@@ -173,10 +173,11 @@ extension LockMachine {
             answered: challenge.prefix)
         if state.isEncrypted, claim.programKey == nil {
             if state.subscriptions.contains(.lockState) { turn.act(.notifyLockState(link, content.encoded)) }
-        } else if state.subscriptions.contains(.receipt), let counter = takeCounter(claim.bond, &turn) {
-            let receipt = claim.receiptKey.seal(
-                content, lockCounter: counter, answering: challenge,
-                handle: claim.programKey == nil ? receiptHandle : ProgramKey.receiptHandle)
+        } else if state.subscriptions.contains(.receipt),
+            let handle = claim.programKey == nil ? receiptHandle : ProgramKey.receiptHandle,
+            let counter = takeCounter(claim.bond, &turn)
+        {
+            let receipt = claim.receiptKey.seal(content, lockCounter: counter, answering: challenge, handle: handle)
             turn.act(.notifyReceipt(link, receipt.encoded))
         }
     }

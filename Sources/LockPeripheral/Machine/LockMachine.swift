@@ -9,8 +9,9 @@ import LockProtocol
 /// Everything that a command needs decided stands in one place, in one order: ``LockMachine+Commands``.
 package struct LockMachine {
     let boot: BootID
-    /// The Command Receipt value's handle: part of every receipt's nonce.
-    let receiptHandle: AttributeHandle
+    /// The Command Receipt value's handle: part of every receipt's nonce. nil until the service is published: nobody has asked for
+    /// receipts before.
+    package var receiptHandle: AttributeHandle?
     /// Those that were asked for: ``recall(_:_:)`` comes before the input that is about them.
     var credentials: [CredentialID: Credential]
     private var recalledBonds: Set<UInt64> = []
@@ -51,7 +52,7 @@ package struct LockMachine {
     /// behind which the lock begins, and tells what an earlier program owed. `alarms`: those of this program before. `configured`: what the lock goes by from the beginning, where
     /// that is not what is kept.
     package init(
-        restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle,
+        restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle? = nil,
         configured: LockSettings? = nil, rules: DoorRules = DoorRules(), tellsLaunch: Bool = true,
         alarms: AlarmBook = AlarmBook(),
         at moment: LockMoment,

@@ -144,7 +144,7 @@ extension RevocationRefusal {
     fileprivate var deniesExistence: Bool {
         switch self {
         case .unknown, .unknownUser: true
-        case .unreadable, .notBegun, .stateUnreadable: false
+        case .unreadable, .stateUnreadable: false
         }
     }
 }

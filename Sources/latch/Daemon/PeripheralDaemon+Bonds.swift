@@ -27,7 +27,6 @@ extension PeripheralDaemon {
             switch error {
             case .unknown: throw ControlFailure(.notFound, error.description)
             case .named: throw ControlFailure(.refused, error.description)
-            case .notBegun: throw ControlFailure(.noRadio, error.description)
             case .stateUnreadable: throw ControlFailure(.stopping, error.description)
             }
         }

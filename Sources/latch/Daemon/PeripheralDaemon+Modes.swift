@@ -11,7 +11,7 @@ extension PeripheralDaemon {
             let isChanged = try lock.enter(LockMode(mode))
             exchange.finish(["mode": .string(mode.rawValue), "changed": .bool(isChanged)])
         } catch {
-            throw ControlFailure(error == .notBegun ? .noRadio : .busy, error.description)
+            throw ControlFailure(.busy, error.description)
         }
     }
 

@@ -26,7 +26,6 @@ extension PeripheralDaemon {
         } catch {
             let code: ControlFailure.Code =
                 switch error {
-                case .notBegun: .noRadio
                 case .refused(.busy, _, _): .busy
                 case .refused: .refused
                 }

@@ -147,7 +147,7 @@ final class PeripheralDaemon {
         case .bondsPage(let page): exchange.finish(try bondPage(page).json)
         case .usersPage(let page): exchange.finish(userPage(page).json)
         case .deleteBond(let bond): try deleteBond(bond, exchange)
-        case .confirmState: try confirmState(exchange)
+        case .confirmState: confirmState(exchange)
         case .reset: try reset(exchange)
         case .events: runtime.journal.stream(to: exchange)
         case .reload: exchange.finish(try reload.perform())
@@ -163,13 +163,9 @@ final class PeripheralDaemon {
     }
 
     /// The owner answers for what is in the database: the next commit seals it, together with the audit's record of this.
-    private func confirmState(_ exchange: ControlExchange) throws(ControlFailure) {
+    private func confirmState(_ exchange: ControlExchange) {
         guard let doubt = seal.doubt else { return exchange.finish(["changed": false]) }
-        do throws(RevocationRefusal) {
-            try lock.confirmState(doubt)
-        } catch {
-            throw ControlFailure(error)
-        }
+        lock.confirmState(doubt)
         seal.confirm()
         exchange.finish(["changed": true, "doubt": .string(doubt.name)])
     }
@@ -290,7 +286,6 @@ extension ControlFailure {
         case .unknown, .unknownUser: self.init(.notFound, refusal.description)
         case .unreadable: self.init(.refused, refusal.description)
         case .stateUnreadable: self.init(.stopping, refusal.description)
-        case .notBegun: self.init(.noRadio, refusal.description)
         }
     }
 }
