@@ -45,6 +45,30 @@ final class Daemon {
     var complaint: String { String(decoding: process.errors.readDataToEndOfFile(), as: UTF8.self) }
 }
 
+/// Has system calls of a running daemon fail for as long as this is there.
+final class FailingCalls {
+    private let tracer: ChildProcess
+
+    /// `injection`: the call, and what becomes of it, in strace's words. `path`: only where it is about this file.
+    init(_ injection: String, of daemon: Daemon, at path: String? = nil) throws {
+        let call = injection.prefix { $0 != ":" }
+        tracer = try ChildProcess(
+            ["/usr/bin/strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e", "inject=\(injection)"]
+                + (path.map { ["-P", $0] } ?? []) + ["-p", "\(daemon.pid)"], environment: Program.environment)
+        var said = ""
+        while !said.contains("attached\n"), !said.contains("threads\n") {
+            let octets = tracer.errors.availableData
+            try #require(!octets.isEmpty, "strace: \(said)")
+            said += String(decoding: octets, as: UTF8.self)
+        }
+    }
+
+    deinit {
+        tracer.signal(SIGTERM)
+        tracer.wait()
+    }
+}
+
 /// Until `condition` holds; processes are waited for, and nothing else. Each look may wait for a daemon that does not answer, so that
 /// a number of looks alone is no end.
 func waits(_ condition: () throws -> Bool) rethrows -> Bool {

@@ -5,6 +5,7 @@ import CommandInterface
 import Foundation
 import Glibc
 import HCITransport
+import LockPeripheral
 import StatePersistence
 import Testing
 
@@ -46,6 +47,7 @@ struct RestartBackOffTests {
             StoreError.full(path: ""), StoreError.readOnly(path: ""), StoreError.io(path: "", reason: ""),
             StoreError.corrupt(path: "", reason: ""), StoreError.logHeld(path: ""),
             StoreError.wrongMachineKey(path: ""), StoreError.anchorUnusable(path: "", reason: ""),
+            BoltJournal.Failure.io(call: "fdatasync", code: EIO), BoltJournal.Failure.inUse,
             socket(.unusable), TransportError(.busy, ""), TransportError(.notFound, ""), Failure(.state, ""),
             Failure(.transport, ""),
         ] as [any Error] {
@@ -153,6 +155,23 @@ struct RestartBackOffTests {
         #expect(try latchTests.waits { try metal().hasSuffix(" lock\n") })
         #expect(daemon.isRunning && home.row.count.hasPrefix("41 "))
         #expect(daemon.end() == ExitCode.state.rawValue)
+    }
+
+    @Test(
+        "A bolt's journal that fails ends the lock as any disk does: it waits, and says why in words"
+    )
+    func boltJournal() throws {
+        let bench = try Bench(withRadio: false)
+        let row = try Row("peripheral", in: bench)
+        try row.set(40)
+        let lock = try Daemon(
+            bench.arguments("peripheral", "lock", logLevel: "warning"), environment: row.environment)
+        #expect(try latchTests.waits { try bench.latch("peripheral", "status", "lock").status == 0 })
+        let failing = try FailingCalls("fdatasync:error=EIO", of: lock, at: bench.path("lock/bolt.journal"))
+        #expect(try bench.latch("peripheral", "unlock", "lock").status != 0)
+        #expect(latchTests.waits { row.count.hasPrefix("41 ") || !lock.isRunning })
+        Self.expectWait(row, lock, for: "the bolt's journal: fdatasync: Input/output error")
+        withExtendedLifetime(failing) {}
     }
 
     /// Far down in the row, a launch says why it waits, and goes when it is told to.

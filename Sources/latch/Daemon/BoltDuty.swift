@@ -220,12 +220,8 @@ final class BoltDuty {
                     ])
             }
             return journal
-        } catch BoltJournal.Failure.inUse {
-            throw Failure(
-                .state,
-                "bolt journal \(path) is in use by another lock: stop that one, or name another file with bolt_journal")
-        } catch BoltJournal.Failure.io(let call, let code) {
-            throw Failure(.state, "bolt journal \(path): \(call): \(String(cString: strerror(code)))")
+        } catch let failure as BoltJournal.Failure {
+            throw Failure(failure, of: "bolt journal \(path)")
         } catch {
             throw Failure(.state, "bolt journal \(path): \(error)")
         }

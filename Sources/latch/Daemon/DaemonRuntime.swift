@@ -7,6 +7,7 @@ import DaemonControl
 import Glibc
 import HCITransport
 import HostComposition
+import LockPeripheral
 import LockPersistence
 import LockProtocol
 import StatePersistence
@@ -232,7 +233,19 @@ extension Failure {
         case let error as ControlSocketError:
             self.init(error.reason == .misconfigured ? .configuration : .state, error.description)
         case let error as TransportError: self.init(.transport, error.description)
+        case let error as BoltJournal.Failure: self.init(error, of: "the bolt's journal")
         default: self.init(.refused, String(describing: error))
+        }
+    }
+
+    /// `journal`: how its operator knows it.
+    init(_ failure: BoltJournal.Failure, of journal: String) {
+        switch failure {
+        case .inUse:
+            self.init(
+                .state,
+                "\(journal) is in use by another lock: stop that one, or name another file with bolt_journal")
+        case .io(let call, let code): self.init(.state, "\(journal): \(call): \(String(cString: strerror(code)))")
         }
     }
 }
