@@ -138,6 +138,29 @@ struct ReloadTests {
         #expect(lock.end() == 0)
     }
 
+    @Test(
+        "A hook that the kernel has no timer for is not named: the next reload serves it, and it hears of the next alarm"
+    )
+    func hookWithoutTimer() throws {
+        let bolt = try script("bolt", "case \"$1\" in unlock) exit 10;; read) exit 20;; esac\n")
+        let configuration = "[bolt]\nactuator = \"exec\"\ncommand = \"\(bolt)\"\nretries = 0\n"
+        try configure(configuration)
+        let lock = try start()
+        let hook = try script("first-hook", "cat >> first\n")
+        try configure(configuration + "[alarms]\nhook = \"\(hook)\"\n")
+        do {
+            let failing = try FailingCalls("timerfd_create:error=EMFILE", of: lock)
+            let refused = try reload()
+            #expect(refused.status == ExitCode.configuration.rawValue, "\(refused)")
+            #expect(refused.errors.contains("nothing has changed: the alarms' hook has no timer"), "\(refused)")
+            withExtendedLifetime(failing) {}
+        }
+        #expect(try reload().output == "changed: [alarms] hook\n")
+        #expect(try bench.latch("peripheral", "unlock", "lock").status == ExitCode.refused.rawValue)
+        #expect(waits { contents("first").contains("\"jam\"") })
+        #expect(lock.end() == 0)
+    }
+
     @Test("A hook that is named no more hears of no alarm, and one that is named later of none before")
     func unnamedHook() throws {
         let bolt = try script("bolt", "case \"$1\" in unlock) exit 10;; read) exit 20;; esac\n")

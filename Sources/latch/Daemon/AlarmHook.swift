@@ -31,8 +31,11 @@ final class AlarmHook {
         self.notice = notice
     }
 
+    /// Begins with what waits. Does nothing where it has begun.
+    ///
     /// - Throws: What to do, where the kernel gives no timer.
     func serve(on loop: EventLoop) throws {
+        guard program == nil else { return }
         let program = try LineProgram(
             name: "the alarms' hook", timeoutMilliseconds: timeoutMilliseconds, loop: loop)
         program.ended = { [unowned self] reason in

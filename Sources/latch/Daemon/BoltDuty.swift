@@ -16,7 +16,7 @@ final class BoltDuty {
     private let journalPath: String
     private let settings: BoltSettings
     private var opened: (any Actuator)?
-    /// nil until the configuration has named one.
+    /// nil until the configuration has named one that can be served.
     private var hook: AlarmHook?
     /// nil while the configuration names none.
     private var hookPath: String?
@@ -34,7 +34,8 @@ final class BoltDuty {
         lockName = settings.name
         rules = settings.doorRules
         lockSettings = try settings.lockSettings()
-        name(hook: settings.alarmHook)
+        hookPath = settings.alarmHook
+        hook = hookPath.map(hook(at:))
     }
 
     /// What a configuration that was read anew says.
@@ -42,21 +43,24 @@ final class BoltDuty {
     /// - Throws: What to do, where the kernel gives a hook no timer; ``ScheduleTextError`` as ever.
     func take(_ settings: PeripheralSettings, on loop: EventLoop) throws {
         let lockSettings = try settings.lockSettings()
-        let isFirstHook = hook == nil
-        name(hook: settings.alarmHook)
-        if isFirstHook { try serveHook(on: loop) }
+        if let path = settings.alarmHook {
+            let hook = hook(at: path)
+            // No alarm waits for a hook that cannot be served.
+            try hook.serve(on: loop)
+            hook.path = path
+            self.hook = hook
+        }
+        hookPath = settings.alarmHook
         self.lockSettings = lockSettings
         rules = settings.doorRules
     }
 
-    /// Alarms that wait go to the program that is named last.
-    private func name(hook path: String?) {
-        hookPath = path
-        guard let path else { return }
-        if let hook { return hook.path = path }
-        hook = AlarmHook(path: path) { [holdings, weak self] in
-            (try? holdings.journal())?.record($0, path: self?.hook?.path ?? path)
-        }
+    /// The one that there is, or else one of this path. Alarms that wait go to the program that is named last.
+    private func hook(at path: String) -> AlarmHook {
+        hook
+            ?? AlarmHook(path: path) { [holdings, weak self] in
+                (try? holdings.journal())?.record($0, path: self?.hook?.path ?? path)
+            }
     }
 
     /// - Throws: What to do, where the kernel gives no timer.
