@@ -67,7 +67,9 @@ extension ConfiguredSettings {
         do throws(SmallFile.ReadError) {
             text = try SmallFile.readText(path, maximumOctets: ConfigurationText.maximumFileOctets)
         } catch {
-            throw Failure(.configuration, "configuration file \(path) " + error.configurationProblem)
+            throw Failure(
+                error.isOfFile ? .configuration : unreadable, "configuration file \(path) " + error.configurationProblem
+            )
         }
         var settings = Self()
         var faults: [ConfigurationError] = []
@@ -80,6 +82,16 @@ extension ConfiguredSettings {
 }
 
 extension SmallFile.ReadError {
+    /// Somebody has to write another file, or another name. Otherwise the system could not read it at present.
+    fileprivate var isOfFile: Bool {
+        switch self {
+        case .system(ENOENT), .system(ENOTDIR), .system(EACCES), .system(EISDIR), .system(ELOOP), .system(ENAMETOOLONG):
+            true
+        case .system: false
+        case .tooLarge, .notUTF8: true
+        }
+    }
+
     fileprivate var configurationProblem: String {
         switch self {
         case .system(let number):

@@ -84,6 +84,8 @@ package struct ConfigurationKey<Settings> {
 package protocol ConfiguredSettings {
     init()
     static var keys: [ConfigurationKey<Self>] { get }
+    /// What a program ends with whose file cannot be read at present. The file may be right: the program is to be started again.
+    static var unreadable: ExitCode { get }
 }
 
 extension ConfiguredSettings {

@@ -4,6 +4,8 @@ import StrikeControl
 
 /// What the keeper's configuration file says: config/strike.conf documents each key.
 package struct StrikeSettings: ConfiguredSettings, Equatable, Sendable {
+    package static let unreadable = ExitCode.unavailable
+
     /// A line beside the door, and which of its levels says what its section is about.
     struct Input: Equatable, Sendable {
         /// nil: it is not fitted.

@@ -174,6 +174,16 @@ struct RestartBackOffTests {
         withExtendedLifetime(failing) {}
     }
 
+    @Test("A configuration that cannot be read at present is waited for, too", arguments: ["peripheral", "central"])
+    func unreadableConfiguration(role: String) throws {
+        let bench = try Bench(withRadio: false)
+        let row = try Row(role, in: bench)
+        try row.set(40)
+        // The kernel has an error of input for whoever reads the first page of himself.
+        let daemon = try Daemon([role, "run", "--config", "/proc/self/mem"], environment: row.environment)
+        Self.expectWait(row, daemon, for: "/proc/self/mem cannot be read: Input/output error")
+    }
+
     /// Far down in the row, a launch says why it waits, and goes when it is told to.
     private static func expectWait(_ row: Row, _ daemon: Daemon, for reason: String) {
         #expect(waits { row.count.hasPrefix("41 ") || !daemon.isRunning })

@@ -291,6 +291,14 @@ struct StrikeDaemonTests {
         let refused = try Program.run(["run", "--config", wrong], of: Program.strike)
         #expect(refused.status == ExitCode.configuration.rawValue && refused.errorLines.count == 1)
         #expect(refused.errors.contains("key `fail` in section [strike] of \(wrong) is wanted"))
+        // Its unit starts it again where the file cannot be read at present, and not where there is none.
+        for (file, status) in [
+            (bench.path("gone"), ExitCode.configuration), (bench.directory.path, .configuration),
+            ("/proc/self/mem", .unavailable),
+        ] {
+            let unread = try Program.run(["run", "--config", file], of: Program.strike)
+            #expect(unread.status == status.rawValue && unread.errors.contains("cannot be read"), "\(unread)")
+        }
         let good = try bench.directory.write(
             "chip = \"no such chip\"\n[socket]\nuser = \"\(geteuid())\"\n[strike]\nline = \"0\"\nfail = \"secure\"\n",
             to: "strike.conf")

@@ -11,6 +11,10 @@ protocol DaemonConfiguration: ConfiguredSettings, Equatable, Sendable {
     var files: [(key: String, path: String?)] { get }
 }
 
+extension DaemonConfiguration {
+    static var unreadable: ExitCode { .state }
+}
+
 extension PeripheralSettings {
     func faults(in file: String) -> [Failure] {
         var faults = bolt.faults(in: file)

@@ -19,9 +19,10 @@ final class CentralDaemon {
     private let watch: WatchFeed
 
     static func run(_ source: ConfigurationSource<CentralSettings>) throws -> ExitCode {
-        let settings = try source.load()
-        let backOff = RestartBackOff(role: .central, log: Log(settings.daemon), manager: ServiceManager())
+        var backOff = RestartBackOff(role: .central, log: Log(CentralSettings().daemon), manager: ServiceManager())
         do {
+            let settings = try source.load()
+            backOff.log = Log(settings.daemon)
             if let user = source.user, settings.daemon.stateDirectory == user.state { try user.make() }
             let plan = try DaemonPlan(settings.daemon, role: .central)
             return try CentralDaemon(source, settings, DaemonHoldings(plan, manager: backOff.manager)).serve()

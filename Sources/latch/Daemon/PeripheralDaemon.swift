@@ -23,11 +23,13 @@ final class PeripheralDaemon {
     private let auditKey: Ed25519PublicKey
 
     static func run(_ source: ConfigurationSource<PeripheralSettings>) throws -> ExitCode {
-        let settings = try source.load()
-        let backOff = RestartBackOff(role: .peripheral, log: Log(settings.daemon), manager: ServiceManager())
+        var backOff = RestartBackOff(
+            role: .peripheral, log: Log(PeripheralSettings().daemon), manager: ServiceManager())
         // Without a plan nobody knows what the door is owed, or where that is written.
         var duty: BoltDuty?
         do {
+            let settings = try source.load()
+            backOff.log = Log(settings.daemon)
             let plan = try DaemonPlan(settings.daemon, role: .peripheral)
             let made = try BoltDuty(DaemonHoldings(plan, manager: backOff.manager), settings)
             duty = made

@@ -7,8 +7,8 @@ import HCITransport
 import StatePersistence
 
 /// What a daemon waits for before its process goes, when its disk, its database, its socket or its controller has ended it, or when its
-/// state directory cannot be had. It needs nothing of what may have failed: no plan, and no state. The unit
-/// starts the next one after 100 ms, which is right behind a kill; into a disk that is full, or an adapter that another program holds,
+/// state directory cannot be had, or its configuration not be read at present. It needs nothing of what may have failed: no plan, and
+/// no state. The unit starts the next one after 100 ms, which is right behind a kill; into a disk that is full, or an adapter that another program holds,
 /// it would launch ten times a second, and mend nothing.
 ///
 /// How often it was so in a row stands in the runtime directory, which is in memory: a disk that takes nothing keeps nobody from
@@ -25,7 +25,8 @@ struct RestartBackOff {
     private static let fileMaximumOctets = 64
 
     let role: StateDirectory.Role
-    let log: Log
+    /// The usual one until the configuration has been read.
+    var log: Log
     /// nil for a daemon that was started by hand.
     let manager: ServiceManager?
 
