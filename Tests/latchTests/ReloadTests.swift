@@ -161,6 +161,18 @@ struct ReloadTests {
         #expect(lock.end() == 0)
     }
 
+    @Test("A place that has changed in the file is where nobody listens: the operator hears that a restart is wanted")
+    func otherPlace() throws {
+        try configure("")
+        let lock = try start()
+        try configure("state = \"\(bench.path("lock"))\"\n[control]\nsocket = \"\(bench.path("other.sock"))\"\n")
+        let lost = try Program.run(["peripheral", "reload", "--config", bench.path("lock.conf")])
+        #expect(lost.status == ExitCode.unavailable.rawValue, "\(lost)")
+        #expect(lost.errors.contains("listens where it did: restart it"), "\(lost)")
+        #expect(try reload().output == "nothing has changed\nneeds a restart: [control] socket\n")
+        #expect(lock.end() == 0)
+    }
+
     @Test("A hook that is named no more hears of no alarm, and one that is named later of none before")
     func unnamedHook() throws {
         let bolt = try script("bolt", "case \"$1\" in unlock) exit 10;; read) exit 20;; esac\n")

@@ -158,18 +158,23 @@ struct RestartBackOffTests {
     }
 
     @Test(
-        "A bolt's journal that fails ends the lock as any disk does: it waits, and says why in words"
+        "A bolt's journal that fails ends the lock as any disk does: it waits, says why in words, and no file says how the door stood"
     )
     func boltJournal() throws {
         let bench = try Bench(withRadio: false)
         let row = try Row("peripheral", in: bench)
         try row.set(40)
+        let metrics = bench.path("metrics.prom")
+        let file = try bench.directory.write("[metrics]\nfile = \"\(metrics)\"\n", to: "lock.conf")
         let lock = try Daemon(
-            bench.arguments("peripheral", "lock", logLevel: "warning"), environment: row.environment)
+            bench.arguments("peripheral", "lock", logLevel: "warning") + ["--config", file],
+            environment: row.environment)
         #expect(try latchTests.waits { try bench.latch("peripheral", "status", "lock").status == 0 })
+        #expect(latchTests.waits { FileManager.default.fileExists(atPath: metrics) })
         let failing = try FailingCalls("fdatasync:error=EIO", of: lock, at: bench.path("lock/bolt.journal"))
         #expect(try bench.latch("peripheral", "unlock", "lock").status != 0)
         #expect(latchTests.waits { row.count.hasPrefix("41 ") || !lock.isRunning })
+        #expect(!FileManager.default.fileExists(atPath: metrics))
         Self.expectWait(row, lock, for: "the bolt's journal: fdatasync: Input/output error")
         withExtendedLifetime(failing) {}
     }

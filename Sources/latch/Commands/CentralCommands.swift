@@ -123,6 +123,10 @@ enum CentralCommands {
 
     static let stop = CommandSpec(
         path: ["central", "stop"], summary: "End a running key's daemon cleanly.",
+        details: [
+            "Under systemd its unit starts the next one at once. `systemctl stop latch-central` keeps it down, and for this user's "
+                + "own key `systemctl --user stop latch-central`."
+        ],
         options: ControlPlace.options + [Commands.json], examples: ["latch central stop --state ./key"]
     ) { arguments in
         try ControlCommand.run(CentralRequest.stop, role: .central, arguments: arguments) { _ in }

@@ -105,8 +105,9 @@ enum ControlCommand {
             return .ok
         } catch let error as ControlClientError {
             // Where nobody has said which daemon, nobody may be there because it was looked for in the wrong place.
-            let user = error.isNotRunning ? UserPlace(arguments, role: role) : nil
-            throw Failure(error.exitCode, error.description + (user?.doubt ?? ""))
+            guard error.isNotRunning else { throw Failure(error.exitCode, error.description) }
+            let doubt = place.doubt + (UserPlace(arguments, role: role)?.doubt ?? "")
+            throw Failure(error.exitCode, error.description + doubt)
         } catch let failure as ControlFailure {
             throw Failure(failure.code.exitCode, failure.message)
         }

@@ -86,6 +86,12 @@ enum ControlPlace {
         }
     }
 
+    /// Why nobody may be there though a daemon runs; empty where the operator knows as much.
+    var doubt: String {
+        guard case .config(let file) = self else { return "" }
+        return "; one that was started before `state` or `socket` changed in \(file) listens where it did: restart it"
+    }
+
     private static func settings(_ role: StateDirectory.Role, _ file: String) throws(Failure) -> DaemonSettings {
         switch role {
         case .peripheral: try PeripheralSettings.load(file).daemon

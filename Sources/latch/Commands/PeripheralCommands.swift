@@ -186,6 +186,9 @@ enum PeripheralCommands {
 
     static let stop = CommandSpec(
         path: ["peripheral", "stop"], summary: "End a running lock's daemon cleanly.",
+        details: [
+            "Under systemd its unit starts the next one at once. `systemctl stop latch-peripheral` keeps it down."
+        ],
         options: ControlPlace.options + [Commands.json], examples: ["latch peripheral stop --state /var/lib/latch"]
     ) { arguments in
         try ControlCommand.run(PeripheralRequest.stop, role: .peripheral, arguments: arguments) { _ in }

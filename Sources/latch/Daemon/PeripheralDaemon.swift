@@ -130,10 +130,9 @@ final class PeripheralDaemon {
         }
         // What it says is in the journal.
         runtime.reload = { [reload] in _ = try? reload.perform() }
-        runtime.willStop = { [unowned lock, metrics] in
-            lock.willStop()
-            metrics.remove()
-        }
+        runtime.willStop = { [unowned lock] in lock.willStop() }
+        // Whatever ends it.
+        defer { metrics.remove() }
         return try runtime.run()
     }
 
