@@ -19,12 +19,8 @@ extension HostCore {
 
     /// Nobody comes under this name, and nobody is connected under it any more.
     mutating func forgetSuperseded(_ peer: PeerIdentifier) {
-        for owner in ledger.owners(of: .central) {
-            for subscription in ledger.asked(owner).subscriptions where subscription.peer == peer {
-                withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
-            }
-            withLedger { $0.connectionEnded(owner, peer, &$1) }
-        }
+        endSubscriptions(at: peer)
+        for owner in ledger.owners(of: .central) { withLedger { $0.connectionEnded(owner, peer, &$1) } }
         withPeers { $0.forget(peer, &$1) }
     }
 }
