@@ -16,12 +16,40 @@ struct UnattendedBoltTests {
     private let clock = Clock()
     private let metal = MetalJournal()
 
+    /// A bolt beside which somebody has pressed the button meanwhile.
+    private final class PressedBolt: Actuator {
+        private let bolt: SimulatedBolt
+        private var isPressed = true
+
+        init(_ bolt: SimulatedBolt) { self.bolt = bolt }
+
+        var deadline: Instant? { bolt.deadline }
+
+        func reading(asking intent: Intent?, now: Instant) throws -> BoltReading {
+            try bolt.reading(asking: intent, now: now)
+        }
+
+        func perform(_ order: ActuatorOrder, now: Instant) throws -> ActuatorReport? {
+            try bolt.perform(order, now: now)
+        }
+
+        func poll(now: Instant) throws -> ActuatorReport? {
+            guard !isPressed else {
+                isPressed = false
+                return .input(.exit)
+            }
+            return try bolt.poll(now: now)
+        }
+    }
+
     /// How often it committed.
     @discardableResult
-    private func settle(_ store: MemoryLockStore, boot: BootID = boot) throws -> Int {
+    private func settle(
+        _ store: MemoryLockStore, boot: BootID = boot, _ actuator: (any Actuator)? = nil
+    ) throws -> Int {
         var commits = 0
         try UnattendedBolt.settle(
-            store: store, actuator: SimulatedBolt(journal: metal), boot: boot,
+            store: store, actuator: actuator ?? SimulatedBolt(journal: metal), boot: boot,
             surroundings: UnattendedBolt.Surroundings(
                 moment: { [clock] in LockMoment(now: clock.now) },
                 commit: { _ in
@@ -60,6 +88,15 @@ struct UnattendedBoltTests {
             let outcomes = store.audit.filter { if case .outcome(_, .done) = $0.event { true } else { false } }
             #expect(outcomes.count == 1)
         }
+    }
+
+    @Test("a press of the button that lay there while nobody asked opens nothing")
+    func pressedMeanwhile() throws {
+        open()
+        let store = MemoryLockStore(snapshot(BootDeadline(boot: boot, at: clock.now)))
+        try settle(store, PressedBolt(SimulatedBolt(journal: metal)))
+        #expect(metal.last?.movement == .lock && store.committed.bolt.position == .locked)
+        #expect(store.committed.intent == nil && store.committed.relock == nil)
     }
 
     @Test("an interrupted locking is completed, a late opening is not and ends locked")

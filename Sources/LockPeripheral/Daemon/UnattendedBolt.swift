@@ -128,9 +128,16 @@ package struct UnattendedBolt {
         while outputs.isEmpty, machine.isMoving {
             guard let wake = [machine.deadline, actuator.deadline].compactMap({ $0 }).min() else { return }
             surroundings.wait(wake)
-            if let report = try actuator.poll(now: surroundings.moment().now) { feed(.actuator(report)) }
+            if let report = try actuator.poll(now: surroundings.moment().now), !Self.isPress(report) {
+                feed(.actuator(report))
+            }
             feed(.timerFired)
         }
+    }
+
+    /// Of the button inside, which may have lain with the keeper for as long as nobody asked: whoever pressed it has gone, or presses again.
+    private static func isPress(_ report: ActuatorReport) -> Bool {
+        if case .input(.exit) = report { true } else { false }
     }
 
     /// Nobody is connected, so that no challenge is ever due.
