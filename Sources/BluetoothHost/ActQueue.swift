@@ -7,9 +7,10 @@ import SecurityManager
 /// that is used again, so that an act costs no allocation of its own.
 package struct ActQueue {
     private enum Entry {
-        case packet(octets: Int)
-        /// One that must not leave later than it says.
-        case dated(octets: Int, ACLPacket, until: Instant)
+        case command(octets: Int)
+        case packet(octets: Int, ACLPacket)
+        /// A packet of a link that has ended since. Its octets are skipped.
+        case dropped(octets: Int)
         case bus(DBusAct, until: Instant?)
         case code(OutOfBandData, adapter: UInt16)
         case strength(DeviceAddress, adapter: UInt16)
@@ -35,22 +36,26 @@ package struct ActQueue {
 
     var isEmpty: Bool { entries.isEmpty && reports.isEmpty }
 
-    mutating func append(packet: [UInt8]) {
+    mutating func append(command packet: [UInt8]) {
         octets.write(packet)
-        entries.append(.packet(octets: packet.count))
+        entries.append(.command(octets: packet.count))
     }
 
     /// The next ACL packet that the controller has a buffer for. False when there is none.
     mutating func appendPacket(from controller: inout Controller, now: Instant) -> Bool {
         let start = octets.bytes.count
         guard let packet = controller.writeNextPacket(now: now, into: &octets) else { return false }
-        let count = octets.bytes.count - start
-        if let until = packet.until {
-            entries.append(.dated(octets: count, packet, until: until))
-        } else {
-            entries.append(.packet(octets: count))
-        }
+        entries.append(.packet(octets: octets.bytes.count - start, packet))
         return true
+    }
+
+    /// The link at `handle` is over: nothing of it may leave to the next link that a controller gives this handle.
+    mutating func dropPackets(of handle: ConnectionHandle) {
+        for index in entries.indices {
+            if case .packet(let octets, let packet) = entries[index], packet.handle == handle {
+                entries[index] = .dropped(octets: octets)
+            }
+        }
     }
 
     mutating func append(_ act: DBusAct, until: Instant?) { entries.append(.bus(act, until: until)) }
@@ -80,14 +85,15 @@ package struct ActQueue {
         var start = 0
         for entry in entries {
             switch entry {
-            case .packet(let count):
+            case .command(let count):
                 try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))
                 start += count
-            case .dated(let count, let packet, let until):
+            case .dropped(let count): start += count
+            case .packet(let count, let packet):
                 #if LATCH_PLANTS
-                let isInTime = clock() < until || Plant.active == .held
+                let isInTime = packet.until.map { clock() < $0 } ?? true || Plant.active == .held
                 #else
-                let isInTime = clock() < until
+                let isInTime = packet.until.map { clock() < $0 } ?? true
                 #endif
                 if isInTime {
                     try perform(.packet(octets.bytes.span.bytes.extracting(start..<start + count)))

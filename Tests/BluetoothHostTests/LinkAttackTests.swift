@@ -26,6 +26,30 @@ import WorldSupport
         #expect(peer.att.isEmpty)
     }
 
+    @Test("Core 5.4, Vol 4, Part E, 4.1.1: what a link was answered does not leave to the next link at its handle")
+    func handleUsedAgain() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let handle = try #require(fortress.lock.handles.last)
+        let octets = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        let first = [octets[0], octets[1] | 0x20]
+        // ATT_READ_BY_TYPE_REQ of the Device Name.
+        let request = [2] + first + [11, 0, 7, 0, 4, 0, 0x08, 1, 0, 0xFF, 0xFF, 0x00, 0x2A]
+        func answers(_ packets: [[UInt8]]) -> Int {
+            let before = fortress.lock.sent.count
+            fortress.lock.inject(packets)
+            return fortress.lock.sent[before...].count { $0[0] == 2 && $0[1] == octets[0] && $0[2] & 0x0F == octets[1] }
+        }
+        #expect(answers([request]) == 1)
+        let ended = [4, 0x05, 4, 0] + octets + [0x13]
+        // LE Connection Complete, as a peripheral, of a peer at C0:DE:00:00:00:02.
+        let made =
+            [4, 0x3E, 19, 0x01, 0] + octets + [1, 1, 2, 0, 0, 0, 0xDE, 0xC0] + [24, 0, 0, 0, 72, 0, 0]
+        #expect(answers([request, ended, made]) == 0)
+        #expect(answers([request]) == 1, "the next link is served")
+    }
+
     @Test("A PDU longer than its bearer takes ends the link; one that just fits does not")
     func overlong() throws {
         let fortress = try Fortress()

@@ -53,7 +53,7 @@ extension HostCore {
         body(&controller, now, &outputs)
         for output in outputs {
             switch output {
-            case .send(let packet): acts.append(packet: packet)
+            case .send(let packet): acts.append(command: packet)
             case .completed(let completion): work.append(.completed(completion))
             case .fault(.unresponsive(let opcode)): controllerFailed(.unresponsive(opcode))
             case .fault(.unexpectedAnswer): noteFault()
@@ -285,14 +285,10 @@ extension HostCore {
         controller.bringUp = bringUp
         switch outcome {
         case .next: submit(bringUp.command, for: .bringUp)
-        case .unsupported(_, let failure): bringUpFailed(type(of: bringUp.command).opcode, failure)
+        // A command that failed once may succeed next time.
+        case .unsupported(_, let failure): controllerFailed(.bringUpFailed(type(of: bringUp.command).opcode, failure))
         case .ready(let facts): poweredOn(facts)
         }
-    }
-
-    /// What was refused once, or came damaged, may be right the next time.
-    private mutating func bringUpFailed(_ opcode: HCIOpcode, _ failure: HCICommandFailure) {
-        controllerFailed(.bringUpFailed(opcode, failure))
     }
 
     private mutating func poweredOn(_ facts: ControllerFacts) {
@@ -302,7 +298,7 @@ extension HostCore {
             let buffers = ACLBuffers(packetOctets: facts.aclDataPacketLength, packetCount: facts.aclDataPacketCount)
         else {
             let failure = HCICommandFailure.malformed(.invalidValue(field: "LE_ACL_Data_Packet_Length"))
-            return bringUpFailed(HCILEReadBufferSize.opcode, failure)
+            return controllerFailed(.bringUpFailed(HCILEReadBufferSize.opcode, failure))
         }
         controller.acl = ACLSendQueue(buffers)
         tellGAP(.controllerReady(facts))

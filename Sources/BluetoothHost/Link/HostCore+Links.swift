@@ -104,6 +104,7 @@ extension HostCore {
         link.lifecycle = LinkLifecycle()
         tell(.disconnected(link.id, reason))
         var sends: [ACLSendOutput] = []
+        acts.dropPackets(of: link.handle)
         controller.acl?.removeLink(link.handle, into: &sends)
         performSends(sends)
         secure(link, .linkClosed)
