@@ -194,9 +194,9 @@ import WorldSupport
         let fortress = try Fortress()
         let (peer, other) = (fortress.stranger(1), fortress.stranger(2))
         #expect(peer.connect(to: try fortress.lockAddress()))
+        open(fortress, .passkeyDisplay)
         for failure in 0..<5 {
-            // A window for each, so that only the wait stands in the way.
-            open(fortress, .passkeyDisplay)
+            // It breaks off before it has tried anything: the window stays open, and only the wait stands in the way.
             #expect(ask(peer, Self.passkeyRequest)?.first == 0x02)
             peer.send([0x05, 0x04], on: RawPeer.securityManager)
             peer.run(100)
@@ -206,9 +206,32 @@ import WorldSupport
             peer.run(300)
         }
         // Its waiting is nobody else's.
-        open(fortress, .passkeyDisplay)
         #expect(other.connect(to: try fortress.lockAddress()))
         #expect(ask(other, Self.passkeyRequest)?.first == 0x02)
+    }
+
+    @Test(
+        "Who fails under the address of a peer that is to be enrolled keeps it out of the next window for a second at most"
+    )
+    func failedInItsName() throws {
+        let fortress = try Fortress()
+        let impostor = fortress.stranger()
+        #expect(impostor.connect(to: try fortress.lockAddress()))
+        open(fortress, .passkeyDisplay)
+        for failure in 0..<7 {
+            #expect(ask(impostor, Self.passkeyRequest)?.first == 0x02)
+            impostor.send([0x05, 0x04], on: RawPeer.securityManager)
+            impostor.run((RepeatedAttempts.firstIntervalMilliseconds << failure) + 100)
+        }
+        #expect(ask(impostor, Self.passkeyRequest)?.first == 0x02)
+        impostor.send([0x05, 0x04], on: RawPeer.securityManager)
+        impostor.run(RepeatedAttempts.firstIntervalMilliseconds + 100)
+        #expect(ask(impostor, Self.passkeyRequest) == [0x05, 0x09], "two minutes")
+        open(fortress, .passkeyDisplay)
+        #expect(ask(impostor, Self.passkeyRequest) == [0x05, 0x09])
+        // The peer itself.
+        impostor.run(RepeatedAttempts.firstIntervalMilliseconds)
+        #expect(ask(impostor, Self.passkeyRequest)?.first == 0x02)
     }
 
     @Test("A pairing that claims another bond's address, or its identity key, is refused, and the bond stands")

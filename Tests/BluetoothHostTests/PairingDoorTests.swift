@@ -115,6 +115,26 @@ import Testing
         }
     }
 
+    @Test("Who failed under a peer's address keeps it out of the operator's next window for one second at most")
+    func nextWindow() {
+        var door = Self.door(.closed)
+        for _ in 0..<20 {
+            door.handle(.failed(nil, claimant: Self.claimant, waits: true, hasTried: true), now: Self.start)
+        }
+        let last = Self.start.advanced(byMilliseconds: RepeatedAttempts.lastIntervalMilliseconds)
+        #expect(door.waits(Self.claimant, at: Self.start) == last)
+        door.handle(.windowSet(nil), now: Self.start)
+        #expect(door.waits(Self.claimant, at: Self.start) == last, "a window that closes changes nothing")
+        door.handle(.windowSet(Self.window(false)), now: Self.start)
+        let first = Self.start.advanced(byMilliseconds: RepeatedAttempts.firstIntervalMilliseconds)
+        #expect(door.waits(Self.claimant, at: Self.start) == first)
+        #expect(door.waits(Self.claimant, at: first) == nil)
+        door.handle(.failed(nil, claimant: Self.claimant, waits: true, hasTried: true), now: first)
+        #expect(
+            door.waits(Self.claimant, at: first)
+                == first.advanced(byMilliseconds: 2 * RepeatedAttempts.firstIntervalMilliseconds), "and it doubles on")
+    }
+
     @Test("Failures are counted for each window anew")
     func counted() {
         var door = Self.door(.passkeyTwice)

@@ -57,6 +57,8 @@ struct PairingDoor {
         case (.windowSet(let window), .closed), (.windowSet(let window), .open):
             number += 1
             state = window.map { .open($0, failures: 0) } ?? .closed
+            // Anybody can fail under the address of a peer that is to be enrolled. The window has its own count of failures.
+            if window != nil { attempts.startOver(at: now) }
         case (.failed(let attempt, let claimant, let waits, let hasTried), .closed),
             (.failed(let attempt, let claimant, let waits, let hasTried), .open):
             if waits { attempts.failed(claimant, at: now) }

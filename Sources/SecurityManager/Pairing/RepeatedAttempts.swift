@@ -46,6 +46,15 @@ package struct RepeatedAttempts {
             intervalMilliseconds: interval, waitsUntil: now.advanced(byMilliseconds: interval))
     }
 
+    /// An operator asks for attempts. Each claimant's interval is the first one again, and nobody waits longer than that.
+    package mutating func startOver(at now: Instant) {
+        let until = now.advanced(byMilliseconds: Self.firstIntervalMilliseconds)
+        records = records.mapValues {
+            Record(
+                intervalMilliseconds: Self.firstIntervalMilliseconds, waitsUntil: min($0.waitsUntil, until))
+        }
+    }
+
     package mutating func succeeded(_ claimant: DeviceAddress) { records[claimant] = nil }
 
     /// The interval after the quiet spells since its wait ended; 0 when nothing is left of it.
