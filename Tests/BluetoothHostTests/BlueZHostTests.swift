@@ -183,6 +183,30 @@ struct BlueZHostTests {
         #expect(!life.members.contains("Connect"))
     }
 
+    @Test(
+        "A connection to a stranger whose identity address has a name already fails, and nobody else is connected for it"
+    )
+    func knownIdentityBeforeTheLink() throws {
+        let known = PeerIdentifier(bits: 77)
+        let store = MemoryHostStore()
+        store.append(
+            .peer(PeerRecord(identifier: known, address: DeviceAddress(kind: .public, bits: 0x0012_3456_789A))))
+        store.didCommit()
+        let life = Life(store)
+        let (app, other) = (
+            CentralApp(life.host, restoreIdentifier: "key"), CentralApp(life.host, restoreIdentifier: "other")
+        )
+        try life.launch(lock: ["Paired": .boolean(false), "RSSI": .int16(-50)])
+        let peer = try Self.connect(life, app)
+        try life.lock(["Address": .string("00:12:34:56:78:9A"), "AddressType": .string("public")])
+        try life.lock(["Paired": .boolean(true)])
+        #expect(app.failures == [.unknownPeer] && other.failures.isEmpty)
+        #expect(store.load().restorations.values.allSatisfy { $0.pendingConnections.isEmpty })
+        #expect(life.host.peer(at: Script.lockAddress) != peer)
+        try life.comesUp()
+        #expect(app.connections == 0)
+    }
+
     @Test("A bonded peer that bluetoothd has forgotten is not called as a stranger: who is there now may be anybody")
     func forgotten() throws {
         let life = Life(try Self.bonded())

@@ -88,8 +88,8 @@ extension Host {
         ask { $0.keepRemoteDatabase(peer, database) }
     }
 
-    /// A peer has indicated Service Changed. Of a bonded one it counts once it has proved itself: what is kept of its tree is void, and
-    /// what anybody was subscribed to there is over. ``CentralRoleDelegate/servicesInvalidated(_:first:last:)`` says so.
+    /// A peer has indicated Service Changed. The word of a bonded peer counts once the peer has proved itself. The kept tree is void
+    /// then, and all subscriptions in the range end. ``CentralRoleDelegate/servicesInvalidated(_:first:last:)`` says so.
     package func serviceChanged(at peer: PeerIdentifier, _ value: [UInt8]) {
         ask { $0.serviceChanged(at: peer, value) }
     }

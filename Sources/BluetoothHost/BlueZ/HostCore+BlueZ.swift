@@ -112,11 +112,7 @@ extension HostCore {
             if name != peer { supersede(link, at: identity) }
         }
         if name != peer, links.isEmpty {
-            for owner in wanting(peer) {
-                if let manager = managers.manager(of: owner) {
-                    announce(.connectionFailed(peer, .unknownPeer), to: manager)
-                }
-            }
+            announce(.connectionFailed(peer, .unknownPeer), toThoseWanting: peer)
             forgetSuperseded(peer)
         }
         wishesChanged()

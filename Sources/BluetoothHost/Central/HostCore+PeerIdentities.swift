@@ -9,8 +9,7 @@ extension HostCore {
         withPeers { $0.bonded(peer, identity: identity, &$1) }
     }
 
-    /// The peer of this link has another name on disk. Who is connected under the link's goes on until the link's end; the next life finds
-    /// nothing under it, since nobody comes to its address any more.
+    /// The peer has another name on disk. Apps go on under the link's name until the link ends. The disk forgets that name now.
     mutating func supersede(_ link: Link, at identity: IdentityAddress) {
         link.isSuperseded = true
         for owner in ledger.owners(of: .central) { withLedger { $0.forgetKept(owner, link.peer, &$1) } }

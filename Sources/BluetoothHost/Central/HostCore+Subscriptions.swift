@@ -27,7 +27,7 @@ extension HostCore {
         return token
     }
 
-    /// Of a value, by all managers but one, when the peer has taken what is under way.
+    /// What all other managers want of a value, once the peer has taken the changes that are under way.
     private func wanted(
         of value: AttributeHandle, besides own: RestorationLedger.Owner, on link: Link
     ) -> ClientCharacteristicConfiguration {
@@ -72,19 +72,18 @@ extension HostCore {
     mutating func endSubscriptions(
         at peer: PeerIdentifier, in range: ClosedRange<AttributeHandle> = .first ... .last
     ) {
-        for owner in ledger.owners(of: .central) {
-            for subscription in ledger.asked(owner).subscriptions
-            where subscription.peer == peer && range.contains(subscription.valueHandle) {
-                withLedger { $0.unsubscribe(owner, peer, subscription.valueHandle, &$1) }
-            }
-        }
+        endSubscriptions { $1.peer == peer && range.contains($1.valueHandle) }
     }
 
     /// Peers without a bond have forgotten what an earlier life was subscribed to: its links went with it, and so did what it had asked of
     /// bluetoothd.
     mutating func endSubscriptionsOfStrangers() {
+        endSubscriptions { !$0.hasBond($1.peer) }
+    }
+
+    private mutating func endSubscriptions(where isOver: (borrowing HostCore, SubscriptionRecord) -> Bool) {
         for owner in ledger.owners(of: .central) {
-            for subscription in ledger.asked(owner).subscriptions where !hasBond(subscription.peer) {
+            for subscription in ledger.asked(owner).subscriptions where isOver(self, subscription) {
                 withLedger { $0.unsubscribe(owner, subscription.peer, subscription.valueHandle, &$1) }
             }
         }

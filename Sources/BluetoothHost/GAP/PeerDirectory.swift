@@ -85,7 +85,7 @@ package struct PeerDirectory {
         records[identifier] = PeerRecord(identifier: identifier, address: address)
         byAddress[address] = identifier
         strangers.append(identifier)
-        forgetOldestStranger()
+        forgetOldestStrangers()
         return identifier
     }
 
@@ -132,9 +132,15 @@ package struct PeerDirectory {
 
     /// It goes from the disk, and stays in memory like one that was only heard.
     mutating func forgetKept(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
-        guard kept.remove(identifier) != nil else { return }
+        guard kept.contains(identifier) else { return }
         keptStrangers.remove(identifier)
+        makeStranger(identifier, &facts)
+    }
+
+    private mutating func makeStranger(_ identifier: PeerIdentifier, _ facts: inout [HostMutation]) {
+        kept.remove(identifier)
         facts.append(.peerForgotten(identifier))
+        guard records[identifier] != nil else { return }
         strangers.append(identifier)
     }
 
@@ -162,12 +168,9 @@ package struct PeerDirectory {
     /// memory each is a stranger again.
     mutating func forgetKeptStrangers(_ facts: inout [HostMutation], mayGo: (PeerIdentifier) -> Bool) {
         while keepsTooManyStrangers, let oldest = keptStrangers.takeOldest(where: mayGo) {
-            kept.remove(oldest)
-            facts.append(.peerForgotten(oldest))
-            guard records[oldest] != nil else { continue }
-            strangers.append(oldest)
-            forgetOldestStranger()
+            makeStranger(oldest, &facts)
         }
+        forgetOldestStrangers()
     }
 
     /// The name of a bonded peer moves to its identity address. A name that the identity already had on disk is kept, since apps
@@ -194,7 +197,7 @@ package struct PeerDirectory {
         announcements[identifier] = nil
     }
 
-    private mutating func forgetOldestStranger() {
+    private mutating func forgetOldestStrangers() {
         while strangers.count - firstStranger > Self.strangersMaximum {
             let oldest = strangers[firstStranger]
             firstStranger += 1

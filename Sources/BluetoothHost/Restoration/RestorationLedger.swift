@@ -190,7 +190,7 @@ extension RestorationLedger {
         }
     }
 
-    /// What it asked for at this peer goes from the disk, and stands in memory.
+    /// Deletes this owner's wishes for the peer from the disk, and keeps them in memory.
     mutating func forgetKept(_ owner: Owner, _ peer: PeerIdentifier, _ facts: inout [HostMutation]) {
         guard let entry = entries[owner], let key = entry.key else { return }
         for subscription in entry.asked.subscriptions where subscription.peer == peer {

@@ -44,7 +44,7 @@ extension KeyMachine {
         if locks[peer]?.nearness.takesSample(now: turn.now) == true { read(peer, &turn) }
     }
 
-    /// Whoever wants to know how strong a link is shares the answer to one question.
+    /// One question for a link's strength is out at a time. All who want to know share its answer.
     mutating func read(_ peer: PeerIdentifier, _ turn: inout KeyTurn) {
         if locks[peer]?.signal.takesQuestion(now: turn.now) == true { turn.act(.readRSSI(peer)) }
     }

@@ -135,7 +135,7 @@ package struct UnattendedBolt {
         }
     }
 
-    /// Of the button inside, which may have lain with the keeper for as long as nobody asked: whoever pressed it has gone, or presses again.
+    /// A press of the button inside. It may be a minute old: nobody waits at the door for it any more.
     private static func isPress(_ report: ActuatorReport) -> Bool {
         if case .input(.exit) = report { true } else { false }
     }
