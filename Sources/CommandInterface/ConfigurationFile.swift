@@ -83,7 +83,7 @@ extension ConfiguredSettings {
 
 extension SmallFile.ReadError {
     /// Somebody has to write another file, or another name. Otherwise the system could not read it at present.
-    fileprivate var isOfFile: Bool {
+    package var isOfFile: Bool {
         switch self {
         case .system(ENOENT), .system(ENOTDIR), .system(EACCES), .system(EISDIR), .system(ELOOP), .system(ENAMETOOLONG):
             true

@@ -31,10 +31,13 @@ struct LatchStrike {
         examples: ["latch-strike run --config /etc/latch/strike.conf"]
     ) { arguments in
         let file = try arguments.required("config")
-        let settings = try StrikeSettings.load(file)
+        if arguments.has("check") {
+            return try StrikePlan(StrikeSettings.load(file), configuration: file).check()
+        }
+        let tell: (String) -> Void = { Output.prompt("latch-strike: \($0)\n") }
+        guard let settings = try StrikeSettings.awaited(file, tell: tell) else { return .unavailable }
         let plan = try StrikePlan(settings, configuration: file)
-        if arguments.has("check") { return try plan.check() }
-        let loop = try KeeperLoop(plan, chip: GPIODoorChip(plan)) { Output.prompt("latch-strike: \($0)\n") }
+        let loop = try KeeperLoop(plan, chip: GPIODoorChip(plan), tell: tell)
         // Behind the line's rest, which waits for nothing.
         KeeperLoop.stayInMemory()
         return try loop.run()

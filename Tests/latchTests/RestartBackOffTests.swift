@@ -189,6 +189,25 @@ struct RestartBackOffTests {
         Self.expectWait(row, daemon, for: "/proc/self/mem cannot be read: Input/output error")
     }
 
+    @Test(
+        "An operator's program that the system cannot look at for a while is no wrong configuration; one that is not there is"
+    )
+    func programUnseen() throws {
+        let bench = try Bench(withRadio: false)
+        let hook = bench.path("hook")
+        let file = try bench.directory.write("[alarms]\nhook = \"\(hook)\"\n", to: "lock.conf")
+        let launch = bench.arguments("peripheral", "lock") + ["--config", file]
+        for (error, status) in [("EIO", ExitCode.state), ("ENOMEM", .state), ("ENOENT", .configuration)] {
+            let outcome = try Program.run(
+                [
+                    "-f", "-o", "/dev/null", "-P", hook, "-e", "trace=%%stat", "-e", "inject=%%stat:error=\(error)",
+                    Program.path,
+                ] + launch, of: "/usr/bin/strace")
+            #expect(outcome.status == status.rawValue, "\(error): \(outcome)")
+            #expect(outcome.errors.contains("key `hook` in section [alarms] of \(file)"), "\(outcome.errors)")
+        }
+    }
+
     /// Far down in the row, a launch says why it waits, and goes when it is told to.
     private static func expectWait(_ row: Row, _ daemon: Daemon, for reason: String) {
         #expect(waits { row.count.hasPrefix("41 ") || !daemon.isRunning })

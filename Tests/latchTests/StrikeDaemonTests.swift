@@ -291,12 +291,11 @@ struct StrikeDaemonTests {
         let refused = try Program.run(["run", "--config", wrong], of: Program.strike)
         #expect(refused.status == ExitCode.configuration.rawValue && refused.errorLines.count == 1)
         #expect(refused.errors.contains("key `fail` in section [strike] of \(wrong) is wanted"))
-        // Its unit starts it again where the file cannot be read at present, and not where there is none.
-        for (file, status) in [
-            (bench.path("gone"), ExitCode.configuration), (bench.directory.path, .configuration),
-            ("/proc/self/mem", .unavailable),
+        for (file, status, mode) in [
+            (bench.path("gone"), ExitCode.configuration, []), (bench.directory.path, .configuration, []),
+            ("/proc/self/mem", .unavailable, ["--check"]),
         ] {
-            let unread = try Program.run(["run", "--config", file], of: Program.strike)
+            let unread = try Program.run(["run", "--config", file] + mode, of: Program.strike)
             #expect(unread.status == status.rawValue && unread.errors.contains("cannot be read"), "\(unread)")
         }
         let good = try bench.directory.write(
@@ -305,6 +304,42 @@ struct StrikeDaemonTests {
         let absent = try Program.run(["run", "--config", good, "--check"], of: Program.strike)
         #expect(absent.status == ExitCode.unavailable.rawValue && absent.errorLines.count == 1)
         #expect(absent.errors.contains("chip \"no such chip\": No such device: plug it in"))
+    }
+
+    @Test(
+        "A keeper waits for a configuration that the system cannot read at present: its unit would start it anew at once"
+    )
+    func unreadableConfiguration() throws {
+        let bench = try Bench(withRadio: false)
+        let file = bench.path("strike.conf")
+        // The kernel has an error of input for whoever reads the first page of himself.
+        try #require(symlink("/proc/self/mem", file) == 0)
+        func keeper() throws -> ChildProcess {
+            try ChildProcess(
+                [Program.strike, "run", "--config", file], environment: Program.environment, output: .unheard)
+        }
+        func hears(_ words: String, from keeper: ChildProcess) -> String {
+            var said = ""
+            while !said.contains(words), case let octets = keeper.errors.availableData, !octets.isEmpty {
+                said += String(decoding: octets, as: UTF8.self)
+            }
+            return said
+        }
+        let stopped = try keeper()
+        let told = hears("it is tried again\n", from: stopped)
+        #expect(told.contains("\(file) cannot be read: Input/output error") && told.hasSuffix("it is tried again\n"))
+        stopped.signal(SIGTERM)
+        #expect(stopped.wait().status == ExitCode.unavailable.rawValue)
+        let waiting = try keeper()
+        #expect(hears("it is tried again\n", from: waiting).contains("cannot be read"))
+        let good = try bench.directory.write(
+            "chip = \"no such chip\"\n[socket]\npath = \"\(bench.path("strike.sock"))\"\nuser = \"\(geteuid())\"\n"
+                + "[strike]\nline = \"0\"\nfail = \"secure\"\n", to: "good.conf")
+        try #require(rename(good, file) == 0)
+        // Said once, however often it was tried.
+        #expect(!hears("no such chip", from: waiting).contains("cannot be read"))
+        waiting.signal(SIGTERM)
+        #expect(waiting.wait().status == 0)
     }
 
     private static func lockedKibibytes(_ pid: pid_t) -> Int {
