@@ -9,7 +9,7 @@ package struct HCICommandCompletion: Equatable, Sendable {
         case status(HCIErrorCode)
         /// The controller did not answer in time. The queue is dead until a Reset.
         case timedOut
-        /// Another command's time ran out, or a Reset overtook this one.
+        /// Another command's time ran out, a Reset overtook this one, or it was withdrawn.
         case abandoned
         /// The caller has submitted more than ``CommandQueue/maximumQueuedCommands``.
         case queueFull
@@ -151,6 +151,16 @@ package struct CommandQueue: Sendable {
             return
         }
         queue.append(Queued(opcode: opcode, packet: writer.bytes, token: token))
+        sendAllowed(now: now, into: &outputs)
+    }
+
+    /// Those of these commands that still wait are not sent: what they were about is over.
+    package mutating func withdraw(_ tokens: Set<UInt64>, now: Instant, into outputs: inout [CommandQueueOutput]) {
+        guard queue.contains(where: { tokens.contains($0.token) }) else { return }
+        for command in queue where tokens.contains(command.token) {
+            outputs.append(.completed(.init(token: command.token, opcode: command.opcode, outcome: .abandoned)))
+        }
+        queue.removeAll { tokens.contains($0.token) }
         sendAllowed(now: now, into: &outputs)
     }
 

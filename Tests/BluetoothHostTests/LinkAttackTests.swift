@@ -50,6 +50,25 @@ import WorldSupport
         #expect(answers([request]) == 1, "the next link is served")
     }
 
+    @Test(
+        "Core 5.4, Vol 4, Part E, 7.8.25: a command that waits when its link ends is not sent at the next link's handle"
+    )
+    func commandForTheNextLink() throws {
+        let fortress = try Fortress()
+        let peer = fortress.stranger()
+        #expect(peer.connect(to: try fortress.lockAddress()))
+        let handle = try #require(fortress.lock.handles.last)
+        let octets = [UInt8(truncatingIfNeeded: handle), UInt8(handle >> 8)]
+        // LE Long Term Key Request, and the negative reply, of which one at a time is under way.
+        let request = [4, 0x3E, 13, 0x05] + octets + [UInt8](repeating: 0, count: 10)
+        let reply = [1, 0x1B, 0x20, 2] + octets
+        let ended = [4, 0x05, 4, 0] + octets + [0x13]
+        let before = fortress.lock.sent.count
+        fortress.lock.inject([request, request, ended])
+        fortress.world.run(forMilliseconds: 100)
+        #expect(fortress.lock.sent[before...].count { $0 == reply } == 1)
+    }
+
     @Test("A PDU longer than its bearer takes ends the link; one that just fits does not")
     func overlong() throws {
         let fortress = try Fortress()

@@ -27,6 +27,10 @@ private struct Bench {
         with { queue, now, outputs in queue.receive(event, now: now, into: &outputs) }
     }
 
+    mutating func withdraw(_ tokens: Set<UInt64>) {
+        with { queue, now, outputs in queue.withdraw(tokens, now: now, into: &outputs) }
+    }
+
     mutating func fireTimer(at instant: Instant) {
         now = instant
         with { queue, now, outputs in queue.timerFired(now: now, into: &outputs) }
@@ -179,6 +183,32 @@ struct CommandQueueTests {
         #expect(bench.take() == ["99 queueFull"])
     }
 
+    @Test("what is withdrawn before its turn is not sent, and what it stood in the way of is")
+    func withdrawn() {
+        var bench = Bench()
+        bench.submit(HCIReadBDADDR(), 1)
+        bench.complete(address, allow: 2)
+        bench.submit(HCILERand(), 2)
+        for token: UInt64 in [3, 4] { bench.submit(HCILERand(), token) }
+        bench.submit(HCIReadBDADDR(), 5)
+        #expect(bench.take() == ["send 01091000", "1 returned([0])", "send 01182000"])
+        bench.withdraw([2, 3, 4, 7])
+        #expect(bench.take() == ["3 abandoned", "4 abandoned", "send 01091000"])
+        bench.complete(rand)
+        #expect(bench.take() == ["2 returned([0])"])
+    }
+
+    @Test("a command that is withdrawn starves no more")
+    func withdrawnStarving() {
+        var bench = Bench()
+        bench.submit(HCIReadBDADDR(), 1)
+        bench.complete(address, allow: 0)
+        bench.submit(HCILERand(), 2)
+        #expect(bench.queue.deadline == tooLate)
+        bench.withdraw([2])
+        #expect(bench.queue.deadline == nil)
+    }
+
     /// What each input does in each state. `running` has Read BD_ADDR (token 1) pending.
     private static let table: [(state: String, input: String, outputs: [String])] = [
         ("running", "submit", []),
@@ -187,6 +217,7 @@ struct CommandQueueTests {
         ("running", "answer to nothing", ["fault unexpectedAnswer(0x2018)"]),
         ("running", "answer to reset", ["fault unexpectedAnswer(0x0C03)"]),
         ("running", "nop", []),
+        ("running", "withdrawal", ["8 abandoned"]),
         ("running", "timer", ["1 timedOut", "fault unresponsive(0x1009)"]),
         ("resetting", "submit", []),
         ("resetting", "reset", ["2 abandoned", "send 01030C00"]),
@@ -194,12 +225,14 @@ struct CommandQueueTests {
         ("resetting", "answer to nothing", []),
         ("resetting", "answer to reset", ["2 returned([0])"]),
         ("resetting", "nop", []),
+        ("resetting", "withdrawal", ["8 abandoned"]),
         ("resetting", "timer", ["2 timedOut", "fault unresponsive(0x0C03)"]),
         ("unresponsive", "submit", ["9 abandoned"]),
         ("unresponsive", "reset", ["send 01030C00"]),
         ("unresponsive", "answer", ["fault unexpectedAnswer(0x1009)"]),
         ("unresponsive", "answer to nothing", ["fault unexpectedAnswer(0x2018)"]),
         ("unresponsive", "answer to reset", ["fault unexpectedAnswer(0x0C03)"]),
+        ("unresponsive", "withdrawal", []),
         ("unresponsive", "nop", ["fault unexpectedAnswer(0x0000)"]),
         ("unresponsive", "timer", []),
     ]
@@ -210,8 +243,10 @@ struct CommandQueueTests {
         bench.submit(HCIReadBDADDR(), 1)
         if row.state != "running" { bench.submit(HCIReset(), 2) }
         if row.state == "unresponsive" { bench.fireTimer(at: tooLate) }
+        if row.input == "withdrawal" { bench.submit(HCILERand(), 8) }
         _ = bench.take()
         switch row.input {
+        case "withdrawal": bench.withdraw([1, 8])
         case "submit": bench.submit(HCILEReadBufferSize(), 9)
         case "reset": bench.submit(HCIReset(), 9)
         case "answer": bench.complete(address)

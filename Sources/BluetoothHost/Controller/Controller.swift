@@ -14,7 +14,8 @@ enum CommandPurpose {
 }
 
 enum LinkCommand {
-    case disconnect, enableEncryption, longTermKeyReply, connectionUpdate, connectionParametersRequest
+    case disconnect, enableEncryption, longTermKeyReply
+    case connectionUpdate, connectionParametersRequest, connectionParametersReply
     case reading(LinkReading)
     case inquiry(LinkInquiry.Step)
 }
@@ -57,6 +58,12 @@ struct Controller: ~Copyable {
         let token = makeToken()
         commandPurposes[token] = purpose
         commands.submit(command, token: token, now: now, into: &outputs)
+    }
+
+    /// A command that waits for a link that is over would be about the next link that gets its handle.
+    mutating func withdrawCommands(of link: LinkID, now: Instant, into outputs: inout [CommandQueueOutput]) {
+        let tokens = commandPurposes.filter { if case .link(link, _) = $0.value { true } else { false } }
+        if !tokens.isEmpty { commands.withdraw(Set(tokens.keys), now: now, into: &outputs) }
     }
 
     mutating func takePurpose(of token: UInt64) -> CommandPurpose {

@@ -48,6 +48,10 @@ extension HostCore {
         withCommands { $0.submit(command, for: purpose, now: $1, into: &$2) }
     }
 
+    mutating func withdrawCommands(of link: LinkID) {
+        withCommands { $0.withdrawCommands(of: link, now: $1, into: &$2) }
+    }
+
     private mutating func withCommands(_ body: (inout Controller, Instant, inout [CommandQueueOutput]) -> Void) {
         var outputs: [CommandQueueOutput] = []
         body(&controller, now, &outputs)
@@ -208,13 +212,20 @@ extension HostCore {
         let asked = ConnectionParameters(
             intervalMin: event.intervalMin, intervalMax: event.intervalMax, latency: event.maxLatency,
             timeout: event.supervisionTimeout)
-        guard let link = openLink(at: event.handle), takes(asked, on: link) else {
-            let refusal = HCILERemoteConnectionParameterRequestNegativeReply(
-                handle: event.handle, reason: .unacceptableConnectionParameters)
-            return submit(refusal, for: .ignored)
+        guard let link = openLink(at: event.handle) else {
+            return submit(refusal(of: event), for: .ignored)
         }
+        let purpose = CommandPurpose.link(link.id, .connectionParametersReply)
+        guard takes(asked, on: link) else { return submit(refusal(of: event), for: purpose) }
         let reply = HCILERemoteConnectionParameterRequestReply(handle: event.handle, connection: .init(asked))
-        submit(reply, for: .ignored)
+        submit(reply, for: purpose)
+    }
+
+    private func refusal(
+        of event: HCILERemoteConnectionParameterRequest
+    ) -> HCILERemoteConnectionParameterRequestNegativeReply {
+        HCILERemoteConnectionParameterRequestNegativeReply(
+            handle: event.handle, reason: .unacceptableConnectionParameters)
     }
 }
 
@@ -271,7 +282,7 @@ extension HostCore {
         case .inquiry(let step): linkLayer(link, .inquiryAnswered(step, status))
         case .disconnect: disconnectAnswered(status, at: link.handle)
         // Refused for a link that has gone, or is going: its Disconnection Complete tells.
-        case .longTermKeyReply: break
+        case .longTermKeyReply, .connectionParametersReply: break
         case .enableEncryption:
             if status != .success { encryptionChanged(link, status, isOn: false) }
         }

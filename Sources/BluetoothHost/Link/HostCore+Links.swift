@@ -105,6 +105,7 @@ extension HostCore {
         tell(.disconnected(link.id, reason))
         var sends: [ACLSendOutput] = []
         acts.dropPackets(of: link.handle)
+        withdrawCommands(of: link.id)
         controller.acl?.removeLink(link.handle, into: &sends)
         performSends(sends)
         secure(link, .linkClosed)

@@ -57,7 +57,8 @@ extension HostCore {
         else {
             secure(link, .keyRequested(nil))
             tell(.keyRequested(link.id, isKnown: false))
-            return submit(HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .ignored)
+            return submit(
+                HCILELongTermKeyRequestNegativeReply(handle: link.handle), for: .link(link.id, .longTermKeyReply))
         }
         secure(link, .keyRequested(bond.id))
         tell(.keyRequested(link.id, isKnown: true))
