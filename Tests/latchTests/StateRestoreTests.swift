@@ -1,6 +1,9 @@
+import CSQLite
 import CommandInterface
 import Foundation
 import Glibc
+import LockPersistence
+import StatePersistence
 import TestSupport
 import Testing
 
@@ -174,5 +177,98 @@ struct StateRestoreTests {
             #expect(try lastRecord() == older, "\(place)")
         }
         #expect(kills > 20 && seen == [older, newer], "\(kills) kills")
+    }
+
+    private func execute(_ sql: String) throws {
+        var handle: OpaquePointer?
+        try #require(sqlite3_open(bench.path("lock/latch.sqlite"), &handle) == SQLITE_OK)
+        #expect(sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK)
+        sqlite3_close(handle)
+    }
+
+    /// Whether a launch opens what there is.
+    private func opens() -> Bool {
+        let state = try? StateStore(
+            path: bench.path("lock/latch.sqlite"), machineKeyFile: bench.path("lock/machine.key"),
+            credentialsDirectory: nil, components: [.host, .lock, .key])
+        return state != nil
+    }
+
+    /// Of what restores have put aside: the databases, without their logs.
+    private func putAside() throws -> [String] {
+        try names("lock").filter { $0.wholeMatch(of: /latch\.sqlite\.replaced-[0-9]+/) != nil }
+    }
+
+    @Test(
+        "Killed at any call over a database with a fault that a launch does not see: no launch reads it without its log, and the log is kept"
+    )
+    func killedOverFault() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let copy = bench.path("copy")
+        try bench.succeed("state", "backup", "lock", ["--to", copy])
+        let older = try lastRecord()
+        // A row without its parent: no copy of that is a backup, and every launch opens it.
+        try execute("INSERT INTO host_scan (restoration, allow_duplicates) VALUES (4711, 0)")
+        let lock = try bench.start("peripheral", "lock")
+        try bench.succeed("peripheral", "unlock", "lock")
+        lock.kill()
+        let newer = try lastRecord()
+        #expect(older < newer)
+        unlink(bench.path("lock/peripheral.sock"))
+        try FileManager.default.copyItem(atPath: bench.path("lock"), toPath: bench.path("saved"))
+        var refusals = 0
+        let kills = try Program.killed(
+            at: ["rename", "unlink", "link", "fsync"],
+            ["state", "restore", "--state", bench.path("lock"), "--from", copy, "--yes"]
+        ) {
+            try FileManager.default.removeItem(atPath: bench.path("lock"))
+            try FileManager.default.copyItem(atPath: bench.path("saved"), toPath: bench.path("lock"))
+        } check: { place, isKilled in
+            if opens() {
+                let found = try lastRecord()
+                #expect(found == older || isKilled && found == newer, "\(place): \(found)")
+            } else {
+                refusals += 1
+                #expect(isKilled, "\(place)")
+            }
+            if isKilled { #expect(try restore(copy).status == 0, "\(place)") }
+            #expect(opens(), "\(place)")
+            #expect(try lastRecord() == older, "\(place)")
+            let kept = try putAside().map { try lastRecord(of: bench.path("lock/\($0)")) }
+            #expect(kept.contains(newer), "\(place): \(kept)")
+        }
+        #expect(kills > 10 && refusals > 0, "\(kills) kills, \(refusals) refusals")
+    }
+
+    @Test("Killed at any call where the log alone is left: no launch begins without it, and it stays beside the backup")
+    func logAlone() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let copy = bench.path("copy")
+        try bench.succeed("state", "backup", "lock", ["--to", copy])
+        let older = try lastRecord()
+        let lock = try bench.start("peripheral", "lock")
+        try bench.succeed("peripheral", "unlock", "lock")
+        lock.kill()
+        unlink(bench.path("lock/peripheral.sock"))
+        for ending in ["", "-shm"] { unlink(bench.path("lock/latch.sqlite") + ending) }
+        let log = try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/latch.sqlite-wal")))
+        try #require(!log.isEmpty)
+        try FileManager.default.copyItem(atPath: bench.path("lock"), toPath: bench.path("saved"))
+        let kills = try Program.killed(
+            at: ["rename", "unlink", "link", "fsync"],
+            ["state", "restore", "--state", bench.path("lock"), "--from", copy, "--yes"]
+        ) {
+            try FileManager.default.removeItem(atPath: bench.path("lock"))
+            try FileManager.default.copyItem(atPath: bench.path("saved"), toPath: bench.path("lock"))
+        } check: { place, isKilled in
+            if opens() { #expect(try lastRecord() == older, "\(place)") } else { #expect(isKilled, "\(place)") }
+            if isKilled { #expect(try restore(copy).status == 0, "\(place)") }
+            #expect(opens(), "\(place)")
+            #expect(try lastRecord() == older, "\(place)")
+            let kept = try names("lock").filter { $0.contains(".replaced-") && $0.hasSuffix("-wal") }
+                .map { try Data(contentsOf: URL(fileURLWithPath: bench.path("lock/\($0)"))) }
+            #expect(kept == [log], "\(place)")
+        }
+        #expect(kills > 10, "\(kills) kills")
     }
 }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// Puts a backup in a database's place, while no daemon runs.
@@ -28,8 +29,10 @@ package enum StateRestoration {
         }
         defer { withExtendedLifetime(claims) {} }
         var replaced = try copyAside(path)
+        // A log without its database is something that is there as well.
+        let hasLog = try StateFile.size(path + "-wal") ?? 0 > 0
         let isThere = try StateFile.status(path) != nil
-        let isDamaged = isThere && replaced == nil
+        let isDamaged = (isThere || hasLog) && replaced == nil
         let lock = try FileLock(beside: path)
         try lock.acquire(waiting: DatabaseLimits().openWaitMilliseconds)
         defer { lock.release() }
@@ -80,19 +83,48 @@ package enum StateRestoration {
         }
     }
 
-    /// What cannot be read is kept as it is, under another name beside its own, until the backup takes that. Its log is not for the backup.
+    /// What cannot be read is kept as it is, under another name beside its own, until the backup takes that. Its log is not for the backup, and
+    /// moves behind it. A kill in between leaves a file of two names, which every launch refuses: none reads it without its log.
     private static func nameAside(_ path: String) throws(StoreError) -> String {
-        let target = try freeName(aside: path)
+        // Where the log alone is left, a launch would begin anew as soon as that has moved.
+        if try StateFile.status(path) == nil { try makeEmpty(path) }
+        let target = try secondName(of: path)
+        if try StateFile.status(target) == nil {
+            guard link(path, target) == 0 else { throw StateFile.error(target) }
+        }
+        try StateFile.synchronizeDirectory(StateFile.directory(of: path))
         if try StateFile.size(path + "-wal") != nil { try StateFile.rename(path + "-wal", to: target + "-wal") }
         try StateFile.removeIfPresent(path + "-shm")
-        guard link(path, target) == 0 else { throw StateFile.error(target) }
         return target
     }
+
+    /// No database, and refused as none.
+    private static func makeEmpty(_ path: String) throws(StoreError) {
+        let file = try StateFile.open(path, O_WRONLY | O_CREAT | O_EXCL)
+        try StateFile.giveToOwner(of: StateFile.directory(of: path), file, path: path)
+    }
+
+    /// A free one, or the one that it got before a kill, whose log is then the one that moved, or is to move yet.
+    private static func secondName(of path: String) throws(StoreError) -> String {
+        let hasLog = try StateFile.size(path + "-wal") != nil
+        let file = try StateFile.status(path)
+        var number = 1
+        while let other = try StateFile.status(aside(path, number)) {
+            let hasLogAside = try StateFile.status(aside(path, number) + "-wal") != nil
+            if other.st_ino == file?.st_ino, other.st_dev == file?.st_dev, !(hasLog && hasLogAside) {
+                return aside(path, number)
+            }
+            number += 1
+        }
+        return try freeName(aside: path)
+    }
+
+    private static func aside(_ path: String, _ number: Int) -> String { "\(path).replaced-\(number)" }
 
     private static func freeName(aside path: String) throws(StoreError) -> String {
         var number = 1
         while true {
-            let name = "\(path).replaced-\(number)"
+            let name = aside(path, number)
             if try StateFile.status(name) == nil, try StateFile.status(name + "-wal") == nil { return name }
             number += 1
         }
