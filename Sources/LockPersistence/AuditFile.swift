@@ -47,10 +47,10 @@ package struct AuditFile {
 
     /// One slice of the audit, in the order of its chain.
     package struct Slice {
-        package let records: [AuditRecord]
+        package let rows: [AuditRow]
         /// What was forgotten before the records and between them; in the last slice, behind them as well. The first one may begin
         /// before the slice, where the lock has forgotten meanwhile what an earlier one had.
-        package let cuts: [AuditCut]
+        package let cuts: [AuditCutRow]
         /// The signed end, and the key that it names; nil where nothing is signed.
         package let end: SignedAuditEnd?
         /// There are no records behind these.
@@ -64,20 +64,20 @@ package struct AuditFile {
     package func slice(behind last: Slice?) throws(StoreError) -> Slice {
         try look { (reader) throws(StoreError) in
             let place = last?.through ?? 0
-            let records = try reader.auditRecords(after: place, limit: Self.sliceRecords)
-            let isLast = records.count < Self.sliceRecords
-            let through = records.last?.sequence ?? place
-            let cuts = try reader.auditCuts(after: place, through: isLast ? .max : through)
+            let rows = try reader.auditRows(after: place, limit: Self.sliceRecords)
+            let isLast = rows.count < Self.sliceRecords
+            let through = rows.last?.sequence ?? place
+            let cuts = try reader.auditCutRows(after: place, through: isLast ? .max : through)
             return Slice(
-                records: records, cuts: cuts, end: try reader.auditEnd(), isLast: isLast,
+                rows: rows, cuts: cuts, end: try reader.auditEnd(), isLast: isLast,
                 through: max(through, isLast ? cuts.last?.last ?? 0 : 0))
         }
     }
 
     /// The `limit` records before this one, the newest first; nil: before the end.
-    package func records(before sequence: UInt64?, limit: Int) throws(StoreError) -> [AuditRecord] {
+    package func rows(before sequence: UInt64?, limit: Int) throws(StoreError) -> [AuditRow] {
         try look { (reader) throws(StoreError) in
-            try reader.auditRecords(before: sequence ?? UInt64(Int64.max), limit: limit)
+            try reader.auditRows(before: sequence ?? UInt64(Int64.max), limit: limit)
         }
     }
 

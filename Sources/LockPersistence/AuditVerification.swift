@@ -19,6 +19,7 @@ package struct AuditVerification {
         case unreadable(UInt64)
         /// No cut answers for these.
         case missing(ClosedRange<UInt64>)
+        case unreadableCut(through: UInt64)
         /// A cut that does not fit between its neighbours.
         case misplaced(cutThrough: UInt64)
         case unsigned(cutThrough: UInt64)
@@ -37,6 +38,7 @@ package struct AuditVerification {
             case .unreadable(let sequence): "record \(sequence) cannot be read"
             case .missing(let records):
                 "records \(records.lowerBound) to \(records.upperBound) are missing, and no cut answers for them"
+            case .unreadableCut(let last): "the cut that ends with record \(last) cannot be read"
             case .misplaced(let last): "the cut that ends with record \(last) does not fit its neighbours"
             case .unsigned(let last): "the cut that ends with record \(last) is not signed by the lock"
             case .unsignedEnd(let first): "the records from \(first) on are not signed by the lock"
@@ -74,7 +76,7 @@ package struct AuditVerification {
     /// Cuts that end there or before have been looked at.
     private var cutsThrough: UInt64 = 0
     /// Cuts behind those, read with the last slice, and whether they are signed.
-    private var ahead: ArraySlice<(cut: AuditCut, isSigned: Bool)> = []
+    private var ahead: ArraySlice<(row: AuditCutRow, isSigned: Bool)> = []
     /// What the last slice's file said of its end.
     private var seen: [UInt8]?
     /// Something was written between the slices, and nothing of this one has been looked at.
@@ -121,12 +123,12 @@ package struct AuditVerification {
 
     private mutating func take(_ most: Int, of file: any StatementSource, _ reader: LockReader) throws(StoreError) {
         guard let first = place else { return }
-        var cuts: ArraySlice<(cut: AuditCut, isSigned: Bool)> = []
+        var cuts: ArraySlice<(row: AuditCutRow, isSigned: Bool)> = []
         // Each record asks, and the rows of a slice stay as they were at its begin.
         var areAllRead = false
-        func nextCut() throws(StoreError) -> (cut: AuditCut, isSigned: Bool)? {
+        func nextCut() throws(StoreError) -> (row: AuditCutRow, isSigned: Bool)? {
             if cuts.isEmpty, !areAllRead {
-                let read = try reader.auditCuts(after: cutsThrough, limit: most)
+                let read = try reader.auditCutRows(after: cutsThrough, limit: most)
                 areAllRead = read.count < most
                 cuts = verify(read)
             }
@@ -154,7 +156,7 @@ package struct AuditVerification {
         if count == most, last < .max { return place = last + 1 }
         place = nil
         while let (cut, _) = try nextCut() {
-            add(.misplaced(cutThrough: cut.last))
+            add(cut.cut == nil ? .unreadableCut(through: cut.last) : .misplaced(cutThrough: cut.last))
             cutsThrough = cut.last
             cuts = cuts.dropFirst()
         }
@@ -167,23 +169,27 @@ package struct AuditVerification {
     ///
     /// - Parameter cuts: Behind ``cutsThrough``, in their order.
     /// - Returns: The same cuts in the same order.
-    private mutating func verify(_ cuts: [AuditCut]) -> ArraySlice<(cut: AuditCut, isSigned: Bool)> {
-        let known = ahead.drop { $0.cut.last <= cutsThrough }
-        let same = Array(zip(known, cuts).lazy.prefix { $0.cut == $1 }.map(\.0))
+    private mutating func verify(_ cuts: [AuditCutRow]) -> ArraySlice<(row: AuditCutRow, isSigned: Bool)> {
+        let known = ahead.drop { $0.row.last <= cutsThrough }
+        let same = Array(zip(known, cuts).lazy.prefix { $0.row == $1 }.map(\.0))
         let others = Array(cuts.dropFirst(same.count))
+        let readable = others.compactMap(\.cut)
         // Of nobody's key none is signed.
-        let areSigned = publicKey.map { AuditCut.areSigned(others, by: $0) } ?? others.map { _ in false }
-        signatures += UInt64(others.count)
-        return (same + zip(others, areSigned).map { (cut: $0, isSigned: $1) })[...]
+        let areSigned = publicKey.map { AuditCut.areSigned(readable, by: $0) } ?? readable.map { _ in false }
+        signatures += UInt64(readable.count)
+        var answers = areSigned[...]
+        return (same + others.map { (row: $0, isSigned: $0.cut != nil && answers.popFirst() == true) })[...]
     }
 
     private mutating func add(_ fault: Fault) {
         if faults.count < Self.faultsMaximum { faults.append(fault) } else { untold += 1 }
     }
 
-    private mutating func take(_ cut: AuditCut, isSigned: Bool) {
+    private mutating func take(_ row: AuditCutRow, isSigned: Bool) {
         cuts += 1
-        cutsThrough = cut.last
+        cutsThrough = row.last
+        // The records that it was for are missing then.
+        guard let cut = row.cut else { return add(.unreadableCut(through: row.last)) }
         let begins = mayOverlap ? max(cut.first, head.sequence &+ 1) : cut.first
         mayOverlap = false
         let isNext = begins == head.sequence &+ 1 && begins <= cut.last

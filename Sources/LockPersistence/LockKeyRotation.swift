@@ -57,19 +57,20 @@ struct LockKeyRotation {
 
     // MARK: The audit
 
-    /// What is not signed by the old key is not signed by the new one.
+    /// What is not signed by the old key is not signed by the new one, and neither is what cannot be read, or changed any more.
     private func signAudit() throws(StoreError) {
         let (old, new) = (AuditSigner(rotation.old), AuditSigner(rotation.new))
         let end = try LockReader(database: database).auditCheckpoint()
         if let checkpoint = end?.checkpoint, checkpoint.isSigned(by: old.publicKey) {
-            try database.statement("UPDATE lock_state SET audit_signature = ?, audit_key = ?").run([
+            _ = try database.statement("UPDATE lock_state SET audit_signature = ?, audit_key = ?").changesFitting([
                 .blob(new.checkpoint(checkpoint.head).signature), .blob(new.publicKey.octets),
             ])
         }
         var last = UInt64(0)
         while true {
-            let cuts = try LockReader(database: database).auditCuts(after: last, limit: KeyRotation.sliceRows)
-            guard let end = cuts.last else { return }
+            let rows = try LockReader(database: database).auditCutRows(after: last, limit: KeyRotation.sliceRows)
+            guard let end = rows.last else { return }
+            let cuts = rows.compactMap(\.cut)
             for (cut, isSigned) in zip(cuts, AuditCut.areSigned(cuts, by: old.publicKey)) where isSigned {
                 try database.statement("UPDATE lock_audit_cut SET signature = ? WHERE last = ?").run([
                     SQLValue(new.signed(cut).signature), SQLValue(cut.last),

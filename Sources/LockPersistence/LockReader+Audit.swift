@@ -6,35 +6,61 @@ import StatePersistence
 
 /// Reads the audit: records, cuts and the signed end.
 extension LockReader {
+    /// - Throws: A ``StoreError``, also for a record that is damaged: who tells a chain tells all of it.
     func auditRecords(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
-        try auditRecords(
-            """
-            SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
-            WHERE sequence > ? ORDER BY sequence LIMIT ?
-            """, sequence, limit)
+        var records: [AuditRecord] = []
+        try forEachRecord(Self.recordsAfter, sequence, limit) { (row) throws(StoreError) in
+            records.append(try Self.auditRecord(row))
+        }
+        return records
+    }
+
+    func auditRows(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRow] {
+        try auditRows(Self.recordsAfter, sequence, limit)
     }
 
     /// The newest first.
-    func auditRecords(before sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
-        try auditRecords(
+    func auditRows(before sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRow] {
+        try auditRows(
             """
             SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
             WHERE sequence < ? ORDER BY sequence DESC LIMIT ?
             """, sequence, limit)
     }
 
-    private func auditRecords(_ sql: StaticString, _ place: UInt64, _ limit: Int) throws(StoreError) -> [AuditRecord] {
-        var records: [AuditRecord] = []
-        try database.statement(sql).forEachRow([SQLValue(min(place, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
-            (row) throws(StoreError) in
-            guard let event = try? AuditEvent(exactly: try row.blob(4)) else { throw row.misfit(4) }
-            records.append(
-                AuditRecord(
-                    sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
-                    at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
-                    event: event, hash: try row.blob(5), holder: Self.auditHolder(row, isProtected: 7, credential: 6)))
+    private static let recordsAfter: StaticString = """
+        SELECT sequence, boot, at, wall_clock_seconds, event, hash, holder, is_protected FROM lock_audit
+        WHERE sequence > ? ORDER BY sequence LIMIT ?
+        """
+
+    private func auditRows(_ sql: StaticString, _ place: UInt64, _ limit: Int) throws(StoreError) -> [AuditRow] {
+        var rows: [AuditRow] = []
+        try forEachRecord(sql, place, limit) { (row) throws(StoreError) in
+            if let record = try? Self.auditRecord(row) { return rows.append(.record(record)) }
+            var rest = AuditRemains(sequence: try row.integer(0))
+            rest.boot = row.optionalUInt128(1).map { BootID(bits: $0) }
+            rest.at = (try? row.integer(2)).map { Instant(nanoseconds: $0) }
+            rest.wallClockSeconds = (try? row.optionalInteger(3)) ?? nil
+            rest.event = try? row.blob(4)
+            rest.hash = try? row.blob(5)
+            rows.append(.unreadable(rest))
         }
-        return records
+        return rows
+    }
+
+    private func forEachRecord(
+        _ sql: StaticString, _ place: UInt64, _ limit: Int, _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) {
+        try database.statement(sql).forEachRow(
+            [SQLValue(min(place, UInt64(Int64.max))), SQLValue(max(0, limit))], body)
+    }
+
+    private static func auditRecord(_ row: Row) throws(StoreError) -> AuditRecord {
+        guard let event = try? AuditEvent(exactly: try row.blob(4)) else { throw row.misfit(4) }
+        return AuditRecord(
+            sequence: try row.integer(0), boot: BootID(bits: try row.uint128(1)),
+            at: Instant(nanoseconds: try row.integer(2)), wallClockSeconds: try row.optionalInteger(3),
+            event: event, hash: try row.blob(5), holder: auditHolder(row, isProtected: 7, credential: 6))
     }
 
     /// The names that events among the next `limit` records give credentials; the last one's sequence, nil where there are not so many.
@@ -67,30 +93,35 @@ extension LockReader {
             isProtected: (try? row.bool(isProtected)) ?? false)
     }
 
+    /// - Throws: A ``StoreError``, also for a cut that is damaged.
     func auditCuts(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditCut] {
         var cuts: [AuditCut] = []
-        try database.statement(
-            "SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? ORDER BY last LIMIT ?"
-        )
-        .forEachRow([SQLValue(min(sequence, UInt64(Int64.max))), SQLValue(max(0, limit))]) {
-            (row) throws(StoreError) in
+        try forEachCut(after: sequence, through: .max, limit) { (row) throws(StoreError) in
             cuts.append(try Self.auditCut(row))
         }
         return cuts
     }
 
-    /// The same of cuts that end no later than at `end`.
-    func auditCuts(after sequence: UInt64, through end: UInt64) throws(StoreError) -> [AuditCut] {
+    /// The same, of which a damaged one costs itself. `end`: of cuts that end no later.
+    func auditCutRows(
+        after sequence: UInt64, through end: UInt64 = .max, limit: Int = .max
+    ) throws(StoreError) -> [AuditCutRow] {
+        var rows: [AuditCutRow] = []
+        try forEachCut(after: sequence, through: end, limit) { (row) throws(StoreError) in
+            rows.append(AuditCutRow(last: try row.integer(1), cut: try? Self.auditCut(row)))
+        }
+        return rows
+    }
+
+    private func forEachCut(
+        after sequence: UInt64, through end: UInt64, _ limit: Int, _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let greatest = UInt64(Int64.max)
-        var cuts: [AuditCut] = []
         try database.statement(
             """
-            SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? AND last <= ? ORDER BY last
+            SELECT first, last, hash, signature FROM lock_audit_cut WHERE last > ? AND last <= ? ORDER BY last LIMIT ?
             """
-        ).forEachRow([SQLValue(min(sequence, greatest)), SQLValue(min(end, greatest))]) { (row) throws(StoreError) in
-            cuts.append(try Self.auditCut(row))
-        }
-        return cuts
+        ).forEachRow([SQLValue(min(sequence, greatest)), SQLValue(min(end, greatest)), SQLValue(max(0, limit))], body)
     }
 
     /// first, last, hash, signature.

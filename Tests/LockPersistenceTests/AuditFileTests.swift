@@ -58,12 +58,12 @@ struct AuditFileTests {
         var last: AuditFile.Slice?
         while last?.isLast != true {
             last = try file.slice(behind: last)
-            found += last?.records ?? []
+            found += last?.rows.compactMap(\.record) ?? []
         }
         #expect(found == records && last?.end?.checkpoint.head == records.last.map(AuditHead.init))
         #expect(last?.progress == AuditProgress(at: UInt64(count), of: UInt64(count)))
-        #expect(try file.records(before: nil, limit: 3) == records.suffix(3).reversed())
-        #expect(try file.records(before: 3, limit: 3) == records.prefix(2).reversed())
+        #expect(try file.rows(before: nil, limit: 3).map(\.record) == records.suffix(3).reversed())
+        #expect(try file.rows(before: 3, limit: 3).map(\.record) == records.prefix(2).reversed())
         #expect(try file.verification(under: nil).records == UInt64(count))
     }
 
@@ -90,8 +90,8 @@ struct AuditFileTests {
         while store.countAudit() {}
         try write(UInt64(AuditFile.sliceRecords) + 4)
         let second = try file.slice(behind: first)
-        let cut = try #require(second.cuts.first)
+        let cut = try #require(second.cuts.first?.cut)
         #expect(cut.first == 1 && cut.last > UInt64(AuditFile.sliceRecords) && second.cuts.count == 1)
-        #expect(second.records.first?.sequence == cut.last + 1)
+        #expect(second.rows.first?.sequence == cut.last + 1)
     }
 }

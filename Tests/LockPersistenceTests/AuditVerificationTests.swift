@@ -1,5 +1,6 @@
 import BluetoothCore
 import BluetoothCrypto
+import Foundation
 import LockJudge
 import LockPeripheral
 import LockProtocol
@@ -268,6 +269,28 @@ struct AuditVerificationTests {
         let found = try verify(state)
         #expect(found.faults.count == AuditVerification.faultsMaximum && found.faults.first == .altered(1))
         #expect(found.untold == 51, "the hundredth and first one to the last, and the end")
+    }
+
+    @Test("A cut that cannot be read is a fault of its own, and what is behind it is looked at", arguments: 1...4)
+    func unreadableCut(inSlicesOf records: Int) throws {
+        let path = try fill().database.path
+        for (column, value) in [("first", "'x'"), ("hash", "7"), ("signature", "'x'")] {
+            let other = Scratch()
+            try FileManager.default.copyItem(
+                atPath: scratch.directory + "/machine.key", toPath: other.directory + "/machine.key")
+            for ending in ["", "-wal"] {
+                try FileManager.default.copyItem(atPath: path + ending, toPath: other.path + ending)
+            }
+            let damaged = DamagedFile.Column(table: "lock_audit_cut", column: column, type: "")
+            #expect(try DamagedFile.inflict(value, on: damaged, in: other.path))
+            let state = try other.openState()
+            try tamper(state, ["UPDATE lock_audit SET event = x'08' WHERE sequence = 9"])
+            let found = try verify(state, under: AuditSigner(state.keys).publicKey, inSlicesOf: records)
+            #expect(
+                found.faults == [.unreadableCut(through: 2), .missing(1...2), .altered(9)], "\(column): \(found.faults)"
+            )
+            #expect(found.cuts == 2 && found.signatures == 1 && found.forgotten == 2)
+        }
     }
 
     @Test("A launch that finds another end than the signed one has it on record, once")

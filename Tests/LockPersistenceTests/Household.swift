@@ -47,7 +47,7 @@ struct Household {
         Secret((0..<16).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) })
     }
 
-    private static func hostFacts(_ role: RestoreKey.Role, _ base: UInt64) throws -> [HostMutation] {
+    static func hostFacts(_ role: RestoreKey.Role, _ base: UInt64) throws -> [HostMutation] {
         var facts: [HostMutation] = []
         let identity = try #require(IdentityAddress(address(base)))
         facts.append(.localIdentity(LocalIdentity(address: identity, irk: secret(base))))

@@ -100,6 +100,37 @@ struct AuditCommandTests {
         }
     }
 
+    @Test("A record and a cut that cannot be read are named, and cost nothing of the others")
+    func unreadable() throws {
+        try enroll("anna")
+        #expect(lock.end() == 0)
+        let count = try bench.latch("audit", "list", "lock", ["--limit", "0"]).output.split(separator: "\n").count
+        // An event that nobody knows, and a boot that is none.
+        try execute(
+            """
+            DROP TRIGGER lock_audit_is_never_changed; UPDATE lock_audit SET event = x'FF' WHERE sequence = 2;
+            UPDATE lock_audit SET boot = x'00' WHERE sequence = 3
+            """)
+        for words in [["--limit", "0"], ["--limit", "\(count)"]] {
+            let list = try bench.latch("audit", "list", "lock", words)
+            let lines = list.output.split(separator: "\n")
+            #expect(list.status == 0 && lines.count == count, "\(list)")
+            #expect(lines.filter { $0.contains("unreadable") }.count == 2, "\(list)")
+            #expect(lines.contains { $0.contains("window_opened") }, "\(list)")
+        }
+        let json = try bench.latch("audit", "export", "lock", ["--to", "-"])
+        #expect(json.status == 0, "\(json)")
+        let damaged = json.output.split(separator: "\n").filter { $0.contains(#""what":"unreadable""#) }
+        #expect(damaged.count == 2 && damaged[0].hasPrefix(#"{"record":2,"#) && damaged[0].contains(#""octets":"FF""#))
+        #expect(json.output.contains("window_opened") && json.output.contains("{\"checkpoint\":"))
+        let csv = try bench.latch("audit", "export", "lock", ["--to", "-", "--format", "csv"])
+        #expect(csv.status == 0 && csv.output.split(separator: "\n").count == count + 1, "\(csv)")
+        #expect(csv.output.contains("\n2,") && csv.output.contains(",unreadable,"), "\(csv)")
+        let verified = try bench.latch("audit", "verify", "lock")
+        #expect(verified.status == 4 && verified.output.contains("record 3 cannot be read"), "\(verified)")
+        try bench.succeed("state", "rotate-key", "lock")
+    }
+
     @Test(
         "wrong input: what is wrong, and what it may be",
         arguments: [

@@ -1,7 +1,8 @@
 import BluetoothCrypto
 
 /// A database's way from one machine key to another: what the store and the host have wrapped or authenticated under the old one, in one
-/// transaction. What cannot be read stays as it is, and is damaged under the new key as it was under the old one.
+/// transaction. What cannot be read, and a row that SQLite does not change any more, stays as it is, and is damaged under the new key as it was
+/// under the old one: no damage keeps an operator from another key.
 ///
 /// The tables of other components are their owners'.
 package struct KeyRotation {
@@ -54,7 +55,7 @@ package struct KeyRotation {
             guard let irk = rewrap(identity.irk, table: "host_identity", column: "irk", row: "\(identity.id)") else {
                 continue
             }
-            try database.statement("UPDATE host_identity SET irk = ? WHERE id = ?").run([
+            _ = try database.statement("UPDATE host_identity SET irk = ? WHERE id = ?").changesFitting([
                 .blob(irk), .integer(identity.id),
             ])
         }
@@ -100,7 +101,7 @@ package struct KeyRotation {
         var columns = bond.columns
         columns[4] = .blob(wrapped)
         let mac: SQLValue = bond.mac ? .blob(BondRowMAC.mac(columns, identity: bond.identity, new.rows)) : .null
-        try database.statement("UPDATE host_bond SET keys = ?, mac = ? WHERE rowid = ?").run([
+        _ = try database.statement("UPDATE host_bond SET keys = ?, mac = ? WHERE rowid = ?").changesFitting([
             columns[4], mac, .integer(bond.row),
         ])
     }

@@ -41,6 +41,22 @@ package final class Statement {
         try forEachRow(arguments) { _ throws(StoreError) in }
     }
 
+    /// Runs a change of rows that a medium may have damaged. False where one of them has a value that fits no column of a STRICT table: SQLite
+    /// changes no such row, whatever the column, and nothing has changed then.
+    ///
+    /// - Throws: A ``StoreError``: what SQLite or the disk says.
+    package func changesFitting(_ arguments: [SQLValue]) throws(StoreError) -> Bool {
+        defer {
+            sqlite3_reset(handle)
+            sqlite3_clear_bindings(handle)
+        }
+        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
+        let status = sqlite3_step(handle)
+        if status == latchUnfitting { return false }
+        if status != SQLITE_DONE { try connection.check(status) }
+        return true
+    }
+
     /// Runs it and lends each row to `body`.
     ///
     /// - Throws: A ``StoreError``: what SQLite or the disk says, or what `body` throws, which ends the rows.
@@ -89,6 +105,9 @@ package final class Statement {
         try connection.check(status)
     }
 }
+
+/// SQLITE_CONSTRAINT_DATATYPE, an expression that the importer does not see.
+private let latchUnfitting = SQLITE_CONSTRAINT | (12 << 8)
 
 /// One row, while a statement stands on it. Tables are STRICT, so a value that does not fit its Swift type was not
 /// written by this program: the file is corrupt.

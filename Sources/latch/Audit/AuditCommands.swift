@@ -49,7 +49,7 @@ enum AuditCommands {
             } else {
                 _ = try listing.forEach { line in
                     guard name == nil || line.credential == name else { return }
-                    if line.record.sequence < before ?? .max { try show(line) }
+                    if line.row.sequence < before ?? .max { try show(line) }
                 }
             }
             try output.finish()
@@ -138,7 +138,12 @@ enum AuditCommands {
     private static func writeLines(_ audit: AuditFile, _ output: ExportFile) throws {
         var listing = try AuditListing(audit, progress: "export")
         let behind = try listing.forEach { try output.line(JSONValue.object($0.json).text) }
-        for cut in behind.cuts {
+        for row in behind.cuts {
+            guard let cut = row.cut else {
+                let fields: JSONObject = ["last": JSONValue(row.last), "what": "unreadable"]
+                try output.line(JSONValue.object(["cut": .object(fields)]).text)
+                continue
+            }
             let fields: JSONObject = [
                 "first": JSONValue(cut.first), "last": JSONValue(cut.last), "hash": .string(HexText.encode(cut.hash)),
                 "signature": cut.signature.map { .string(HexText.encode($0)) } ?? .null,

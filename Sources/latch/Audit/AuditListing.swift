@@ -23,14 +23,14 @@ struct AuditListing: ~Copyable {
     }
 
     struct Line {
-        var record: AuditRecord
+        var row: AuditRow
         /// Whom it is about; nil where nobody is, or nobody knows the name any more.
         var credential: String?
     }
 
     /// What stands behind all records.
     struct End {
-        var cuts: [AuditCut] = []
+        var cuts: [AuditCutRow] = []
         var signed: SignedAuditEnd?
     }
 
@@ -40,7 +40,7 @@ struct AuditListing: ~Copyable {
         var last: AuditFile.Slice?
         while last?.isLast != true {
             let slice = try file.slice(behind: last)
-            for record in slice.records { try body(line(record)) }
+            for row in slice.rows { try body(line(row)) }
             end.cuts += slice.cuts
             end.signed = slice.end
             progress.show(slice.progress)
@@ -55,46 +55,46 @@ struct AuditListing: ~Copyable {
         var place = sequence
         while lines.count < wanted {
             let limit = name == nil ? min(wanted - lines.count, AuditFile.sliceRecords) : AuditFile.sliceRecords
-            let records = try file.records(before: place, limit: limit)
-            for record in records where lines.count < wanted {
-                let line = try namedLine(record)
+            let rows = try file.rows(before: place, limit: limit)
+            for row in rows where lines.count < wanted {
+                let line = try namedLine(row)
                 if name == nil || line.credential == name { lines.append(line) }
             }
-            guard records.count == limit, let first = records.last else { break }
+            guard rows.count == limit, let first = rows.last else { break }
             place = first.sequence
         }
         return lines.reversed()
     }
 
     /// A record that is met before the one that has its name.
-    private mutating func namedLine(_ record: AuditRecord) throws -> Line {
-        let line = line(record)
-        guard line.credential == nil, !hasAllNames, Self.credential(of: record) != nil else { return line }
+    private mutating func namedLine(_ row: AuditRow) throws -> Line {
+        let line = line(row)
+        guard line.credential == nil, !hasAllNames, Self.credential(of: row) != nil else { return line }
         hasAllNames = true
         var found = names
         var shown = ProgressLine("names")
         try file.forEachNaming(progress: { shown.show($0) }) { id, name in found[id] = found[id] ?? name }
         names = found
-        return self.line(record)
+        return self.line(row)
     }
 
-    private mutating func line(_ record: AuditRecord) -> Line {
-        if let (id, name) = record.event.naming {
+    private mutating func line(_ row: AuditRow) -> Line {
+        if let (id, name) = row.record?.event.naming {
             names[id] = names[id] ?? name
-            return Line(record: record, credential: name)
+            return Line(row: row, credential: name)
         }
-        switch record.event {
+        switch row.record?.event {
         case .windowOpened(let name, _), .windowClosed(let name, _), .windowManaged(_, let name, _):
-            return Line(record: record, credential: name)
-        default: return Line(record: record, credential: Self.credential(of: record).flatMap { names[$0] })
+            return Line(row: row, credential: name)
+        default: return Line(row: row, credential: Self.credential(of: row).flatMap { names[$0] })
         }
     }
 
     /// Of a record without a name.
-    private static func credential(of record: AuditRecord) -> CredentialID? {
-        switch record.event {
+    private static func credential(of row: AuditRow) -> CredentialID? {
+        switch row.record?.event {
         case .granted(let command), .refused(let command, _): command.credential
-        default: record.holder.credential
+        default: row.record?.holder.credential
         }
     }
 }
@@ -105,33 +105,48 @@ extension ProgressLine {
 
 extension AuditListing.Line {
     /// UTC; nil while the lock had no clock to believe.
-    var time: String? {
-        record.wallClockSeconds.flatMap { LocalTime(seconds: $0) }.map { "\($0)Z" }
+    private var time: String? {
+        parts.wallClockSeconds.flatMap { LocalTime(seconds: $0) }.map { "\($0)Z" }
     }
 
-    /// The record's own members, with `credential` where it is known.
+    private var parts: AuditRemains {
+        switch row {
+        case .unreadable(let rest): rest
+        case .record(let record): AuditRemains(record)
+        }
+    }
+
+    /// What happened, as far as that can be read.
+    private var said: JSONObject {
+        row.record?.json ?? ["record": JSONValue(row.sequence), "what": "unreadable"]
+    }
+
+    /// The record's own members, with `credential` where it is known. Of one that cannot be read, what is left.
     var json: JSONObject {
-        var fields: JSONObject = ["record": JSONValue(record.sequence)]
+        let parts = parts
+        var fields: JSONObject = ["record": JSONValue(row.sequence)]
         fields["time"] = time.map { .string($0) } ?? .null
-        for member in record.json.members where member.name != "record" { fields[member.name] = member.value }
+        for member in said.members where member.name != "record" { fields[member.name] = member.value }
         if let credential { fields["credential"] = .string(credential) }
-        fields["boot"] = .string(HexText.encode(withUnsafeBytes(of: record.boot.bits.bigEndian) { Array($0) }))
-        fields["boot_ns"] = JSONValue(record.at.nanoseconds)
-        fields["octets"] = .string(HexText.encode(record.event.encoded))
-        fields["hash"] = .string(HexText.encode(record.hash))
+        fields["boot"] = parts.boot.map { boot in
+            .string(HexText.encode(withUnsafeBytes(of: boot.bits.bigEndian) { Array($0) }))
+        }
+        fields["boot_ns"] = parts.at.map { JSONValue($0.nanoseconds) }
+        fields["octets"] = parts.event.map { .string(HexText.encode($0)) }
+        fields["hash"] = parts.hash.map { .string(HexText.encode($0)) }
         return fields
     }
 
     /// What is not said by the columns.
     private var details: [JSONObject.Member] {
-        record.json.members.filter { !["record", "what", "credential"].contains($0.name) }
+        said.members.filter { !["record", "what", "credential"].contains($0.name) }
     }
 
-    private var what: String { record.json["what"]?.string ?? "" }
+    private var what: String { said["what"]?.string ?? "" }
 
     /// For people: the time, what, who, and the rest as `name=value`.
     var text: String {
-        let number = Self.padded(String(record.sequence), 8, isRight: true)
+        let number = Self.padded(String(row.sequence), 8, isRight: true)
         let columns = [
             number, Self.padded(time ?? "no clock", 20), Self.padded(what, 23), Self.padded(shownName, 16),
         ]
@@ -147,8 +162,9 @@ extension AuditListing.Line {
         for member in details { rest[member.name] = member.value }
         let members = json
         let cells: [String] = [
-            String(record.sequence), time ?? "", what, credential ?? "", JSONValue.object(rest).text,
-            members["boot"]?.string ?? "", String(record.at.nanoseconds), members["octets"]?.string ?? "",
+            String(row.sequence), time ?? "", what, credential ?? "", JSONValue.object(rest).text,
+            members["boot"]?.string ?? "", parts.at.map { String($0.nanoseconds) } ?? "",
+            members["octets"]?.string ?? "",
             members["hash"]?.string ?? "",
         ]
         return cells.map(Self.cell).joined(separator: ",")
