@@ -40,7 +40,8 @@ struct BackupDirectoryTests {
         #expect {
             try StateBackup.make(of: scratch.database, at: folder.path + "/backup")
         } throws: {
-            if case StoreError.corrupt = $0 { true } else { false }
+            // It is the database that is damaged, and not the copy, which is gone.
+            if case StoreError.corrupt(path: scratch.database, _) = $0 { true } else { false }
         }
         #expect(throws: StoreError.self) { try BackupDirectory.add(scratch.database, to: folder.path, keeping: 3) }
         #expect(folder.files.isEmpty)
@@ -80,7 +81,7 @@ struct BackupDirectoryTests {
             #expect {
                 try BackupDirectory.add(scratch.database, to: disk.path, keeping: 1)
             } throws: {
-                if case StoreError.full = $0 { true } else { false }
+                if case StoreError.full(let path) = $0 { path.hasPrefix(disk.path + "/latch-000002") } else { false }
             }
             #expect(disk.files == ["filler", "latch-000001.sqlite"])
         }

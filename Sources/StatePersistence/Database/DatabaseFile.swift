@@ -148,13 +148,24 @@ enum DatabaseFile {
         // Made first, because SQLite would let the umask choose its mode; it takes an empty file for a new one.
         let file = try StateFile.open(target, O_RDWR | O_CREAT | O_EXCL)
         if let owner { try StateFile.giveToOwner(of: owner, file, path: target) }
-        try connection.dynamicStatement("VACUUM INTO ?").run([.text(target)])
-        if try connection.pageOctets != pageOctets {
-            // A step of its own: what was copied from memory keeps its pages. Nobody has this file yet, so it needs no journal.
-            try Connection(path: target, access: .readWrite)
-                .execute("PRAGMA journal_mode = OFF; PRAGMA page_size = \(pageOctets); VACUUM")
+        do throws(StoreError) {
+            try connection.dynamicStatement("VACUUM INTO ?").run([.text(target)])
+        } catch {
+            throw error.ofDisk(at: target)
         }
-        try requireSoundCopy(target).flush()
+        do throws(StoreError) {
+            if try connection.pageOctets != pageOctets {
+                // A step of its own: what was copied from memory keeps its pages. Nobody has this file yet, so it needs no journal.
+                try Connection(path: target, access: .readWrite)
+                    .execute("PRAGMA journal_mode = OFF; PRAGMA page_size = \(pageOctets); VACUUM")
+            }
+            try requireSoundCopy(target).flush()
+        } catch {
+            // SQLite copies much of what is wrong as it is.
+            let faults = error.isDamage ? try integrityFaults(connection) : []
+            guard faults.isEmpty else { throw .corrupt(path: connection.path, reason: faults.joined(separator: "; ")) }
+            throw error
+        }
     }
 
     /// Reads all of a file that nobody writes, and that has no log.
@@ -223,5 +234,18 @@ enum DatabaseFile {
 
     private static func oneLine(_ text: String?) -> String {
         (text ?? "no answer").split(whereSeparator: \.isNewline).joined(separator: "; ")
+    }
+}
+
+extension StoreError {
+    /// Of a copy that is being made: what a disk refuses is refused by the copy's. SQLite names the database that is copied.
+    fileprivate func ofDisk(at path: String) -> Self {
+        switch self {
+        case .full: .full(path: path)
+        case .readOnly: .readOnly(path: path)
+        case .io(_, let reason): .io(path: path, reason: reason)
+        case .unreadable(_, let reason): .unreadable(path: path, reason: reason)
+        default: self
+        }
     }
 }
