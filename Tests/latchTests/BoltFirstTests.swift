@@ -88,6 +88,30 @@ struct BoltFirstTests {
         #expect(error.map { Failure($0).message.contains("host_identity") } == true, "\(String(describing: error))")
     }
 
+    @Test("A large file with a fault that no launch looks for first: the door is secured by its rules, and on record")
+    func largeFile() throws {
+        let home = try Home()
+        // More than a launch checks, and an end of it that leads nowhere.
+        try home.execute("CREATE TABLE filler (octets BLOB); INSERT INTO filler VALUES (zeroblob(2097152))")
+        let path = home.bench.path("lock/latch.sqlite")
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        try file.seek(toOffset: try file.seekToEnd() - 4_096)
+        try file.write(contentsOf: Data(repeating: 0xFF, count: 64))
+        try file.close()
+        let check = try home.bench.latch("state", "check", "lock")
+        try #require(check.status == ExitCode.state.rawValue, "\(check)")
+        var settings = PeripheralSettings()
+        settings.daemon.transport = "unix:" + home.bench.path("air")
+        settings.daemon.stateDirectory = home.bench.path("lock")
+        settings.daemon.logLevel = "error"
+        let duty = try BoltDuty(
+            DaemonHoldings(DaemonPlan(settings.daemon, role: .peripheral), manager: nil), settings)
+        duty.secure(after: Failure(.transport, "no controller"))
+        #expect(try home.lastMovement() == "lock")
+        let audit = try home.bench.latch("audit", "list", "lock", ["--limit", "0"])
+        #expect(audit.output.contains("securing"), "\(audit)")
+    }
+
     @Test("A bolt's row that cannot be read locks the door, is told, and costs nobody's key")
     func lostRow() throws {
         let home = try Home()

@@ -54,7 +54,7 @@ final class DaemonRuntime {
         journal = try holdings.journal()
         // Two roles in one file are two identities: each has its own adapter.
         try holdings.takeClaim()
-        state = try plan.openState(check: .brief)
+        state = try plan.openState()
         state.database.onDamagedRow = { [journal, damage] row in
             journal.record(row)
             damage.hear()
