@@ -1,3 +1,4 @@
+import FaultDisk
 import Glibc
 import Testing
 
@@ -184,6 +185,22 @@ struct FaultTests {
         chmod(scratch.database, 0o600)
         let owner = Child([helper, "--uid", "65534", "open", scratch.database])
         #expect(owner.lines() == ["ok"])
+    }
+
+    @Test("A disk that fails as a transaction begins is a disk that failed")
+    func doubtAtBegin() throws {
+        let disk = FaultDisk(scratch.directory)
+        let database = try Database(path: scratch.database, components: [numbersSchema])
+        let other = try Database(path: scratch.database, components: [numbersSchema])
+        // What somebody else has written is read before a transaction begins.
+        try other.insert(1)
+        disk.fail(.io, calls: 1...1)
+        var hasBegun = false
+        let error = #expect(throws: StoreError.self) { try database.transaction { hasBegun = true } }
+        #expect(disk.hasFailed && !hasBegun)
+        let failure = try #require(error)
+        #expect(throws: failure) { try database.insert(2) }
+        #expect(try other.numbers() == [1])
     }
 
     @Test("After a disk that failed once, nothing is committed any more")

@@ -170,12 +170,12 @@ package final class Database {
         // Reads wait for others as commits do.
         defer { connection.setBusyTimeout(milliseconds: Int32(clamping: limits.commitWaitMilliseconds)) }
         let deadline = FileLock.Deadline(milliseconds: milliseconds)
-        try lock.acquire(until: deadline)
         defer { lock.release() }
-        // Others than our own processes take SQLite's locks without the lock file.
-        connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
-        try connection.statement("BEGIN IMMEDIATE").run()
         do {
+            try lock.acquire(until: deadline)
+            // Others than our own processes take SQLite's locks without the lock file.
+            connection.setBusyTimeout(milliseconds: deadline.remainingMilliseconds)
+            try connection.statement("BEGIN IMMEDIATE").run()
             try body()
             try connection.statement("COMMIT").run()
         } catch {
