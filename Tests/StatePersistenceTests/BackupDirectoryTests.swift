@@ -91,6 +91,19 @@ struct BackupDirectoryTests {
         #expect(disk.files == ["latch-000002.sqlite"])
     }
 
+    @Test("A directory that a link leads to is the directory, with its mode and its owner")
+    func linked() throws {
+        try fill()
+        let (folder, link) = (ScratchDirectory(), scratch.directory + "/link")
+        #expect(symlink(folder.path, link) == 0)
+        let made = try BackupDirectory.add(scratch.database, to: link, keeping: 3)
+        #expect(made.path == link + "/latch-000001.sqlite" && folder.files.contains("latch-000001.sqlite"))
+        chmod(folder.path, 0o770)
+        #expect(throws: StoreError.tooOpen(path: link, mode: 0o770, allowed: 0o700)) {
+            try BackupDirectory.add(scratch.database, to: link, keeping: 3)
+        }
+    }
+
     @Test("The lock of a copy that somebody has looked at goes with the copy, and no other does")
     func locks() throws {
         try fill()

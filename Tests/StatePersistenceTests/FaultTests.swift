@@ -160,6 +160,33 @@ struct FaultTests {
         #expect(scratch.files == ["a"])
     }
 
+    @Test("A directory that a link leads to is the directory, with its mode; a link that leads nowhere is none")
+    func linkedDirectory() throws {
+        let (place, link) = (scratch.directory + "/a", scratch.directory + "/link")
+        mkdir(place, 0o700)
+        #expect(symlink(place, link) == 0)
+        let database = try Database(path: link + "/latch.db", components: [numbersSchema])
+        try database.insert(1)
+        #expect(try Database(path: place + "/latch.db", components: [numbersSchema]).numbers() == [1])
+        let claim = try RestoreClaim(identity: "lock", beside: link + "/latch.db")
+        #expect(throws: StoreError.identityClaimed(path: place + "/latch.db", pid: getpid())) {
+            try RestoreClaim(identity: "lock", beside: place + "/latch.db")
+        }
+        withExtendedLifetime(claim) {}
+        chmod(place, 0o750)
+        #expect(throws: StoreError.tooOpen(path: link, mode: 0o750, allowed: 0o700)) {
+            try Database(path: link + "/latch.db", components: [numbersSchema])
+        }
+        chmod(place, 0o700)
+        for name in ["latch.db", "latch.db-wal", "latch.db-shm", "latch.db.lock", "latch.db.claim-lock"] {
+            unlink(place + "/" + name)
+        }
+        rmdir(place)
+        #expect(throws: StoreError.directoryMissing(path: link)) {
+            try Database(path: link + "/latch.db", components: [numbersSchema])
+        }
+    }
+
     /// As another user, because nothing is unreadable to root.
     @Test("A directory that may not be entered, and a file that may not be written")
     func permissions() throws {

@@ -29,8 +29,7 @@ enum StateFile {
     }
 
     static func checkDirectory(_ path: String) throws(StoreError) {
-        guard let found = try status(path) else { throw .directoryMissing(path: path) }
-        guard found.st_mode & S_IFMT == S_IFDIR else { throw .directoryMissing(path: path) }
+        guard let found = try directoryStatus(path) else { throw .directoryMissing(path: path) }
         try requireOwnerOnly(path, found, allowed: directoryMode)
     }
 
@@ -59,6 +58,15 @@ enum StateFile {
         throw error(path)
     }
 
+    /// Of the directory that the path leads to, by a link too: whoever could lead that elsewhere could move a directory as well. nil when
+    /// there is none.
+    static func directoryStatus(_ path: String) throws(StoreError) -> stat? {
+        var found = stat()
+        if stat(path, &found) == 0 { return found.st_mode & S_IFMT == S_IFDIR ? found : nil }
+        if errno == ENOENT || errno == ENOTDIR { return nil }
+        throw error(path)
+    }
+
     static func open(_ path: String, _ flags: Int32, mode: UInt32 = fileMode) throws(StoreError) -> Descriptor {
         let fd = latch_open(path, flags | O_CLOEXEC | O_NOFOLLOW, mode_t(mode))
         guard fd >= 0 else { throw error(path) }
@@ -67,7 +75,7 @@ enum StateFile {
 
     /// Root may look after a database of another user, who must be able to open the files beside it later.
     static func giveToOwner(of directory: String, _ file: borrowing Descriptor, path: String) throws(StoreError) {
-        guard geteuid() == 0, let owner = try status(directory) else { return }
+        guard geteuid() == 0, let owner = try directoryStatus(directory) else { return }
         guard fchown(file.fd, owner.st_uid, owner.st_gid) == 0 else { throw error(path) }
     }
 

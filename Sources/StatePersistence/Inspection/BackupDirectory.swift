@@ -95,9 +95,7 @@ package enum BackupDirectory {
     }
 
     private static func requireUsable(_ directory: String) throws(StoreError) {
-        guard let found = try StateFile.status(directory), found.st_mode & S_IFMT == S_IFDIR else {
-            throw .directoryMissing(path: directory)
-        }
+        guard let found = try StateFile.directoryStatus(directory) else { throw .directoryMissing(path: directory) }
         // Who can write there can put an old copy in a new one's place.
         let mode = UInt32(found.st_mode) & 0o7777
         guard mode & 0o022 == 0 else { throw .tooOpen(path: directory, mode: mode, allowed: StateFile.directoryMode) }

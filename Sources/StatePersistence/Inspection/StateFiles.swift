@@ -8,7 +8,7 @@ package enum StateFiles {
     /// - Throws: What a launch would say of the file's directory, mode and names.
     package static func check(database path: String) throws(StoreError) {
         let directory = StateFile.directory(of: path)
-        guard try StateFile.status(directory) != nil else { throw .directoryMissing(path: directory) }
+        guard try StateFile.directoryStatus(directory) != nil else { throw .directoryMissing(path: directory) }
         try StateFile.check(path)
         try StateFile.requireOneName(path)
     }

@@ -109,7 +109,7 @@ package struct MachineKey: Sendable {
     /// When two processes start at once, the link of the first one stands.
     private static func create(_ path: String) throws(StoreError) {
         let directory = StateFile.directory(of: path)
-        guard try StateFile.status(directory) != nil else { throw .directoryMissing(path: directory) }
+        guard try StateFile.directoryStatus(directory) != nil else { throw .directoryMissing(path: directory) }
         let draft = path + ".new-\(latch_thread_id())"
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
