@@ -115,6 +115,15 @@ struct InspectionTests {
         #expect((summary.logOctets > 0) == hasLog)
     }
 
+    @Test("A path is one however it begins: with two slashes, too")
+    func slashes() throws {
+        let state = try fill()
+        withExtendedLifetime(state) {}
+        let (source, target) = ("/" + scratch.database, "/" + scratch.directory + "/backup.db")
+        try StateBackup.make(of: source, at: target)
+        #expect(try StateInspector(path: target).check(components: [.host]).faults == [])
+    }
+
     @Test("Nothing is left of a backup that cannot be made")
     func failedBackup() throws {
         let state = try fill()

@@ -271,4 +271,17 @@ struct StateRestoreTests {
         }
         #expect(kills > 10, "\(kills) kills")
     }
+
+    @Test("A backup's name that begins as a URI does is a name all the same")
+    func namedLikeURI() throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        try bench.makeRoom("room")
+        let made = try Program.run(
+            [
+                "-c",
+                "cd \(bench.path("room")) && exec \(Program.path) state backup --state \(bench.path("lock")) --to file:x",
+            ], of: "/bin/sh")
+        #expect(made.status == 0, "\(made)")
+        #expect(try names("room") == ["file:x"])
+    }
 }

@@ -149,7 +149,7 @@ enum DatabaseFile {
         let file = try StateFile.open(target, O_RDWR | O_CREAT | O_EXCL)
         if let owner { try StateFile.giveToOwner(of: owner, file, path: target) }
         do throws(StoreError) {
-            try connection.dynamicStatement("VACUUM INTO ?").run([.text(target)])
+            try connection.dynamicStatement("VACUUM INTO ?").run([.text(Connection.uri(target))])
         } catch {
             throw error.ofDisk(at: target)
         }

@@ -22,7 +22,7 @@ final class Connection {
     init(path: String, access: Access) throws(StoreError) {
         self.path = path
         var flags = SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_PRIVATECACHE | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE
-        var uri = "file:" + Self.escaped(path) + "?psow=0"
+        var uri = Self.uri(path) + "?psow=0"
         switch access {
         case .readWrite: flags |= SQLITE_OPEN_READWRITE
         case .create: flags |= SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
@@ -158,9 +158,9 @@ final class Connection {
         sqlite3_errmsg(handle).map { String(cString: $0) } ?? "out of memory"
     }
 
-    /// A path as the path of a URI.
-    private static func escaped(_ path: String) -> String {
-        var octets: [UInt8] = []
+    /// For SQLite, which takes every path that begins with `file:` for a URI. Two slashes at a path's beginning would name an authority.
+    static func uri(_ path: String) -> String {
+        var octets = Array((path.hasPrefix("/") ? "file://" : "file:").utf8)
         for octet in path.utf8 {
             switch octet {
             case UInt8(ascii: "?"): octets += Array("%3f".utf8)
