@@ -56,6 +56,23 @@ struct KeyRotationCommandTests {
         #expect(again.end() == 0 && next.end() == 0)
     }
 
+    @Test(
+        "The machine key and the anchor are looked for in the state directory that is named, wherever the database is")
+    func databaseElsewhere() throws {
+        try bench.makeRoom("other")
+        let place = ["--database", bench.path("other/lock.sqlite")]
+        #expect(try bench.start("peripheral", "lock", place).end() == 0)
+        let before = try #require(octets("lock/machine.key"))
+        let done = try bench.latch("state", "rotate-key", "lock", place)
+        #expect(done.status == 0, "\(done)")
+        #expect(octets("lock/machine.key.old-1") == before && octets("lock/machine.key") != before)
+        let lock = try bench.start("peripheral", "lock", place)
+        #expect(try !bench.latch("peripheral", "status", "lock").output.contains("doubt:"))
+        #expect(lock.end() == 0)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: bench.path("other")).allSatisfy { !$0.contains("key") })
+    }
+
     @Test("What is in doubt gets no other key, and a key that is not the database's changes nothing")
     func refused() throws {
         #expect(try bench.start("peripheral", "lock").end() == 0)

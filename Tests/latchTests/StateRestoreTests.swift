@@ -284,4 +284,16 @@ struct StateRestoreTests {
         #expect(made.status == 0, "\(made)")
         #expect(try names("room") == ["file:x"])
     }
+
+    @Test("The machine key is looked for in the state directory that is named, wherever the database is")
+    func databaseElsewhere() throws {
+        try bench.makeRoom("other")
+        let place = bench.path("other/lock.sqlite")
+        let lock = try bench.start("peripheral", "lock", ["--database", place])
+        let copy = bench.path("copy")
+        try bench.succeed("state", "backup", "lock", ["--database", place, "--to", copy])
+        #expect(lock.end() == 0)
+        let done = try restore(copy, ["--database", place, "--yes", "--json"])
+        #expect(done.status == 0 && done.output.contains(#""machine_key":"right""#), "\(done)")
+    }
 }

@@ -56,7 +56,8 @@ extension StateCommands {
             state, database, .value("from", "FILE", "The backup, of mode 0600.", isRequired: true),
             .value(
                 "machine-key", "FILE",
-                "The machine key, if not machine.key in the state directory: the backup is held against it."),
+                "The machine key, if not machine.key in the state directory; without --state: beside the database. The backup is held against "
+                    + "it."),
             anchor, .flag("yes", "Do not ask. Without a terminal it is needed."), Commands.json,
         ],
         examples: ["latch state restore --state /var/lib/latch --from /var/lib/latch-backup/latch-000007.sqlite"]
@@ -65,10 +66,10 @@ extension StateCommands {
             let source = try arguments.required("from")
             let path = try path(arguments)
             try Confirmation.require("restore", "This puts \(source) in the place of \(path).", arguments)
-            let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+            let directory = try directory(arguments)
             let outcome = try StateRestoration.perform(
                 source, at: path, identities: [StateDirectory.Role.peripheral, .central].map(\.rawValue),
-                machineKeyFile: arguments["machine-key"] ?? directory + "/machine.key",
+                machineKeyFile: arguments["machine-key"] ?? directory + "/" + StateDirectory.machineKeyName,
                 credentialsDirectory: arguments["machine-key"] == nil
                     ? Environment.variable("CREDENTIALS_DIRECTORY") : nil,
                 components: components)

@@ -97,6 +97,14 @@ enum StateCommands {
         return try StateDirectory(directory).database
     }
 
+    /// Where the machine key and the anchor are unless they are named: in the state directory, as for the daemon, wherever its database
+    /// is; beside a database that is named alone.
+    static func directory(_ arguments: ParsedArguments) throws(Failure) -> String {
+        if let directory = arguments["state"] { return try StateDirectory(directory).path }
+        let path = try path(arguments)
+        return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+    }
+
     static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {
         do { return try body() } catch { throw Failure(error) }
     }

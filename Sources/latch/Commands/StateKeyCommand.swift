@@ -19,7 +19,12 @@ extension StateCommands {
         ],
         options: [
             state, database,
-            .value("machine-key", "FILE", "The machine key, if not machine.key in the state directory."), anchor,
+            .value(
+                "machine-key", "FILE",
+                "The machine key, if not machine.key in the state directory; without --state: beside the database."),
+            .value(
+                "anchor", "FILE",
+                "The lock's anchor, if not lock.anchor in the state directory; without --state: beside the database."),
             Commands.json,
         ],
         examples: [
@@ -28,8 +33,8 @@ extension StateCommands {
     ) { arguments in
         try refusing {
             let path = try path(arguments)
-            let directory = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-            let key = arguments["machine-key"] ?? directory + "/machine.key"
+            let directory = try directory(arguments)
+            let key = arguments["machine-key"] ?? directory + "/" + StateDirectory.machineKeyName
             let outcome: MachineKeyRotation.Outcome
             do {
                 outcome = try MachineKeyRotation.perform(

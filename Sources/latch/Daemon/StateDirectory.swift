@@ -18,7 +18,8 @@ struct StateDirectory: Sendable {
     var boltJournal: String { "\(path)/bolt.journal" }
     /// Held by the bolt's command while it runs.
     var boltCommand: String { "\(path)/bolt.command" }
-    var machineKey: String { "\(path)/machine.key" }
+    var machineKey: String { "\(path)/\(Self.machineKeyName)" }
+    static let machineKeyName = "machine.key"
     var anchor: String { "\(path)/\(Self.anchorName)" }
     static let anchorName = "lock.anchor"
 
