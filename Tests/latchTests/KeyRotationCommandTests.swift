@@ -73,6 +73,30 @@ struct KeyRotationCommandTests {
             try FileManager.default.contentsOfDirectory(atPath: bench.path("other")).allSatisfy { !$0.contains("key") })
     }
 
+    @Test(
+        "No command reads the machine key before it has forbidden dumps", arguments: ["rotate-key", "restore", "check"])
+    func undumpable(command: String) throws {
+        #expect(try bench.start("peripheral", "lock").end() == 0)
+        let copy = bench.path("copy")
+        try bench.succeed("state", "backup", "lock", ["--to", copy])
+        let words =
+            switch command {
+            case "check": bench.arguments("peripheral", "lock") + ["--check"]
+            case "restore": ["state", command, "--state", bench.path("lock"), "--from", copy, "--yes"]
+            default: ["state", command, "--state", bench.path("lock")]
+            }
+        let trace = bench.path("trace")
+        let outcome = try Program.run(
+            ["-f", "-o", trace, "-e", "trace=openat,prctl,prlimit64,setrlimit", Program.path] + words,
+            of: "/usr/bin/strace")
+        #expect(outcome.status == 0, "\(outcome)")
+        let calls = try String(contentsOfFile: trace, encoding: .utf8).split(separator: "\n")
+        let reading = try #require(calls.firstIndex { $0.contains("lock/machine.key\"") && $0.contains("O_RDONLY") })
+        let before = calls[..<reading]
+        #expect(before.contains { $0.contains("PR_SET_DUMPABLE, SUID_DUMP_DISABLE") }, "\(command)")
+        #expect(before.contains { $0.contains("RLIMIT_CORE, {rlim_cur=0, rlim_max=0}") }, "\(command)")
+    }
+
     @Test("What is in doubt gets no other key, and a key that is not the database's changes nothing")
     func refused() throws {
         #expect(try bench.start("peripheral", "lock").end() == 0)

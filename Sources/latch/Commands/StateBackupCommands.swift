@@ -67,6 +67,7 @@ extension StateCommands {
             let path = try path(arguments)
             try Confirmation.require("restore", "This puts \(source) in the place of \(path).", arguments)
             let directory = try directory(arguments)
+            try Dumps.forbid()
             let outcome = try StateRestoration.perform(
                 source, at: path, identities: [StateDirectory.Role.peripheral, .central].map(\.rawValue),
                 machineKeyFile: arguments["machine-key"] ?? directory + "/" + StateDirectory.machineKeyName,

@@ -35,6 +35,7 @@ extension StateCommands {
             let path = try path(arguments)
             let directory = try directory(arguments)
             let key = arguments["machine-key"] ?? directory + "/" + StateDirectory.machineKeyName
+            try Dumps.forbid()
             let outcome: MachineKeyRotation.Outcome
             do {
                 outcome = try MachineKeyRotation.perform(

@@ -48,7 +48,10 @@ private struct PlaceCheck {
         }
         if let database = daemon.database ?? directory?.database {
             note { try StateFiles.check(database: database) }
-            note { try Self.checkMachineKey(daemon, directory, database) }
+            note {
+                try Dumps.forbid()
+                try Self.checkMachineKey(daemon, directory, database)
+            }
         }
         if role == .peripheral, let anchor = daemon.anchor ?? directory?.anchor {
             note { _ = try FileAnchor.look(at: anchor) }

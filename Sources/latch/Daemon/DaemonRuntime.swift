@@ -43,9 +43,7 @@ final class DaemonRuntime {
         plan = holdings.plan
         // Whoever reads the log may go; the daemon stays.
         signal(SIGPIPE, SIG_IGN)
-        guard latch_forbid_dumps() == 0 else {
-            throw Failure(.state, "dumps of a crash cannot be forbidden, and keys would be in them: check the limits")
-        }
+        try Dumps.forbid()
         guard let boot = SystemClock.bootIdentifier() else {
             throw Failure(.state, "/proc/sys/kernel/random/boot_id cannot be read: mount /proc")
         }
