@@ -168,9 +168,7 @@ extension CBPeripheral {
         let octets = Array(data)
         switch type {
         case .withResponse: core.submit(.write(characteristic, octets), for: self)
-        case .withoutResponse:
-            guard content.withLock({ $0.commands.take() }) else { return }
-            core.submit(.writeWithoutResponse(characteristic, octets), for: self)
+        case .withoutResponse: core.submit(.writeWithoutResponse(characteristic, octets), for: self)
         }
     }
 
