@@ -31,4 +31,81 @@ struct AppViewTests {
         #expect(scene.world.run { scene.door?.has("write 1") == true })
         #expect(scene.door?.requests.map(\.value) == [Data([8])])
     }
+
+    /// The door's service in its next version.
+    private static func otherService() -> CBMutableService {
+        let service = CBMutableService(type: Door.service, primary: true)
+        service.characteristics = [
+            CBMutableCharacteristic(type: Door.notifying, properties: .notify, value: nil, permissions: [])
+        ]
+        return service
+    }
+
+    @Test("A stranger that comes back with another tree shows what it has now, and nothing from before")
+    func strangersOtherTree() throws {
+        let scene = Scene()
+        try scene.start()
+        let key = try #require(scene.key)
+        let door = try #require(key.door)
+        let before = try #require(door.services?.first)
+        scene.killDoor()
+        #expect(scene.world.run { key.has("disconnected failed") })
+        scene.lock.launchApp { scene.door = Door($0, addsAlways: true, service: Self.otherService) }
+        key.manager?.connect(door)
+        #expect(scene.world.run { key.count("characteristics") == 2 })
+        #expect(door.services?.map(\.uuid) == [Door.service] && door.services?.first !== before)
+        #expect(door.services?.first?.characteristics?.map(\.uuid) == [Door.notifying])
+    }
+
+    /// A service at handles 5 to 9, with one characteristic and one included service.
+    private static func remoteService(
+        characteristic: BluetoothUUID, value: UInt16, included: BluetoothUUID
+    ) -> RemoteService {
+        RemoteService(
+            uuid: 0xAA00, declaration: AttributeHandle(5), end: AttributeHandle(9),
+            includedServices: [
+                RemoteIncludedService(
+                    handle: AttributeHandle(6), uuid: included, declaration: AttributeHandle(0x20),
+                    end: AttributeHandle(0x22))
+            ],
+            characteristics: [
+                RemoteCharacteristic(
+                    uuid: characteristic, properties: .notify, declaration: AttributeHandle(value - 1),
+                    value: AttributeHandle(value), end: AttributeHandle(9))
+            ])
+    }
+
+    @Test("A service that stands where it stood has the characteristics and included services that it has now")
+    func sameHandles() throws {
+        let peripheral = CBPeripheral.ofNoHost()
+        /// As an app discovers it that asks for each by its type.
+        func discover(_ remote: RemoteService) throws -> CBService {
+            PeripheralNews.tree(.services(.success([remote]), [remote.uuid])).show(peripheral)
+            let service = try #require(peripheral.services?.first)
+            PeripheralNews.tree(
+                .characteristics(
+                    service, .success(remote.characteristics), Set(remote.characteristics.map(\.uuid)),
+                    subscribed: [])
+            ).show(peripheral)
+            let included = remote.includedServices.map {
+                RemoteService(uuid: $0.uuid, isPrimary: false, declaration: $0.declaration, end: $0.end)
+            }
+            PeripheralNews.tree(
+                .includedServices(service, .success(included), Set(included.map(\.uuid)))
+            ).show(peripheral)
+            return service
+        }
+        let first = try discover(Self.remoteService(characteristic: 0xAA01, value: 7, included: 0x180F))
+        let stale = try #require(first.characteristics?.first)
+        let second = try discover(Self.remoteService(characteristic: 0xAA02, value: 8, included: 0x180A))
+        #expect(second === first)
+        #expect(second.characteristics?.map(\.uuid) == [CBUUID(0xAA02)])
+        #expect(second.includedServices?.map(\.uuid) == [CBUUID(0x180A)])
+        PeripheralNews.value(.sent(AttributeHandle(7), [1])).show(peripheral)
+        #expect(stale.value == nil)
+        // What has not changed keeps its objects.
+        let third = try discover(Self.remoteService(characteristic: 0xAA02, value: 8, included: 0x180A))
+        #expect(third.characteristics?.first === second.characteristics?.first)
+        #expect(third.includedServices?.first === second.includedServices?.first)
+    }
 }

@@ -280,8 +280,7 @@ extension PeerSession {
     }
 
     private func show(_ database: RemoteDatabase, _ filter: PeripheralCall.Filter, _ outputs: inout [Output]) {
-        let found = database.services.filter { $0.isPrimary && filter?.contains($0.uuid) ?? true }
-        outputs.append(.tell(.tree(.services(.success(found), filter))))
+        outputs.append(.tell(.tree(.services(.success(database.services), filter))))
     }
 }
 

@@ -16,6 +16,7 @@ enum PeripheralNews: Sendable {
     enum TreeNews: Sendable {
         typealias Filter = PeripheralCall.Filter
 
+        /// All that the peripheral has, and what of it the app asked for.
         case services(Result<[RemoteService], any Error>, Filter)
         case includedServices(CBService, Result<[RemoteService], any Error>, Filter)
         /// With the value handles that this side is subscribed to.

@@ -5,10 +5,13 @@ import Synchronization
 // What an app sees of a peripheral's tree.
 
 extension CBPeripheral {
-    /// Of the services that were found, those that the app asked for.
-    func show(_ found: [RemoteService], _ filter: PeripheralCall.Filter) {
-        let found = filter == nil ? found.filter(isShown) : found
+    /// Of all the services that the peripheral has, the primary ones that the app asked for. Of what it saw before, what the peripheral
+    /// has no more goes.
+    func show(_ all: [RemoteService], _ filter: PeripheralCall.Filter) {
+        let found = all.filter { $0.isPrimary && (filter?.contains($0.uuid) ?? isShown($0)) }
         content.withLock { content in
+            let gone = content.tree.keep(all)
+            content.services?.removeAll(where: gone.contains)
             let services = found.map { content.tree.service($0, of: self) }
             content.services = Self.merge(content.services, services, filter)
         }
@@ -55,6 +58,7 @@ extension CBPeripheral {
     /// The whole tree, discovered down to its descriptors.
     func show(_ kept: KeptTree) {
         content.withLock { content in
+            _ = content.tree.keep(kept.database.services)
             let services = kept.database.services.map { remote in
                 (remote, content.tree.service(remote, of: self))
             }

@@ -20,13 +20,10 @@ struct RemoteTree: Sendable {
     }
 
     mutating func service(_ remote: RemoteService, of peripheral: CBPeripheral) -> CBService {
-        let range = remote.declaration...max(remote.declaration, remote.end)
-        if let known = services[remote.declaration], known.range == range, known.uuid.bluetoothUUID == remote.uuid {
-            return known
-        }
+        if let known = services[remote.declaration], remote.isShown(by: known) { return known }
         let service = CBService(
             uuid: CBUUID(remote.uuid), isPrimary: remote.isPrimary,
-            state: CBService.State(peripheral: peripheral, range: range))
+            state: CBService.State(peripheral: peripheral, range: remote.range))
         services[remote.declaration] = service
         return service
     }
@@ -35,19 +32,38 @@ struct RemoteTree: Sendable {
     mutating func characteristic(
         _ remote: RemoteCharacteristic, of service: CBService, isNotifying: (AttributeHandle) -> Bool
     ) -> CBCharacteristic {
-        let handles = CBCharacteristic.Handles(declaration: remote.declaration, value: remote.value, end: remote.end)
-        if let known = characteristics[remote.value], known.uuid.bluetoothUUID == remote.uuid,
-            known.handles == handles
-        {
-            return known
-        }
+        if let known = characteristics[remote.value], remote.isShown(by: known) { return known }
         let characteristic = CBCharacteristic(
             uuid: CBUUID(remote.uuid),
             state: CBCharacteristic.State(
                 service: service, properties: CBCharacteristicProperties(remote.properties),
-                isNotifying: isNotifying(remote.value), handles: handles))
+                isNotifying: isNotifying(remote.value), handles: remote.handles))
         characteristics[remote.value] = characteristic
         return characteristic
+    }
+
+    /// Forgets what is not among all the services that the peer has, and says which services have gone. The peer did not tell: one
+    /// without a bond may come back with any tree.
+    mutating func keep(_ all: [RemoteService]) -> [CBService] {
+        var gone: [CBService] = []
+        for (declaration, service) in services
+        where !all.contains(where: { $0.isShown(by: service) || $0.includes(service) }) {
+            gone.append(service)
+            services[declaration] = nil
+        }
+        for (value, characteristic) in characteristics {
+            let service = characteristic.service
+            if let service, !gone.contains(service), all.contains(where: { $0.has(characteristic) }) { continue }
+            service?.state.withLock { $0.characteristics?.removeAll { $0 === characteristic } }
+            characteristics[value] = nil
+        }
+        for service in services.values {
+            guard let remote = all.first(where: { $0.isShown(by: service) }) else { continue }
+            service.state.withLock {
+                $0.includedServices?.removeAll { gone.contains($0) || !remote.includes($0) }
+            }
+        }
+        return gone
     }
 
     /// Forgets what lies between two handles, and says which services that touches.
@@ -59,6 +75,37 @@ struct RemoteTree: Sendable {
             characteristics = characteristics.filter { !lost.contains($0.key) }
         }
         return gone.sorted { ($0.range?.lowerBound ?? .first) < ($1.range?.lowerBound ?? .first) }
+    }
+}
+
+// MARK: Whether an object stands for what the peer has
+
+extension RemoteService {
+    fileprivate var range: CBService.Range { declaration...max(declaration, end) }
+
+    fileprivate func isShown(by service: CBService) -> Bool {
+        service.range == range && service.uuid.bluetoothUUID == uuid
+    }
+
+    fileprivate func includes(_ service: CBService) -> Bool {
+        includedServices.contains { included in
+            service.range == included.declaration...max(included.declaration, included.end)
+                && service.uuid.bluetoothUUID == included.uuid
+        }
+    }
+
+    fileprivate func has(_ characteristic: CBCharacteristic) -> Bool {
+        characteristics.contains { $0.isShown(by: characteristic) }
+    }
+}
+
+extension RemoteCharacteristic {
+    fileprivate var handles: CBCharacteristic.Handles {
+        CBCharacteristic.Handles(declaration: declaration, value: value, end: end)
+    }
+
+    fileprivate func isShown(by characteristic: CBCharacteristic) -> Bool {
+        characteristic.handles == handles && characteristic.uuid.bluetoothUUID == uuid
     }
 }
 
