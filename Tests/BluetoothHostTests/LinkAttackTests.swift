@@ -420,7 +420,8 @@ import WorldSupport
             fortress.lock.call { host in
                 while taken < 2_000,
                     host.updateValue(
-                        app.manager, service.characteristics[2].value, [UInt8](repeating: 1, count: 20), to: [link],
+                        app.manager, service.characteristics[2].value, [UInt8](repeating: 1, count: 20),
+                        to: [.link(link)],
                         keepForAbsent: false)
                 {
                     taken += 1

@@ -1,3 +1,4 @@
+import BluetoothCore
 import BluetoothHost
 import Dispatch
 import FoundationEssentials
@@ -171,6 +172,37 @@ struct RestorationTests {
         #expect(door.manager?.updateValue(Data([43]), for: restored, onSubscribedCentrals: nil) == true)
         #expect(scene.world.run { key.values == [Data([42]), Data([43])] })
         #expect(!key.has("notify true"))
+    }
+
+    @Test("An update for a named subscriber that is away waits for it, and one for somebody else does not")
+    func namedSubscriber() throws {
+        let scene = Scene()
+        scene.pocket.configuration.encryptsBondedLinks = true
+        try scene.start()
+        try scene.pair()
+        try scene.subscribe()
+        let door = try #require(scene.door)
+        let central = try #require(door.centrals.first)
+        let stranger = CBCentral(PeerIdentifier(bits: 9), backlog: Backlog())
+        let notifying = try #require(door.characteristic(Door.notifying))
+        func update(_ value: UInt8, _ centrals: [CBCentral]) -> Bool? {
+            door.manager?.updateValue(Data([value]), for: notifying, onSubscribedCentrals: centrals)
+        }
+        scene.killKey()
+        scene.world.run { scene.door?.links == 0 }
+        #expect(update(42, [stranger, central]) == true)
+        #expect(update(43, [stranger]) == true)
+        #expect(update(44, []) == true)
+        scene.launchKey()
+        let key = try #require(scene.key)
+        key.discovers = false
+        #expect(scene.world.run { key.values == [Data([42])] })
+        #expect(update(45, [central]) == true)
+        #expect(scene.world.run { key.values == [Data([42]), Data([45])] })
+        scene.world.run(forMilliseconds: 2_000)
+        #expect(key.values == [Data([42]), Data([45])])
+        let kept = scene.lock.store.load().restorations.values.flatMap(\.queuedUpdates)
+        #expect(kept.isEmpty)
     }
 
     @Test("An app of Apple's API, which cannot encrypt, hears what a bonded door kept for it, and asks for nothing")

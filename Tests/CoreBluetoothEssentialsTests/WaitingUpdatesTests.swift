@@ -6,26 +6,29 @@ import Testing
 
 @Suite("Updates that wait for room")
 struct WaitingUpdatesTests {
-    private static func link(_ number: UInt64) -> LinkID { LinkID(rawValue: number) }
+    private static func central(_ number: UInt64) -> UpdateRecipient {
+        .peer(PeerIdentifier(bits: UInt128(number)))
+    }
 
-    /// Each update is known by its value: the first for link 1, and so on; nil is for every subscriber.
+    /// Each update is known by its value: the first for central 1, and so on; nil is for every subscriber.
     private static func waiting(_ recipients: [[UInt64]?]) -> WaitingUpdates {
         var waiting = WaitingUpdates()
-        for (number, links) in recipients.enumerated() {
+        for (number, centrals) in recipients.enumerated() {
             waiting.append(
                 ValueUpdate(
-                    handle: AttributeHandle(3), value: [UInt8(number)], links: links?.map(link), keepForAbsent: false))
+                    handle: AttributeHandle(3), value: [UInt8(number)], recipients: centrals?.map(central),
+                    keepForAbsent: false))
         }
         return waiting
     }
 
-    /// What goes while these links have no room, and what goes next when they have.
+    /// What goes while these centrals have no room, and what goes next when they have.
     private static func sent(_ recipients: [[UInt64]?], full: Set<UInt64>) -> (now: [UInt8], later: [UInt8]) {
         var waiting = waiting(recipients)
-        let isFull = Set(full.map(link))
+        let isFull = Set(full.map(central))
         var now: [UInt8] = []
         let count = waiting.send { update in
-            let hasRoom = update.links.map(isFull.isDisjoint) ?? isFull.isEmpty
+            let hasRoom = update.recipients.map(isFull.isDisjoint) ?? isFull.isEmpty
             if hasRoom { now += update.value }
             return hasRoom
         }

@@ -42,11 +42,11 @@ extension Host {
     package func publishedServices(of manager: ManagerID) -> [PublishedService] { core.publishedServices(of: manager) }
 
     /// Notifies or indicates, as each subscriber chose. `to` nil means every subscriber. With `keepForAbsent`, bonded
-    /// subscribers that are away, or have not proved themselves yet, get the value when they have; for each, the newest
-    /// are kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come. With
+    /// subscribers among these that are away, or have not proved themselves yet, get the value when they have; for each, the newest
+    /// are kept. For a link by itself nothing is kept. False says that a queue of somebody who is here is full: nothing was sent, and `readyToUpdate` will come. With
     /// `isBulk` it is full earlier, so that a controller's buffers are there for others.
     package func updateValue(
-        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?,
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [UpdateRecipient]?,
         keepForAbsent: Bool, isBulk: Bool = false
     ) -> Bool {
         ask { $0.updateValue(manager, handle, value, to: recipients, keepForAbsent: keepForAbsent, isBulk: isBulk) }

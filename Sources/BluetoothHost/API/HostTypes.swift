@@ -149,6 +149,14 @@ package struct Subscriber: Sendable {
     }
 }
 
+/// Whom an update is for.
+package enum UpdateRecipient: Hashable, Sendable {
+    /// Whoever is on this link, and nobody once that is gone.
+    case link(LinkID)
+    /// A central, here or away.
+    case peer(PeerIdentifier)
+}
+
 /// One timer of an app on the loop.
 package struct TimerToken: Hashable, Sendable {
     package let rawValue: Int

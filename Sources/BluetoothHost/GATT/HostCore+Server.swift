@@ -155,21 +155,41 @@ extension HostCore {
 
 extension HostCore {
     mutating func updateValue(
-        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [LinkID]?,
+        _ manager: ManagerID, _ handle: AttributeHandle, _ value: [UInt8], to recipients: [UpdateRecipient]?,
         keepForAbsent: Bool, isBulk: Bool = false
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
-        let keeper = keepForAbsent && recipients == nil ? owner : nil
-        if keeper != nil { recallAll() }
+        let isKept = keepForAbsent && recipients?.contains { $0.peer != nil } ?? true
+        let keeper = isKept ? owner : nil
+        if isKept { recallAll() }
+        let bonds = isKept ? recipients.map { self.bonds(of: $0, subscribedTo: handle) } : nil
         var clients: [Server.Client] = []
         swap(&clients, &spareClients)
-        for link in links.all where recipients?.contains(link.id) ?? true {
+        for link in links.all where recipients?.contains(where: link.isMeant(by:)) ?? true {
             clients.append(client(link, of: handle, keeper: keeper, isBulk: isBulk))
         }
-        let isTaken = withServer { $0.updateValue(handle, value, keeper: keeper, for: clients, into: &$1) }
+        let isTaken = withServer {
+            $0.updateValue(handle, value, keeper: keeper, among: bonds, for: clients, into: &$1)
+        }
         clients.removeAll(keepingCapacity: true)
         swap(&clients, &spareClients)
         return isTaken
+    }
+
+    /// Those of the bonded subscribers that are meant. One that is here is who its link says; one that is away has the name of its
+    /// identity.
+    private mutating func bonds(of recipients: [UpdateRecipient], subscribedTo handle: AttributeHandle) -> Set<BondID> {
+        var bonds: Set<BondID> = []
+        for (bond, _) in server.bondedSubscribers(of: handle) {
+            let here = links.all.first { $0.isProven && $0.bond == bond }
+            guard let peer = here?.peer ?? peer(of: bond), recipients.contains(.peer(peer)) else { continue }
+            bonds.insert(bond)
+        }
+        return bonds
+    }
+
+    private mutating func peer(of bond: BondID) -> PeerIdentifier? {
+        bondBook.bond(bond)?.identity.flatMap { peers.identifier(at: $0.address) }
     }
 
     func indications(of handle: AttributeHandle, on link: LinkID) -> IndicationState {
@@ -267,8 +287,7 @@ extension HostCore {
         guard configuration.listsAbsentSubscribers else { return subscribers }
         recallAll()
         for (bond, _) in server.bondedSubscribers(of: handle) where !present.contains(bond) {
-            guard let address = bondBook.bond(bond)?.identity?.address, let peer = peers.identifier(at: address)
-            else { continue }
+            guard let peer = peer(of: bond) else { continue }
             subscribers.append(
                 Subscriber(
                     peer: peer, bond: bond, link: nil, maximumUpdateLength: Self.defaultMTU - Self.valueHeaderOctets))
@@ -282,4 +301,17 @@ extension HostCore {
     static let valueHeaderOctets = 3
     /// Core 5.4, Vol 3, Part G, 5.2.1 (ATT_MTU)
     static let defaultMTU = 23
+}
+
+extension UpdateRecipient {
+    fileprivate var peer: PeerIdentifier? { if case .peer(let peer) = self { peer } else { nil } }
+}
+
+extension Link {
+    fileprivate func isMeant(by recipient: UpdateRecipient) -> Bool {
+        switch recipient {
+        case .link(let link): link == id
+        case .peer(let peer): peer == self.peer
+        }
+    }
 }

@@ -43,9 +43,10 @@ extension Server {
     }
 
     /// False when a client that wants it has no room: nobody is sent anything then, and ``Output/readyToUpdate`` comes when it
-    /// has. With a keeper, the update is kept in that app's name for bonded subscribers.
+    /// has. With a keeper, the update is kept in that app's name for bonded subscribers: all, or those `among` these.
     mutating func updateValue(
-        _ handle: AttributeHandle, _ value: [UInt8], keeper: Owner?, for clients: [Client], into outputs: inout [Output]
+        _ handle: AttributeHandle, _ value: [UInt8], keeper: Owner?, among bonds: Set<BondID>? = nil,
+        for clients: [Client], into outputs: inout [Output]
     ) -> Bool {
         var isRefused = false
         for client in clients where !hasRoom(for: client, isKept: keeper != nil) {
@@ -55,12 +56,12 @@ extension Server {
         guard !isRefused else { return false }
         let subscribers = keeper == nil ? [] : bondedSubscribers(of: handle)
         if let keeper {
-            for (bond, wanted) in subscribers {
+            for (bond, wanted) in subscribers where bonds?.contains(bond) ?? true {
                 outputs.append(.keep(keeper, bond, handle, value, isIndication: !wanted.contains(.notification)))
             }
         }
         for client in clients {
-            if keeper != nil, let bond = client.bond, isSubscribed(bond, to: handle) {
+            if keeper != nil, let bond = client.bond, bonds?.contains(bond) ?? true, isSubscribed(bond, to: handle) {
                 outputs.append(.deliver(client.link))
             } else if !client.wanted.isEmpty {
                 outputs.append(.send(Update(client.link, handle, value, wanted: client.wanted, kept: nil)))

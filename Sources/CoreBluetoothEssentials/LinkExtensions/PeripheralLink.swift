@@ -92,7 +92,7 @@ extension CBPeripheralManager {
     package func updateValue(
         _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLink link: LinkID, isBulk: Bool = false
     ) -> Bool {
-        core.updateValue(value, for: characteristic, onLinks: [link], isBulk: isBulk)
+        core.updateValue(value, for: characteristic, to: [.link(link)], isBulk: isBulk)
     }
 
     /// Answers what a pairing asked of the user.

@@ -137,16 +137,16 @@ extension PeripheralCore {
     func updateValue(
         _ value: [UInt8], for characteristic: CBMutableCharacteristic, onSubscribedCentrals centrals: [CBCentral]?
     ) -> Bool {
-        let links = centrals.map { $0.compactMap { central in central.state.withLock { $0.link?.link } } }
-        return updateValue(value, for: characteristic, onLinks: links)
+        updateValue(value, for: characteristic, to: centrals?.map { .peer($0.peer) })
     }
 
     func updateValue(
-        _ value: [UInt8], for characteristic: CBMutableCharacteristic, onLinks links: [LinkID]?, isBulk: Bool = false
+        _ value: [UInt8], for characteristic: CBMutableCharacteristic, to recipients: [UpdateRecipient]?,
+        isBulk: Bool = false
     ) -> Bool {
         guard let handle = characteristic.handles?.value else { return false }
         let update = ValueUpdate(
-            handle: handle, value: value, links: links,
+            handle: handle, value: value, recipients: recipients,
             keepForAbsent: characteristic.state.withLock { $0.keepsUpdatesForAbsentCentrals }, isBulk: isBulk)
         if let host = self.handle.executor.join(), waiting.isEmpty {
             if let id, send(update, host, id) { return true }
@@ -164,7 +164,7 @@ extension PeripheralCore {
 
     private func send(_ update: ValueUpdate, _ host: Host, _ id: ManagerID) -> Bool {
         host.updateValue(
-            id, update.handle, update.value, to: update.links, keepForAbsent: update.keepForAbsent,
+            id, update.handle, update.value, to: update.recipients, keepForAbsent: update.keepForAbsent,
             isBulk: update.isBulk)
     }
 

@@ -6,7 +6,7 @@ struct ValueUpdate: Sendable {
     var handle: AttributeHandle
     var value: [UInt8]
     /// For whom; nil is for every subscriber.
-    var links: [LinkID]?
+    var recipients: [UpdateRecipient]?
     var keepForAbsent: Bool
     /// Much, and in no hurry.
     var isBulk = false
@@ -32,17 +32,17 @@ struct WaitingUpdates: Sendable {
     /// Hands over, in their order, what `send` takes; false says that there is no room for one of those whom it is for.
     /// Returns how many went.
     mutating func send(_ send: (ValueUpdate) -> Bool) -> Int {
-        var isFull: Set<LinkID> = []
+        var isFull: Set<UpdateRecipient> = []
         var kept: [ValueUpdate] = []
         for (position, update) in updates.enumerated() {
-            guard let links = update.links else {
+            guard let recipients = update.recipients else {
                 if kept.isEmpty, send(update) { continue }
                 // It is for everybody: what comes behind it is for somebody who waits.
                 kept += updates[position...]
                 break
             }
-            if isFull.isDisjoint(with: links), send(update) { continue }
-            isFull.formUnion(links)
+            if isFull.isDisjoint(with: recipients), send(update) { continue }
+            isFull.formUnion(recipients)
             kept.append(update)
         }
         defer { updates = kept }
