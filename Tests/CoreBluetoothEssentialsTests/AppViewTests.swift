@@ -108,4 +108,34 @@ struct AppViewTests {
         #expect(third.characteristics?.first === second.characteristics?.first)
         #expect(third.includedServices?.first === second.includedServices?.first)
     }
+
+    // MARK: Peripheral
+
+    @Test("A stop that overtakes the confirmation of a start leaves nothing advertised, for the app either")
+    func overtakingStop() throws {
+        let scene = Scene()
+        let queue = DispatchQueue(label: "door")
+        scene.lock.launchApp { scene.door = Door($0, queue: queue) }
+        let door = try #require(scene.door)
+        let manager = try #require(door.manager)
+        #expect(scene.run(beside: queue) { door.has("advertising") })
+        manager.stopAdvertising()
+        scene.world.settle()
+        queue.suspend()
+        let id = try #require(manager.core.id)
+        manager.startAdvertising(nil)
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(scene.lock.host?.isAdvertising(id) == true)
+        manager.stopAdvertising()
+        scene.world.run(forMilliseconds: 1_000)
+        queue.resume()
+        queue.sync {}
+        #expect(door.log.suffix(2) == ["advertising", "advertising"], "each start ends in one callback")
+        #expect(scene.lock.host?.isAdvertising(id) == false)
+        #expect(!manager.isAdvertising)
+        // The next start counts again, though one before it was overtaken.
+        manager.startAdvertising(nil)
+        #expect(scene.run(beside: queue) { door.log.count { $0 == "advertising" } == 3 })
+        #expect(manager.isAdvertising)
+    }
 }

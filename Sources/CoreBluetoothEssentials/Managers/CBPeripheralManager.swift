@@ -61,7 +61,6 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// Stops advertising.
     public func stopAdvertising() {
         guard core.isPoweredOn("stopAdvertising") else { return }
-        core.shared.withLock { $0.isAdvertising = false }
         core.stopAdvertising()
     }
 

@@ -93,25 +93,30 @@ extension PeripheralCore {
     }
 
     func startAdvertising(_ record: AdvertisingRecord) {
+        let stopsBefore = shared.withLock { $0.stopsOfAdvertising }
         submit { host, id in
             let isRunning = host.isAdvertising(id) && !self.advertisesFromBefore
-            guard !self.isStartingAdvertising, !isRunning else {
+            guard self.startingAdvertising == nil, !isRunning else {
                 return self.tell {
                     $1.peripheralManagerDidStartAdvertising($0, error: CBError(.alreadyAdvertising))
                 }
             }
-            self.isStartingAdvertising = true
+            self.startingAdvertising = stopsBefore
             self.advertisesFromBefore = false
             host.startAdvertising(id, record)
         }
     }
 
     func stopAdvertising() {
+        shared.withLock {
+            $0.isAdvertising = false
+            $0.stopsOfAdvertising += 1
+        }
         submit { host, id in
             host.stopAdvertising(id)
             // Every start ends in one callback, this one too.
-            guard self.isStartingAdvertising else { return }
-            self.isStartingAdvertising = false
+            guard self.startingAdvertising != nil else { return }
+            self.startingAdvertising = nil
             self.tell { $1.peripheralManagerDidStartAdvertising($0, error: CBError(.operationCancelled)) }
         }
     }

@@ -139,10 +139,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
 
     func advertisingStarted(error: HostError?) {
         // The host says it too when it starts again by itself.
-        guard isStartingAdvertising else { return }
-        isStartingAdvertising = false
+        guard let stopsBefore = startingAdvertising else { return }
+        startingAdvertising = nil
         tell {
-            self.shared.withLock { $0.isAdvertising = error == nil }
+            // The app may have stopped it before it could hear of this.
+            self.shared.withLock { if $0.stopsOfAdvertising == stopsBefore { $0.isAdvertising = error == nil } }
         } _: {
             $1.peripheralManagerDidStartAdvertising($0, error: error.map { appleError($0) })
         }

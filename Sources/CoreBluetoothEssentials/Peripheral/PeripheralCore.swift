@@ -10,6 +10,8 @@ import Synchronization
 final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendable {
     struct Shared: Sendable {
         var isAdvertising = false
+        /// Counts the app's stops: a start that one of them has followed is heard of, and shows nothing any more.
+        var stopsOfAdvertising = 0
         var centrals = Registry<CBCentral>()
         var updates = UpdateBudget()
     }
@@ -23,8 +25,8 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     var standing: [PeerIdentifier: CBCentral] = [:]
     /// Links whose beginning the app was told, and whose end it is told for that.
     var toldLinks: Set<LinkID> = []
-    /// Whether the app waits to hear that advertising started.
-    var isStartingAdvertising = false
+    /// The start of advertising that the app waits to hear of, by the stops that came before it.
+    var startingAdvertising: Int?
     /// Updates that `updateValue` took and the host had no room for.
     var waiting = WaitingUpdates()
 
@@ -42,7 +44,7 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     override func powerReturned() { advertisesFromBefore = true }
 
     override func powerEnded() -> @Sendable () -> Void {
-        isStartingAdvertising = false
+        startingAdvertising = nil
         let ended = Array(services.values)
         for service in ended { if let range = service.range { forget(service, at: range) } }
         return { self.shared.withLock { $0.isAdvertising = false } }
