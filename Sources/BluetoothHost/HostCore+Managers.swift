@@ -15,9 +15,9 @@ extension HostCore {
             makeRoom(for: RestoreKey(role: role, identifier: $0)) ? $0 : nil
         }
         let (owner, restored) = ledger.register(role: role, identifier: identifier)
-        let isClaimed = managers.isClaimed(owner)
         let id = managers.add(ManagerTable.Slot(owner: owner, role: role, options: options))
-        if !isClaimed { claim(owner) }
+        // Also where another manager has the name still: an app that puts a new one in its place lets go of it only then.
+        claim(owner)
         readNames(for: owner)
         return (id, restored ? ledger.record(owner) : nil)
     }

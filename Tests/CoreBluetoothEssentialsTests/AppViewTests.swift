@@ -138,4 +138,26 @@ struct AppViewTests {
         #expect(scene.run(beside: queue) { door.log.count { $0 == "advertising" } == 3 })
         #expect(manager.isAdvertising)
     }
+
+    @Test("A peripheral manager that is made anew in place has the services that stand, and publishes none twice")
+    func madeAnewInPlace() throws {
+        let world = World()
+        let lock = world.add("lock", seed: 44)
+        var (host, first): (CBHost?, Door?)
+        lock.launchApp {
+            host = $0
+            first = Door($0, addsAlways: true)
+        }
+        #expect(world.run { first?.has("advertising") == true })
+        let range = first?.published?.range
+        // As `manager = CBPeripheralManager(…)` does: the new one is there before the old one goes.
+        let second = Door(try #require(host), addsAlways: true)
+        first?.vanish()
+        first = nil
+        #expect(world.run { second.has("added FFF0") })
+        world.settle()
+        #expect(second.published?.range == range && range != nil)
+        #expect(lock.host?.publishedServices(of: try #require(second.manager?.core.id)).count == 1)
+        #expect(lock.store.load().restorations.values.flatMap(\.services).count == 1)
+    }
 }
