@@ -2,6 +2,7 @@ import Dispatch
 import FoundationEssentials
 import HCI
 import Simulation
+import Synchronization
 import Testing
 import WorldSupport
 
@@ -132,6 +133,33 @@ struct StandstillTests {
         update(9, theDoor.centrals[1])
         #expect(run { theKey.values.last == Data([9]) })
         #expect(manager.core.waiting.count == 1 && theDoor.links == 2)
+    }
+
+    @Test("An app that was refused an update hears of room when those that wait go with their service")
+    func updatesThatGo() throws {
+        let (theDoor, theKey) = try discovered()
+        theKey.door?.setNotifyValue(true, for: try #require(theKey.characteristic(Door.notifying)))
+        #expect(run { theKey.has("notify true") })
+        // Number Of Completed Packets: the key takes nothing any more.
+        lock.wire.withholds = { $0.count > 1 && $0[1] == 0x13 }
+        let manager = try #require(theDoor.manager)
+        let notifying = try #require(theDoor.characteristic(Door.notifying))
+        let taken = Mutex(true)
+        for _ in 0..<5_000 where taken.withLock({ $0 }) {
+            // As the app does, on its queue's own thread.
+            queue.async {
+                let isTaken = manager.updateValue(Data([1]), for: notifying, onSubscribedCentrals: nil)
+                taken.withLock { $0 = isTaken }
+            }
+            queue.sync {}
+            world.run(forMilliseconds: 1)
+        }
+        #expect(manager.core.waiting.count == UpdateBudget.maximumWaiting && !theDoor.has("ready"))
+        manager.removeAllServices()
+        world.settle()
+        queue.sync {}
+        #expect(theDoor.log.count { $0 == "ready" } == 1 && theDoor.links == 1)
+        #expect(manager.core.waiting.isEmpty)
     }
 
     @Test(

@@ -111,6 +111,29 @@ struct AsyncPeripheralTests {
         #expect(try await scene.visitor.connect(scene.find()).readRSSI() < 0)
     }
 
+    @Test("an update of a service that another one has taken the place of is thrown, and holds up no other")
+    func updateOfAServiceThatIsReplaced() async throws {
+        let scene = try await AsyncScene()
+        try await openAndLeave(scene)
+        let door = PeripheralSession(restoreIdentifier: "again", host: scene.doorHost.bluetooth)
+        var events = door.events.makeAsyncIterator()
+        guard case .restored(let restoration) = await events.next() else {
+            Issue.record("nothing was restored")
+            return
+        }
+        let restored = restoration.services.flatMap { $0.characteristics ?? [] }.first { $0.uuid == scene.chime.uuid }
+        let former = try #require(restored as? CBMutableCharacteristic)
+        try await door.waitUntilPoweredOn()
+        let service = CBMutableService(type: AsyncScene.service, primary: true)
+        let chime = CBMutableCharacteristic(
+            type: scene.chime.uuid, properties: .notify, value: nil, permissions: .readable)
+        service.characteristics = [chime]
+        try await door.add(service)
+        let gone = await failure { try await door.update(Data([1]), for: former, timeout: .seconds(30)) }
+        #expect(gone as? CBError == CBError(.invalidHandle))
+        try await door.update(Data([2]), for: chime, timeout: .seconds(30))
+    }
+
     /// As a process that ends: its session goes, and nothing is taken back.
     private func openAndLeave(_ scene: AsyncScene) async throws {
         let door = PeripheralSession(restoreIdentifier: "again", host: scene.doorHost.bluetooth)

@@ -64,7 +64,8 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
     }
 
     private static func isPublished(_ characteristic: CBMutableCharacteristic, in state: State) -> Bool {
-        state.services.contains { $0 === characteristic.service }
+        // The host may have put another service in its place, or the app other objects.
+        characteristic.valueHandle != nil && state.services.contains { $0 === characteristic.service }
     }
 
     /// Sends as soon as there is room, behind what waits already.
@@ -86,8 +87,13 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
 
     private static func sendOn(_ state: inout State, _ effects: inout Effects) {
         while let first = state.updates.first {
-            guard first.promise.isOver || first.send() else { return }
-            effects.end(first.promise, .success(()))
+            if !first.promise.isOver, !first.send() {
+                // What is not published any more has no room to wait for.
+                guard !isPublished(first.characteristic, in: state) else { return }
+                effects.end(first.promise, .failure(CBError(.invalidHandle)))
+            } else {
+                effects.end(first.promise, .success(()))
+            }
             state.updates.removeFirst()
         }
     }

@@ -88,7 +88,7 @@ extension PeripheralCore {
         services[range.lowerBound] = nil
         characteristics = characteristics.filter { !range.contains($0.key) }
         let forgotten = waiting.removeAll { range.contains($0.handle) }
-        shared.withLock { $0.updates.giveBack(forgotten) }
+        if forgotten > 0 { haveGone(forgotten) }
         service.release()
     }
 
@@ -179,7 +179,7 @@ extension PeripheralCore {
         haveGone(waiting.send { self.send($0, host, id) })
     }
 
-    /// So many updates are the host's now: the app hears of room once there is enough.
+    /// So many updates are the host's now, or nobody's: the app hears of room once there is enough.
     private func haveGone(_ count: Int) {
         let stalled = waiting.count
         let isReady = shared.withLock {
