@@ -24,6 +24,7 @@ import WorldSupport
         var random: any RandomSource = SeededRandom(seed: 7)
         var told: [String] = []
         var started: [(ManagerID, Int)] = []
+        var refused: [HCIErrorCode] = []
         /// Commands that wait for their answer.
         var open: [GAP.Machine] = []
         /// What the next answers say.
@@ -59,7 +60,8 @@ import WorldSupport
                     told.append(String(describing: type(of: command)))
                     open.append(machine)
                 case .advertisingAnswered, .controllerStuck: break
-                case .advertisingStarted(let manager, let times, _): started.append((manager, times))
+                case .advertisingStarted(let manager, let times): started.append((manager, times))
+                case .advertisingRefused(let status): refused.append(status)
                 }
             }
         }
@@ -339,5 +341,32 @@ import WorldSupport
         bench.happens(.advertisingWithdrawn(door))
         bench.rest()
         #expect(bench.started.count == 2)
+    }
+
+    @Test("Refused, advertising has started once the controller takes it, or never when it is taken back before")
+    func refusedAdvertising() throws {
+        for isWithdrawn in [false, true] {
+            var bench = try bench()
+            bench.rest()
+            let (door, owner) = (ManagerID(rawValue: 1), owner())
+            bench.wishes.advertisements = [.init(owner: owner, payload: Advertiser.Payload(data: [2, 1, 6]))]
+            bench.status = .commandDisallowed
+            bench.happens(.advertisingAsked(door, owner))
+            bench.rest()
+            #expect(bench.started.isEmpty && bench.refused == [.commandDisallowed])
+            bench.now = try #require(bench.gap.deadline)
+            bench.happens(.timerFired)
+            bench.rest()
+            #expect(bench.started.isEmpty && bench.refused.count == 1, "told once")
+            bench.status = .success
+            if isWithdrawn {
+                bench.wishes.advertisements = []
+                bench.happens(.advertisingWithdrawn(door))
+            }
+            bench.now = try #require(bench.gap.deadline)
+            bench.happens(.timerFired)
+            bench.rest()
+            #expect(bench.started.map(\.1) == (isWithdrawn ? [] : [1]))
+        }
     }
 }

@@ -27,6 +27,7 @@ import WorldSupport
             case .pairingFailed: "pairing failed"
             case .mtu(_, let octets): "mtu \(octets)"
             case .unproven: "unproven"
+            case .advertisingRefused(let status): "advertising refused \(status.rawValue)"
             case .managerAtRest(let key): "\(key.identifier) rests"
             case .managerForgotten(let key): "\(key.identifier) forgotten"
             case .managerNotKept(let key): "\(key.identifier) not kept"

@@ -213,6 +213,34 @@ import WorldSupport
         #expect(app.advertisingStarts == [nil, nil, nil])
     }
 
+    @Test(
+        "A start of advertising that the controller refuses has started when it is on the air, and has not failed before"
+    )
+    func refusedAdvertising() throws {
+        let scene = HostScenarioTests.Scene()
+        var refused = 0
+        scene.lock.wire.outgoing = { packet in
+            // LE Set Advertising Enable and LE Set Extended Advertising Enable, with a value that there is not.
+            guard [[1, 0x0A, 0x20], [1, 0x39, 0x20]].contains(Array(packet.prefix(3))), packet.count > 4, packet[4] == 1
+            else { return packet }
+            refused += 1
+            var wrong = packet
+            wrong[4] = 0xFF
+            return wrong
+        }
+        scene.launchLock()
+        let app = try #require(scene.peripheral)
+        scene.world.run(forMilliseconds: 1_000)
+        #expect(refused == 1)
+        #expect(app.advertisingStarts.isEmpty)
+        scene.lock.wire.mend()
+        scene.world.run(forMilliseconds: GAP.retryMilliseconds) { !app.advertisingStarts.isEmpty }
+        #expect(app.advertisingStarts == [nil])
+        scene.launchKey()
+        scene.world.run(forMilliseconds: 500) { scene.central?.states.last == .poweredOn }
+        try scene.connect()
+    }
+
     @Test("Two centrals want one peer: both are connected, each leaves by itself, and the last takes the link along")
     func twoCentrals() throws {
         let (scene, first, door) = try ready()

@@ -38,6 +38,17 @@ struct LinkTraceTests {
         }
     }
 
+    @Test("An operator hears that the controller refuses to advertise")
+    func refusedAdvertising() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let journal = try EventJournal(log: Log(level: .error, format: .json), path: file.path)
+        journal.record(.advertisingRefused(.commandDisallowed))
+        let line = try JSONValue(line: Array(Data(contentsOf: file).prefix { $0 != UInt8(ascii: "\n") }))
+        #expect(line.object?["event"]?.string == "advertising_refused")
+        #expect(line.object?["reason"]?.string == "\(HCIErrorCode.commandDisallowed)")
+    }
+
     @Test("Faults are told at 1, 2, 4, 8 …; a link's way is in no journal")
     func faults() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "trace-\(UUID().uuidString).json")

@@ -22,6 +22,8 @@ package enum HostNotice: Equatable, Sendable {
     case mtu(LinkID, Int)
     /// A link in a bonded peer's name came to nothing: somebody else may have been there.
     case unproven(peer: DeviceAddress, onAir: DeviceAddress)
+    /// The controller refuses to advertise what an app has asked for. It is asked again.
+    case advertisingRefused(HCIErrorCode)
     /// Nobody has claimed what is kept for this manager: it runs no more.
     case managerAtRest(RestoreKey)
     /// It made room for another name: nothing is kept for it any more.

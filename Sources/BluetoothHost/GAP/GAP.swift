@@ -60,8 +60,10 @@ struct GAP {
         case command(any HCICommand, Machine)
         /// The controller answered a command for advertising: whether it has room for whoever answers.
         case advertisingAnswered(HCIErrorCode)
-        /// What a manager asked for so many times is on the air, or was refused.
-        case advertisingStarted(ManagerID, times: Int, HostError?)
+        /// What a manager asked for so many times is on the air.
+        case advertisingStarted(ManagerID, times: Int)
+        /// The controller refuses what a manager waits for, and is asked again. Once for a start.
+        case advertisingRefused(HCIErrorCode)
         /// The controller has answered this command, and does not do what it asks for.
         case controllerStuck(HCIOpcode)
     }
@@ -83,8 +85,8 @@ struct GAP {
     private var wishes = Wishes()
     /// Counts the scans that apps have begun.
     private var scanGeneration = 0
-    /// How often each manager has asked to advertise and not heard of it yet.
-    private var advertisingAwaited: [ManagerID: (owner: Owner, times: Int)] = [:]
+    /// How often each manager has asked to advertise and not heard of it yet, and whether the controller has refused it since.
+    private var advertisingAwaited: [ManagerID: (owner: Owner, times: Int, isRefused: Bool)] = [:]
     /// When what the controller refused is asked of it again.
     private var retryAt: Instant?
     private var isControllerReady = false
@@ -115,7 +117,7 @@ struct GAP {
             scanGeneration += 1
             isUnsettled = true
         case .advertisingAsked(let manager, let owner):
-            advertisingAwaited[manager] = (owner, (advertisingAwaited[manager]?.times ?? 0) + 1)
+            advertisingAwaited[manager] = (owner, (advertisingAwaited[manager]?.times ?? 0) + 1, false)
             isUnsettled = true
         case .advertisingWithdrawn(let manager):
             advertisingAwaited[manager] = nil
@@ -301,15 +303,18 @@ extension GAP {
 // MARK: Advertising
 
 extension GAP {
-    /// Answers those who asked to advertise, once for each time, when what they asked for is on the air or was refused.
+    /// Answers those who asked to advertise, once for each time, when what they asked for is on the air. What the controller
+    /// refuses it is asked again: that has not failed, and begins later.
     private mutating func announceAdvertising(into outputs: inout [Output]) {
         for (manager, asked) in advertisingAwaited.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-            guard let advertiser = advertisingSets.advertiser(of: asked.owner),
-                advertiser.failure != nil || advertiser.isOnAir
-            else { continue }
-            advertisingAwaited[manager] = nil
-            let error = advertiser.failure.map(HostError.connectionFailed)
-            outputs.append(.advertisingStarted(manager, times: asked.times, error))
+            guard let advertiser = advertisingSets.advertiser(of: asked.owner) else { continue }
+            if advertiser.isOnAir {
+                advertisingAwaited[manager] = nil
+                outputs.append(.advertisingStarted(manager, times: asked.times))
+            } else if let failure = advertiser.failure, !asked.isRefused {
+                advertisingAwaited[manager]?.isRefused = true
+                outputs.append(.advertisingRefused(failure))
+            }
         }
     }
 }

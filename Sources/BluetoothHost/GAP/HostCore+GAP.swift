@@ -41,8 +41,9 @@ extension HostCore {
             switch output {
             case .command(let command, let machine): submit(command, for: .gap(machine))
             case .advertisingAnswered(let status): connectionRefused(status)
-            case .advertisingStarted(let manager, let times, let error):
-                for _ in 0..<times { announce(.advertisingStarted(error), to: manager) }
+            case .advertisingStarted(let manager, let times):
+                for _ in 0..<times { announce(.advertisingStarted(nil), to: manager) }
+            case .advertisingRefused(let status): tell(.advertisingRefused(status))
             case .controllerStuck(let opcode): controllerFailed(.unresponsive(opcode))
             }
         }

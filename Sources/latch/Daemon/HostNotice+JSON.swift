@@ -12,6 +12,7 @@ extension EventJournal {
             return record("controller_fault", ["total": JSONValue(total)], level: .warning)
         }
         switch notice {
+        case .advertisingRefused: record("advertising_refused", notice.fields, level: .warning)
         case .managerAtRest: record("manager_at_rest", notice.fields, level: .warning)
         case .managerForgotten: record("manager_forgotten", notice.fields, level: .warning)
         case .managerNotKept: record("manager_not_kept", notice.fields, level: .error)
@@ -57,6 +58,7 @@ extension HostNotice {
             return fields
         case .unproven(let peer, let onAir):
             return ["what": "unproven", "address": .string("\(peer)"), "on_air": .string("\(onAir)")]
+        case .advertisingRefused(let status): return ["reason": .string("\(status)")]
         case .managerAtRest(let key), .managerForgotten(let key), .managerNotKept(let key):
             return ["role": .string(key.role.rawValue), "restore_id": .string(key.identifier)]
         case .controllerFault(let total): return ["what": "controller_fault", "total": JSONValue(total)]
