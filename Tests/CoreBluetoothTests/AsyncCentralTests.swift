@@ -1,3 +1,4 @@
+import BluetoothHost
 import CoreBluetooth
 import Testing
 
@@ -332,6 +333,28 @@ struct AsyncCentralTests {
         #expect(await scene.visitorHost.keptWishes() == 0)
         let again = try await visitor.connect(connection.peripheral)
         #expect(try await again.readRSSI() < 0)
+    }
+
+    @Test("a host that ends ends the calls of a connection too whose own end is on its way")
+    func hostEndsWhileClosing() async throws {
+        let scene = try await AsyncScene()
+        let connection = try await scene.enter()
+        let state = try await connection.characteristic(scene.state)
+        let chime = try await connection.characteristic(scene.chime)
+        var subscriptions = scene.door.subscriptions.makeAsyncIterator()
+        let values = Task { await failure { for try await _ in connection.values(of: chime) {} } }
+        #expect(await subscriptions.next()?.isSubscribed == true)
+        let read = Task { await failure { try await connection.readValue(for: state, timeout: .seconds(30)) } }
+        for await case .read in scene.door.requests { break }
+        // As the default host ends: what has not been told yet is not told any more.
+        await scene.visitorHost.onLoop { host in
+            connection.disconnect()
+            host.abandon()
+        }
+        let gone = BluetoothSessionError.unavailable(.unsupported)
+        try #require(await read.value as? BluetoothSessionError == gone)
+        #expect(try await connection.waitUntilEnded() == nil, "this side asked for it")
+        #expect(await values.value == nil)
     }
 
     @Test("nothing is asked of an adapter that is not on, and whoever waits for it hears when it is")

@@ -115,11 +115,12 @@ final class ConnectedLink: Sendable {
 
     func close() { state.withLock { $0.isClosing = true } }
 
-    func end(_ end: LinkEnd) {
+    /// `failure` is what calls end in, where the end itself is none.
+    func end(_ end: LinkEnd, failing failure: any Error = CBError(.operationCancelled)) {
         state.turn { state, effects in
             guard state.end == nil else { return }
             state.end = end
-            let error = end.error ?? CBError(.operationCancelled)
+            let error = end.error ?? failure
             state.calls.fail(error, &effects)
             for command in state.commands { effects.end(command.promise, .failure(error)) }
             state.commands = []

@@ -118,9 +118,15 @@ struct Wishes: Sendable {
     /// The adapter is not on any more: every call ends, and every link. What was restored and nobody claimed goes on.
     mutating func suspend(_ error: BluetoothSessionError, _ effects: inout Effects) {
         for (peripheral, wish) in wishes {
-            if case .linked(let link) = wish.phase {
+            switch wish.phase {
+            case .linked(let link):
                 effects.then { link.end(.lost(error)) }
                 wishes[peripheral]?.phase = .asked
+            // Its end may not be told any more.
+            case .ending(.some(let link)):
+                effects.then { link.end(.asked, failing: error) }
+                wishes[peripheral]?.phase = .ending(nil)
+            case .asked, .ending(nil): break
             }
             wishes[peripheral]?.isWithdrawn = wish.isWithdrawn || !wish.claims.isEmpty
             fail(peripheral, error, &effects)
