@@ -44,7 +44,7 @@ struct LockSessionTests {
         let peripheral = CBPeripheral.ofNoHost()
         var session = LockSession(peripheral)
         for state in release.states {
-            peripheral.content.withLock { $0.state = state }
+            peripheral.content.withLock { $0.connection.show($0.connection.news(state)) }
             session.release()
         }
         for (number, told) in release.told.enumerated() {

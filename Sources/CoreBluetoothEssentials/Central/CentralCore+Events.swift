@@ -34,8 +34,9 @@ extension CentralCore: CentralRoleDelegate {
         let peripheral = peripheral(link.peer)
         feed(.connected(peripheral, isBonded: link.bond != nil), peripheral)
         refreshWriteLength(peripheral)
+        let connection = connectionNews(of: peripheral)
         tell { manager, delegate in
-            peripheral.content.withLock { $0.state = .connected }
+            peripheral.content.withLock { $0.connection.show(connection) }
             (delegate as? any CBCentralLinkDelegate)?.centralManager(manager, willConnect: peripheral, link: link)
             delegate.centralManager(manager, didConnect: peripheral)
         }
@@ -44,8 +45,9 @@ extension CentralCore: CentralRoleDelegate {
     func connectionFailed(_ peer: PeerIdentifier, error: HostError) {
         let peripheral = peripheral(peer)
         feed(.ended, peripheral)
+        let connection = connectionNews(of: peripheral)
         tell { manager, delegate in
-            peripheral.content.withLock { $0.state = .disconnected }
+            peripheral.content.withLock { $0.connection.show(connection) }
             delegate.centralManager(manager, didFailToConnect: peripheral, error: appleError(error))
         }
     }
@@ -55,13 +57,11 @@ extension CentralCore: CentralRoleDelegate {
         feed(isReconnecting ? .lost : .ended, peripheral)
         // What somebody took who did not prove to be the peer went with the link.
         let subscriptions = takeKeptSubscriptions(of: peripheral)
-        // The app may have asked for another connection before it could hear that this one is over.
-        let isWanted = sessions[peer]?.isWanted == true
+        let connection = connectionNews(of: peripheral)
         let endedAt = handle.secondsSince2001
         tell {
             peripheral.content.withLock { content in
-                // The app may have asked for another connection since it gave this one up.
-                if content.state != .connecting { content.state = isReconnecting ? .connecting : .disconnected }
+                content.connection.show(connection)
                 content.commands = CommandBudget()
                 content.tree.showSubscriptions(subscriptions)
             }
@@ -70,7 +70,6 @@ extension CentralCore: CentralRoleDelegate {
                 manager, didDisconnectPeripheral: peripheral, timestamp: endedAt, isReconnecting: isReconnecting,
                 error: error.map { appleError($0) })
         }
-        if isWanted { showWanted(peripheral) }
         guard case .queue = delivery else { return }
         // Behind what the app asks for when it hears this.
         delivery.deliver(host) { self.submit { host, id in host.lossHeard(id, peer) } }
@@ -82,10 +81,10 @@ extension CentralCore: CentralRoleDelegate {
         return sessions[peripheral.peer]?.subscriptions ?? []
     }
 
-    private func showWanted(_ peripheral: CBPeripheral) {
-        delivery.deliver(host) {
-            peripheral.content.withLock { if $0.state == .disconnected { $0.state = .connecting } }
-        }
+    /// What the app is to see of the connection, in the order of its callbacks.
+    func connectionNews(of peripheral: CBPeripheral) -> ShownConnection.News {
+        let state = sessions[peripheral.peer]?.shown ?? .disconnected
+        return peripheral.content.withLock { $0.connection.news(state) }
     }
 
     func completed(_ token: OperationToken, peer: PeerIdentifier, result: Result<OperationValue, HostError>) {
@@ -176,10 +175,9 @@ extension CentralCore {
 
     func connect(_ peripheral: CBPeripheral, _ options: ConnectionOptions) {
         submit { host, id in
+            peripheral.content.withLock { $0.connection.hear() }
             self.feed(.wanted(peripheral), peripheral)
             self.keepKnown(peripheral.peer, host)
-            // A disconnection that the app had not heard of when it asked is told before this.
-            self.showWanted(peripheral)
             host.connect(
                 id, peripheral.peer, options: options.rawValue, askedAtSeconds: self.handle.wallClockSeconds())
         }
@@ -187,6 +185,7 @@ extension CentralCore {
 
     func cancelConnection(_ peripheral: CBPeripheral) {
         submit { host, id in
+            peripheral.content.withLock { $0.connection.hear() }
             self.feed(.withdrawn, peripheral)
             host.cancelConnection(id, peripheral.peer)
         }

@@ -67,10 +67,15 @@ extension CentralCore {
         scan = nil
         discoveries = Discoveries()
         let waiting = sessions.values.compactMap(\.wantedPeripheral)
-        for peripheral in waiting { feed(.ended, peripheral) }
+        let connections = waiting.map { peripheral in
+            feed(.ended, peripheral)
+            return (peripheral, connectionNews(of: peripheral))
+        }
         return {
             self.peripherals.withLock { $0.isScanning = false }
-            for peripheral in waiting { peripheral.content.withLock { $0.state = .disconnected } }
+            for (peripheral, connection) in connections {
+                peripheral.content.withLock { $0.connection.show(connection) }
+            }
         }
     }
 }

@@ -21,7 +21,7 @@ extension CentralCore {
         let scan = record.scan
         delivery.deliver(self.host) {
             if scan != nil { self.peripherals.withLock { $0.isScanning = true } }
-            for (peripheral, state, tree) in restored { peripheral.show(state, tree) }
+            for (peripheral, connection, tree) in restored { peripheral.show(connection, tree) }
             self.withDelegate { manager, delegate in
                 delegate.centralManager(
                     manager, willRestoreState: Self.restorationState(peripherals: restored.map(\.0), scan: scan))
@@ -29,7 +29,7 @@ extension CentralCore {
         }
     }
 
-    private typealias Restored = (CBPeripheral, CBPeripheralState, KeptTree?)
+    private typealias Restored = (CBPeripheral, ShownConnection.News, KeptTree?)
 
     private func restore(_ peer: PeerIdentifier, _ host: Host) -> Restored {
         let peripheral = peripheral(peer)
@@ -39,7 +39,7 @@ extension CentralCore {
         } else {
             feed(.wanted(peripheral), peripheral)
         }
-        return (peripheral, link == nil ? .connecting : .connected, keptTree(of: peripheral, host))
+        return (peripheral, connectionNews(of: peripheral), keptTree(of: peripheral, host))
     }
 
     func showKeptServices(_ peripheral: CBPeripheral) -> Bool {

@@ -129,6 +129,15 @@ struct PeerSession: Sendable {
         if case .open = connection { true } else { false }
     }
 
+    /// What the app sees of it, once it has heard of all that has happened up to now.
+    var shown: CBPeripheralState {
+        switch connection {
+        case .none: ending.isEmpty ? .disconnected : .disconnecting
+        case .wanted: .connecting
+        case .open: .connected
+        }
+    }
+
     /// Whether a value comes from the characteristic by which the peer says that its tree changed.
     func isServiceChanged(_ handle: AttributeHandle) -> Bool {
         tree.database?.characteristicType(at: handle) == .serviceChanged

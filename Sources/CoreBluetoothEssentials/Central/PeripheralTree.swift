@@ -50,8 +50,8 @@ extension CBPeripheral {
     }
 
     /// Shows the app a peripheral as it was kept.
-    func show(_ state: CBPeripheralState, _ tree: KeptTree?) {
-        content.withLock { $0.state = state }
+    func show(_ connection: ShownConnection.News, _ tree: KeptTree?) {
+        content.withLock { $0.connection.show(connection) }
         if let tree { show(tree) }
     }
 

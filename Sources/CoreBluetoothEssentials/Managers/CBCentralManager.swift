@@ -69,8 +69,8 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     /// `didDisconnectPeripheral` when it is cancelled first.
     public func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
         guard core.isPoweredOn("connect") else { return }
-        guard peripheral.core === core else { return core.handle.misuse("connect: another manager's peripheral") }
-        peripheral.content.withLock { if $0.state != .connected { $0.state = .connecting } }
+        guard owns(peripheral) else { return core.handle.misuse("connect: another manager's peripheral") }
+        peripheral.content.withLock { $0.connection.make(.connect) }
         core.connect(peripheral, ConnectionOptions(options))
     }
 
@@ -80,7 +80,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         guard peripheral.core === core else {
             return core.handle.misuse("cancelPeripheralConnection: another manager's peripheral")
         }
-        peripheral.content.withLock { if $0.state != .disconnected { $0.state = .disconnecting } }
+        peripheral.content.withLock { $0.connection.make(.cancel) }
         core.cancelConnection(peripheral)
     }
 

@@ -12,7 +12,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
         var name: String?
         /// Whether the name is the peripheral's own word, and not only advertised.
         var isNameRead = false
-        var state = CBPeripheralState.disconnected
+        var connection = ShownConnection()
         var services: [CBService]?
         /// Every service that was ever discovered here and stands, whether or not ``services`` shows it: the same handles
         /// stay the same object.
@@ -57,7 +57,7 @@ public final class CBPeripheral: CBPeer, @unchecked Sendable {
     package var lastRSSI: Int? { content.withLock { $0.rssi } }
 
     /// Where the connection stands.
-    public var state: CBPeripheralState { content.withLock { $0.state } }
+    public var state: CBPeripheralState { content.withLock { $0.connection.state } }
 
     /// The services that were discovered or restored; nil before.
     public var services: [CBService]? { content.withLock { $0.services } }

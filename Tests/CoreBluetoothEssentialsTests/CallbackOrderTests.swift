@@ -1,0 +1,206 @@
+import BluetoothHost
+import Dispatch
+import FoundationEssentials
+import Simulation
+import Testing
+import WorldSupport
+
+@testable import CoreBluetoothEssentials
+
+/// A central app on a queue that its test holds up. It writes down what it hears, and what it sees then.
+private final class Walker: CBCentralManagerCallbacks, @unchecked Sendable {
+    private(set) var manager: CBCentralManager?
+    private(set) var log: [String] = []
+    private(set) var met: CBPeripheral?
+    private(set) var names: [String?] = []
+
+    init(_ host: CBHost, queue: DispatchQueue) {
+        manager = CBCentralManager(callbacks: self, delivery: .queue(queue), host: host)
+    }
+
+    func has(_ line: String) -> Bool { log.contains(line) }
+    func clear() { (log, names) = ([], []) }
+
+    func centralManagerDidUpdateState(_ central: CBCentralManager) {}
+    func centralManager(
+        _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+        rssi RSSI: Int
+    ) {
+        met = met ?? peripheral
+        names.append(advertisementData[CBAdvertisementDataLocalNameKey] as? String)
+    }
+    func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {
+        log.append("connected, \(peripheral.state)")
+    }
+    func centralManager(
+        _ central: CBCentralManager, didDisconnectPeripheral peripheral: CBPeripheral, timestamp: Double,
+        isReconnecting: Bool, error: (any Error)?
+    ) { log.append("disconnected, \(isReconnecting ? "reconnecting" : "over"), \(peripheral.state)") }
+}
+
+/// Calls on one thread, the loop on another, and callbacks on a queue: each may be behind the others, and what the app sees comes out
+/// right.
+@Suite("What an app sees, with calls and callbacks that cross", .capturesFailures)
+struct CallbackOrderTests {
+    private let world = World()
+    private let lock: Node
+    private let pocket: Node
+    private let queue = DispatchQueue(label: "app")
+
+    init() {
+        lock = world.add("lock", seed: 61)
+        pocket = world.add("key", seed: 62)
+    }
+
+    private func run(until condition: () -> Bool) -> Bool {
+        for _ in 0..<2_000 {
+            world.run(forMilliseconds: 10)
+            queue.sync {}
+            if condition() { return true }
+        }
+        return false
+    }
+
+    /// On a thread of the app: it goes on at once, and the loop hears of it when the world does.
+    private func apart(_ body: @escaping @Sendable () -> Void) {
+        let done = DispatchSemaphore(value: 0)
+        DispatchQueue.global().async {
+            body()
+            done.signal()
+        }
+        done.wait()
+    }
+
+    /// A door, and somebody who has met it.
+    private func met() throws -> (Door, Walker, CBCentralManager, CBPeripheral) {
+        var door: Door?
+        var walker: Walker?
+        lock.launchApp { door = Door($0) }
+        pocket.launchApp { walker = Walker($0, queue: queue) }
+        let (theDoor, theWalker) = (try #require(door), try #require(walker))
+        let manager = try #require(theWalker.manager)
+        try #require(run { theDoor.has("advertising") && manager.state == .poweredOn })
+        apart { manager.scanForPeripherals(withServices: [Door.service]) }
+        try #require(run { theWalker.met != nil })
+        apart { manager.stopScan() }
+        world.settle()
+        return (theDoor, theWalker, manager, try #require(theWalker.met))
+    }
+
+    // MARK: A connection
+
+    private enum Call: CaseIterable { case connect, cancel }
+
+    /// Everything of that length.
+    private func sequences(_ length: Int) -> [[Call]] {
+        guard length > 0 else { return [[]] }
+        return sequences(length - 1).flatMap { begun in Call.allCases.map { begun + [$0] } }
+    }
+
+    private func make(_ call: Call, _ manager: CBCentralManager, _ peripheral: CBPeripheral) {
+        apart {
+            switch call {
+            case .connect: manager.connect(peripheral)
+            case .cancel: manager.cancelPeripheralConnection(peripheral)
+            }
+        }
+    }
+
+    @Test("A wish's calls, whenever the loop and the callbacks come to them: the last call is what is seen")
+    func wishes() throws {
+        let (_, _, manager, peripheral) = try met()
+        world.cut(lock, pocket)
+        // Behind each call nothing happens, or the loop has its turn, or callbacks do too.
+        for calls in sequences(4) {
+            for turns in 0..<81 {
+                var turns = turns
+                queue.suspend()
+                for call in calls {
+                    make(call, manager, peripheral)
+                    if turns % 3 > 0 { world.settle() }
+                    if turns % 3 > 1 {
+                        queue.resume()
+                        queue.sync {}
+                        queue.suspend()
+                    }
+                    turns /= 3
+                }
+                queue.resume()
+                world.settle()
+                queue.sync {}
+                world.settle()
+                queue.sync {}
+                let seen = peripheral.state
+                if seen != (calls.last == .connect ? .connecting : .disconnected) {
+                    Issue.record("\(seen) behind \(calls)")
+                    return
+                }
+            }
+        }
+    }
+
+    @Test("A link whose loss is on its way to the app, which asks again and takes that back")
+    func loss() throws {
+        let (theDoor, walker, manager, peripheral) = try met()
+        for calls in [[.cancel], [.connect, .cancel], [.cancel, .connect, .cancel], [.connect]] as [[Call]] {
+            world.join(lock, pocket)
+            walker.clear()
+            make(.connect, manager, peripheral)
+            try #require(run { walker.has("connected, connected") })
+            queue.suspend()
+            world.cut(lock, pocket)
+            try #require(world.run { theDoor.links == 0 && pocket.host?.link(of: peripheral.peer) == nil })
+            for call in calls { make(call, manager, peripheral) }
+            world.settle()
+            queue.resume()
+            queue.sync {}
+            world.settle()
+            queue.sync {}
+            #expect(peripheral.state == (calls.last == .connect ? .connecting : .disconnected), "\(calls)")
+            make(.cancel, manager, peripheral)
+            world.settle()
+            queue.sync {}
+            #expect(peripheral.state == .disconnected)
+        }
+    }
+
+    @Test("A connection that is made again by itself is taken back while the app has not heard of the loss")
+    func reconnection() throws {
+        let (theDoor, walker, manager, peripheral) = try met()
+        apart { manager.connect(peripheral, options: [CBConnectPeripheralOptionEnableAutoReconnect: true]) }
+        try #require(run { walker.has("connected, connected") })
+        queue.suspend()
+        world.cut(lock, pocket)
+        try #require(world.run { theDoor.links == 0 && pocket.host?.link(of: peripheral.peer) == nil })
+        make(.cancel, manager, peripheral)
+        world.settle()
+        queue.resume()
+        queue.sync {}
+        #expect(
+            Array(walker.log.dropFirst()) == [
+                "disconnected, reconnecting, disconnecting", "disconnected, over, disconnected",
+            ])
+        #expect(peripheral.state == .disconnected)
+    }
+
+    @Test("A connection that the app gives up before it hears of it is not seen as one that stands")
+    func connected() throws {
+        let (theDoor, walker, manager, peripheral) = try met()
+        for isHeard in [false, true] {
+            walker.clear()
+            queue.suspend()
+            make(.connect, manager, peripheral)
+            try #require(world.run { theDoor.links == 1 })
+            world.run(forMilliseconds: 1_000)
+            make(.cancel, manager, peripheral)
+            if isHeard { world.settle() }
+            queue.resume()
+            queue.sync {}
+            world.settle()
+            queue.sync {}
+            #expect(walker.log == ["connected, disconnecting", "disconnected, over, disconnected"])
+            #expect(peripheral.state == .disconnected)
+            try #require(world.run { theDoor.links == 0 })
+        }
+    }
+}
