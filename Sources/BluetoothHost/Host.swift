@@ -158,6 +158,9 @@ extension Host {
         }
     }
 
+    /// Runs `act` once apps have heard everything that has happened up to now, in this iteration.
+    package func behindTellings(_ act: @escaping () -> Void) { core.tellings.append(.behind(act)) }
+
     /// Runs `report` behind everything else that this iteration's commit lets go, in order with other reports: words for people,
     /// which no packet and no bolt waits for.
     package func afterActs(_ report: @escaping () -> Void) { core.acts.append(report: report) }
@@ -273,6 +276,7 @@ extension Host {
                 answerPairing(link.link, .refusal)
             }
         case .channel(let channel, let news, let owner): tell(news, of: channel, to: owner?.delegate)
+        case .behind(let act): act()
         case .settleSecurity(let link, let error): ask { $0.settleSecurity(link, error) }
         }
     }

@@ -203,4 +203,51 @@ struct CallbackOrderTests {
             try #require(world.run { theDoor.links == 0 })
         }
     }
+
+    // MARK: A scan
+
+    @Test("A scan that takes another's place is told nothing of what that one heard")
+    func scans() throws {
+        let (_, walker, manager, _) = try met()
+        let elsewhere = CBUUID(string: "AAAA")
+        @Sendable func lookForAll() {
+            manager.scanForPeripherals(
+                withServices: nil, options: [CBCentralManagerScanOptionAllowDuplicatesKey: true])
+        }
+        // Heard, and on its way to the app.
+        walker.clear()
+        queue.suspend()
+        apart { lookForAll() }
+        world.run(forMilliseconds: 2_000)
+        apart { manager.scanForPeripherals(withServices: [elsewhere]) }
+        queue.resume()
+        queue.sync {}
+        world.run(forMilliseconds: 2_000)
+        queue.sync {}
+        #expect(walker.names.isEmpty)
+
+        // Heard in the iteration in which the other one is asked for.
+        var report: [UInt8]?
+        pocket.onReceived = { packet in
+            // LE Advertising Report, and its extended form.
+            if packet.count > 3, packet[1] == 0x3E, [0x02, 0x0D].contains(packet[3]) { report = packet }
+        }
+        apart { lookForAll() }
+        try #require(run { !walker.names.isEmpty })
+        walker.clear()
+        let heard = try #require(report)
+        var packets = 0
+        pocket.onReceived = { _ in
+            packets += 1
+            if packets == 2 { manager.scanForPeripherals(withServices: [elsewhere]) }
+        }
+        pocket.inject([heard, heard])
+        pocket.onReceived = { _ in }
+        world.settle()
+        queue.sync {}
+        #expect(packets == 2 && walker.names.isEmpty)
+        // The same one says what it hears from then on.
+        apart { lookForAll() }
+        #expect(run { !walker.names.isEmpty })
+    }
 }

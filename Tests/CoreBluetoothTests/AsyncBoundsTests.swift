@@ -66,6 +66,8 @@ struct AsyncBoundsTests {
     func discoveries() async {
         let session = CentralSession(host: handle)
         let stream = session.discoveries()
+        // No adapter has taken the scan.
+        session.manager.core.peripherals.withLock { $0.isScanning = true }
         let peripheral = CBPeripheral(PeerIdentifier(bits: 1), name: nil, core: session.manager.core)
         for strength in 0...CentralSession.discoveriesMaximum {
             session.router.centralManager(

@@ -1,5 +1,6 @@
 import BluetoothHost
 import CoreBluetooth
+import Synchronization
 import Testing
 
 @testable import CoreBluetooth
@@ -407,6 +408,43 @@ struct AsyncCentralTests {
             return discovery.peripheral.identifier
         }
         throw CBError(.unknownDevice)
+    }
+
+    /// Asks for another scan when it is told of a peripheral, as another thread may at that moment, and passes on what it is told.
+    private final class Rescanner: CBCentralManagerCallbacks, Sendable {
+        private let session: CentralSession
+        let elsewhere = Mutex<AsyncStream<CentralSession.Discovery>?>(nil)
+        let passed = Promise<Void>()
+
+        init(_ session: CentralSession) { self.session = session }
+
+        func centralManagerDidUpdateState(_ central: CBCentralManager) {
+            session.router.centralManagerDidUpdateState(central)
+        }
+        func centralManager(
+            _ central: CBCentralManager, didDiscover peripheral: CBPeripheral, advertisementData: [String: Any],
+            rssi RSSI: Int
+        ) {
+            let other = session.discoveries(withServices: [CBUUID(string: "FFFF")])
+            elsewhere.withLock { $0 = other }
+            session.router.centralManager(
+                central, didDiscover: peripheral, advertisementData: advertisementData, rssi: RSSI)
+            passed.end(.success(()))
+        }
+    }
+
+    @Test("a scan that is asked for while another's discovery is being told has none of it")
+    func rescan() async throws {
+        let scene = try await AsyncScene()
+        try await scene.open()
+        try await scene.visitor.waitUntilPoweredOn()
+        let rescanner = Rescanner(scene.visitor)
+        scene.visitor.manager.callbacks = rescanner
+        let here = scene.visitor.discoveries(withServices: [AsyncScene.service])
+        try await rescanner.passed.value()
+        scene.visitor.stopScanning()
+        for await _ in try #require(rescanner.elsewhere.withLock { $0 }) { Issue.record("nobody is there") }
+        for await _ in here { Issue.record("another one was told") }
     }
 
     @Test("a session has one scan: another one ends the sequence, and so does its end")

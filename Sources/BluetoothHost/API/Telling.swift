@@ -17,6 +17,8 @@ enum Telling {
     case write(ManagerID?, ServerWriteRequest)
     case agent(AgentNews, LinkInfo)
     case channel(HostChannelID, ChannelNews, ChannelOwner?)
+    /// Nothing to hear: what a manager does once it has heard everything from before.
+    case behind(() -> Void)
     /// Nothing to hear: what depends on how the apps took what they have just heard.
     case settleSecurity(LinkID, HostError?)
 }

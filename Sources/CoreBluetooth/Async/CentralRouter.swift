@@ -142,7 +142,8 @@ final class CentralRouter: CBCentralManagerCallbacks, CBPeripheralReceiving, Sen
     ) {
         let discovery = CentralSession.Discovery(
             peripheral: peripheral, advertisementData: advertisementData, rssi: RSSI)
-        state.withLock { $0.scan }?.continuation.yield(discovery)
+        // Scans are asked for under the lock.
+        state.withLock { central.isTellingOfLatestScan ? $0.scan : nil }?.continuation.yield(discovery)
     }
 
     func centralManager(_ central: CBCentralManager, didConnect peripheral: CBPeripheral) {

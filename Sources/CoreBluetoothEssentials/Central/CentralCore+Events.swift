@@ -15,7 +15,7 @@ extension CentralCore: CentralRoleDelegate {
         guard let told = scan.allowDuplicates ? report : merged else { return }
         let peripheral = peripheral(report.peer, name: report.localName)
         if isApp { peripherals.withLock { $0.known.met(report.peer) } }
-        tellDiscovery { manager, delegate in
+        tellDiscovery { [scans] manager, delegate in
             let isRenamed = peripheral.content.withLock { content in
                 // What the peripheral itself has said counts for more than what is advertised, which is often cut.
                 guard let name = told.localName, name != content.name, !content.isNameRead else { return false }
@@ -23,8 +23,12 @@ extension CentralCore: CentralRoleDelegate {
                 return content.name != nil
             }
             if isRenamed { peripheral.callbacks?.peripheralDidUpdateName(peripheral) }
-            // Heard before the app stopped the scan, and on its way to it since.
-            guard manager.isScanning else { return }
+            // The app may have stopped the scan, or asked for another one, while this was on its way.
+            let isTold = self.peripherals.withLock { peripherals in
+                peripherals.told = scans
+                return peripherals.isToldOfLatestScan
+            }
+            guard isTold else { return }
             delegate.centralManager(
                 manager, didDiscover: peripheral, advertisementData: told.advertisementData, rssi: Int(told.rssi))
         }
@@ -159,17 +163,24 @@ extension CentralCore: CentralRoleDelegate {
 extension CentralCore {
     func startScan(_ record: ScanRecord) {
         submit { host, id in
-            self.scan = record
-            self.discoveries = Discoveries()
             host.startScan(id, record)
+            self.hear(record, host)
         }
     }
 
     func stopScan() {
         submit { host, id in
-            self.scan = nil
-            self.discoveries = Discoveries()
             host.stopScan(id)
+            self.hear(nil, host)
+        }
+    }
+
+    /// What the scan before it has heard in this iteration is not this one's.
+    private func hear(_ record: ScanRecord?, _ host: Host) {
+        host.behindTellings {
+            self.scan = record
+            self.discoveries = Discoveries()
+            if record != nil { self.scans += 1 }
         }
     }
 

@@ -12,10 +12,16 @@ import Synchronization
 final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     struct Peripherals: Sendable {
         var isScanning = false
+        /// Scans that the app has asked for.
+        var scans: UInt64 = 0
+        /// The one whose report is being told, counted as they are.
+        var told: UInt64 = 0
         var met = Registry<CBPeripheral>()
         var known = KnownPeers()
         /// The primary services of each peer that is connected to this host, as far as anybody has discovered them.
         var connected: [PeerIdentifier: Set<BluetoothUUID>] = [:]
+
+        var isToldOfLatestScan: Bool { isScanning && told == scans }
     }
 
     let discoveriesBacklog = Backlog(maximum: Backlog.discoveriesMaximum)
@@ -24,6 +30,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     /// Room for outputs, kept from call to call: as much of it as calls have been within each other.
     private var spareOutputs: [[PeerSession.Output]] = []
     var scan: ScanRecord?
+    var scans: UInt64 = 0
     var discoveries = Discoveries()
     /// Of an app's manager; the key asks after no links but its own.
     var linkedPeers = LinkedPeers()

@@ -50,11 +50,18 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     /// Whether a scan was asked for and not stopped.
     public var isScanning: Bool { core.peripherals.withLock { $0.isScanning } }
 
+    /// For a delegate that is being told of a peripheral: whether the scan that has heard it is still the last one asked for. Another
+    /// thread may have asked for one meanwhile.
+    package var isTellingOfLatestScan: Bool { core.peripherals.withLock { $0.isToldOfLatestScan } }
+
     /// Looks for peripherals that advertise any of these services, or for all. Replaces the scan that was asked for
     /// before.
     public func scanForPeripherals(withServices serviceUUIDs: [CBUUID]?, options: [String: Any]? = nil) {
         guard core.isPoweredOn("scanForPeripherals") else { return }
-        core.peripherals.withLock { $0.isScanning = true }
+        core.peripherals.withLock {
+            $0.isScanning = true
+            $0.scans += 1
+        }
         core.startScan(ScanRecord(serviceUUIDs, options))
     }
 
