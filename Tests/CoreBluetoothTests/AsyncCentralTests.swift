@@ -160,6 +160,25 @@ struct AsyncCentralTests {
         #expect(await scene.visitorHost.keptWishes() == 0)
     }
 
+    @Test("another manager's peripheral is refused, and stays whose it is")
+    func anothersPeripheral() async throws {
+        let scene = try await AsyncScene()
+        let connection = try await scene.enter()
+        let peripheral = connection.peripheral
+        let other = CentralSession(host: scene.visitorHost.bluetooth)
+        try await other.waitUntilPoweredOn()
+        let error = await failure { try await other.connect(peripheral, timeout: .milliseconds(200)) }
+        #expect(error as? CBError == CBError(.invalidParameters))
+        #expect(peripheral.callbacks === scene.visitor.router)
+        #expect(try await connection.readRSSI() < 0)
+        other.disconnect(peripheral)
+        #expect(try await connection.readRSSI() < 0)
+        // Its own object of the same peripheral is as good as any.
+        let mine = try #require(other.retrievePeripherals(withIdentifiers: [peripheral.identifier]).first)
+        #expect(mine !== peripheral)
+        #expect(try await other.connect(mine).readRSSI() < 0)
+    }
+
     @Test("two listeners get both values; the first that leaves unsubscribes nobody, and the last one does")
     func listeners() async throws {
         let scene = try await AsyncScene()

@@ -39,6 +39,10 @@ final class CentralRouter: CBCentralManagerCallbacks, CBPeripheralReceiving, Sen
                 effects.end(promise, .failure(absence))
                 return nil
             }
+            guard manager.owns(peripheral) else {
+                effects.end(promise, .failure(CBError(.invalidParameters)))
+                return nil
+            }
             peripheral.callbacks = self
             return state.wishes.claim(peripheral, promise, manager, &effects)
         }

@@ -72,6 +72,9 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
         core.stopScan()
     }
 
+    /// Whether the peripheral is one of this manager's objects. Calls with others are misuse.
+    package func owns(_ peripheral: CBPeripheral) -> Bool { peripheral.core === core }
+
     /// Connects whenever the peripheral comes near; never times out. Ends in `didConnect` or `didFailToConnect`, or in
     /// `didDisconnectPeripheral` when it is cancelled first.
     public func connect(_ peripheral: CBPeripheral, options: [String: Any]? = nil) {
@@ -84,7 +87,7 @@ public final class CBCentralManager: CBManager, @unchecked Sendable {
     /// Ends a connection, or the wish for one, in `didDisconnectPeripheral`.
     public func cancelPeripheralConnection(_ peripheral: CBPeripheral) {
         guard core.isPoweredOn("cancelPeripheralConnection") else { return }
-        guard peripheral.core === core else {
+        guard owns(peripheral) else {
             return core.handle.misuse("cancelPeripheralConnection: another manager's peripheral")
         }
         peripheral.content.withLock { $0.connection.make(.cancel) }
