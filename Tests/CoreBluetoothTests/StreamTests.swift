@@ -106,6 +106,39 @@ struct StreamTests {
         #expect(lost.channel.outputStream.streamStatus == .error)
     }
 
+    @Test("What had arrived when the link was lost is read, and the error comes behind it")
+    func lostBehindOctets() {
+        let app = App(readOctets: 2)
+        #expect(app.channel.inputStream.streamStatus == .notOpen)
+        app.pipe.received([1, 2, 3])
+        app.pipe.ended(.timedOut)
+        app.begin()
+        defer { app.end() }
+        let heard = app.hears(5)
+        #expect(heard.filter { $0 != "out error 6" } == ["in open", "read [1, 2]", "read [3]", "in error 6"])
+        #expect(heard.contains("out error 6"))
+        #expect(app.channel.inputStream.streamStatus == .error && app.channel.outputStream.streamStatus == .error)
+        var octet: UInt8 = 0
+        #expect(app.channel.inputStream.read(&octet, maxLength: 1) == -1)
+    }
+
+    @Test("A thread that waits for octets hears of a lost link as of an error, and of the peer's end as of an end")
+    func waitingForTheEnd() {
+        for (end, read, status) in [
+            (ChannelEnd.timedOut, -1, Stream.Status.error), (.peer, 0, .atEnd),
+        ] {
+            let app = App()
+            let input: InputStream = app.channel.inputStream
+            input.open()
+            let pipe = app.pipe
+            Thread.detachNewThread { pipe.ended(end) }
+            var octet: UInt8 = 0
+            #expect(input.read(&octet, maxLength: 1) == read)
+            #expect(input.streamStatus == status)
+            #expect((input.streamError as? CBError)?.code == (read < 0 ? .connectionTimeout : nil))
+        }
+    }
+
     @Test("What the app writes is taken as far as there is room, and it hears of room")
     func writing() {
         let app = App()

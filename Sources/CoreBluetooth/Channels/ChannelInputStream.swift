@@ -5,8 +5,12 @@ import Synchronization
 /// What the peer sends through a channel. As with Apple's, `read` waits where there is nothing to read yet.
 final class ChannelInputStream: InputStream {
     let core: ChannelStreamCore
-    /// The peer has ended it, and not everything is read.
-    private let isEnding = Mutex(false)
+    private struct End: Sendable {
+        let error: (any Error)?
+    }
+
+    /// The channel has ended, and not everything is read.
+    private let ending = Mutex<End?>(nil)
 
     init(_ channel: CBL2CAPChannel) {
         core = ChannelStreamCore(channel)
@@ -39,10 +43,12 @@ final class ChannelInputStream: InputStream {
         octets.copyBytes(to: buffer, count: octets.count)
         if channel.hasBytesAvailable {
             core.post(.hasBytesAvailable)
-        } else if octets.isEmpty || isEnding.withLock({ $0 }) {
-            core.end(nil)
+        } else if octets.isEmpty {
+            core.end(channel.failure)
+        } else if let end = ending.withLock({ $0 }) {
+            core.end(end.error)
         }
-        return octets.count
+        return octets.isEmpty && core.status == .error ? -1 : octets.count
     }
 
     override func getBuffer(
@@ -50,9 +56,8 @@ final class ChannelInputStream: InputStream {
     ) -> Bool { false }
 
     /// Somebody may read the rest meanwhile: then there is nobody left who would come to the end.
-    func endsWhenRead() {
-        isEnding.withLock { $0 = true }
-        if core.channel?.hasBytesAvailable != true { core.end(nil) }
+    func endsWhenRead(_ error: (any Error)?) {
+        ending.withLock { $0 = End(error: error) }
+        if core.channel?.hasBytesAvailable != true { core.end(error) }
     }
-
 }

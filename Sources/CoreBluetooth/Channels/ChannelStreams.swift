@@ -52,6 +52,6 @@ final class ChannelStreams: CBL2CAPChannelDelegate, @unchecked Sendable {
     func channelDidClose(_ channel: CBL2CAPChannel, error: (any Error)?) {
         output.core.end(error)
         // What has arrived can still be read: the end comes behind it.
-        if let error { input.core.end(error) } else { input.endsWhenRead() }
+        input.endsWhenRead(error)
     }
 }

@@ -54,6 +54,9 @@ public final class CBL2CAPChannel: Hashable, Sendable {
     /// False once either side has closed it or the link is gone.
     public var isOpen: Bool { pipe.state.withLock { $0.isOpen } }
 
+    /// What has ended it against the will of both apps; nil before its end, and where an app asked for that.
+    package var failure: (any Error)? { pipe.state.withLock { $0.end }?.failure.map { appleError($0) } }
+
     /// Waits for octets, for room, or for the end. Not for the loop's own thread, which brings them.
     package func waitForBytes() { pipe.wait { !$0.incoming.isEmpty || !$0.isOpen } }
     /// See ``waitForBytes()``.
