@@ -250,4 +250,63 @@ struct CallbackOrderTests {
         apart { lookForAll() }
         #expect(run { !walker.names.isEmpty })
     }
+
+    // MARK: Subscribers
+
+    @Test("Who is subscribed changes with the callback that says so, and with no earlier one")
+    func subscribers() throws {
+        var door: Door?
+        var key: Key?
+        lock.launchApp { door = Door($0, queue: queue) }
+        pocket.launchApp { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        try #require(run { theKey.has("characteristics") })
+        let notifying = try #require(theKey.characteristic(Door.notifying))
+        let published = try #require(theDoor.characteristic(Door.notifying))
+        queue.suspend()
+        theKey.door?.setNotifyValue(true, for: notifying)
+        try #require(world.run { theKey.has("notify true") })
+        #expect(published.subscribedCentrals == [] && !theDoor.has("subscribed FFF3"))
+        // Back and forth, while nobody has heard of the first.
+        theKey.door?.setNotifyValue(false, for: notifying)
+        try #require(world.run { theKey.has("notify false") })
+        theKey.door?.setNotifyValue(true, for: notifying)
+        try #require(world.run { theKey.count("notify true") == 2 })
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.log.suffix(3) == ["subscribed FFF3", "unsubscribed FFF3", "subscribed FFF3"])
+        #expect(theDoor.subscriberCounts == [1, 0, 1])
+        #expect(published.subscribedCentrals?.count == 1)
+        // The end of a link without a bond.
+        queue.suspend()
+        let manager = try #require(theKey.manager)
+        manager.cancelPeripheralConnection(try #require(theKey.door))
+        try #require(world.run { theKey.has("disconnected") })
+        world.run(forMilliseconds: 2_000)
+        #expect(published.subscribedCentrals?.count == 1)
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.log.last == "unsubscribed FFF3" && theDoor.subscriberCounts == [1, 0, 1, 0])
+    }
+
+    @Test("A service that is taken back has no subscriber, also where one was on its way to the app")
+    func removed() throws {
+        var door: Door?
+        var key: Key?
+        lock.launchApp { door = Door($0, queue: queue) }
+        pocket.launchApp { key = Key($0) }
+        let (theDoor, theKey) = (try #require(door), try #require(key))
+        try #require(run { theKey.has("characteristics") })
+        let notifying = try #require(theKey.characteristic(Door.notifying))
+        let published = try #require(theDoor.characteristic(Door.notifying))
+        queue.suspend()
+        theKey.door?.setNotifyValue(true, for: notifying)
+        try #require(world.run { theKey.has("notify true") })
+        theDoor.manager?.removeAllServices()
+        world.settle()
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.subscriberCounts == [1])
+        #expect(published.subscribedCentrals == [])
+    }
 }

@@ -78,12 +78,7 @@ extension CBMutableService {
     /// The handles are the database's again.
     func release() {
         state.withLock { $0.range = nil }
-        for characteristic in characteristics ?? [] {
-            characteristic.state.withLock {
-                $0.handles = nil
-                $0.subscribedCentrals = []
-            }
-        }
+        for characteristic in characteristics ?? [] { characteristic.state.withLock { $0.handles = nil } }
     }
 
     /// A service as it stands in the database: what an app gets back after a relaunch.

@@ -45,7 +45,7 @@ extension PeripheralCore {
 
     /// A service that was restored and is added again by the app keeps its handles; the app's objects take over.
     func adopt(_ service: CBMutableService, _ published: PublishedService, _ host: Host) {
-        if let before = services[published.declaration], before !== service { before.release() }
+        if let before = services[published.declaration], before !== service { release(before) }
         service.take(published)
         services[published.declaration] = service
         for case let characteristic as CBMutableCharacteristic in service.characteristics ?? [] {
@@ -56,7 +56,8 @@ extension PeripheralCore {
                 standing[subscriber.peer] = central
                 return central
             }
-            characteristic.state.withLock { $0.subscribedCentrals = subscribed }
+            self.subscribed[handle] = subscribed
+            delivery.deliver(host) { characteristic.state.withLock { $0.subscribedCentrals = subscribed } }
         }
     }
 
@@ -87,9 +88,10 @@ extension PeripheralCore {
     func forget(_ service: CBMutableService, at range: CBService.Range) {
         services[range.lowerBound] = nil
         characteristics = characteristics.filter { !range.contains($0.key) }
+        subscribed = subscribed.filter { !range.contains($0.key) }
         let forgotten = waiting.removeAll { range.contains($0.handle) }
         if forgotten > 0 { haveGone(forgotten) }
-        service.release()
+        release(service)
     }
 
     func startAdvertising(_ record: AdvertisingRecord) {

@@ -22,12 +22,11 @@ extension PeripheralCore: PeripheralRoleDelegate {
         central.state.withLock { if $0.link?.link == link.link { $0.link = nil } }
         // A bonded central stays subscribed while it is away; what another one was told of ends with its link.
         var isStillSubscribed = false
-        for (handle, characteristic) in characteristics.sorted(by: { $0.key < $1.key }) {
-            guard characteristic.state.withLock({ $0.subscribedCentrals.contains(central) }) else { continue }
+        for handle in subscribed.keys.sorted() where subscribed[handle]?.contains(central) == true {
             if host?.subscribers(of: handle).contains(where: { $0.peer == link.peer }) == true {
                 isStillSubscribed = true
             } else {
-                setSubscribed(central, to: characteristic, false)
+                setSubscribed(central, to: handle, false)
             }
         }
         if !isStillSubscribed { standing[link.peer] = nil }
@@ -112,19 +111,18 @@ extension PeripheralCore: PeripheralRoleDelegate {
             return
         }
         standing[link.peer] = central
-        setSubscribed(central, to: characteristic, notify || indicate)
+        setSubscribed(central, to: handle, notify || indicate)
     }
 
-    private func setSubscribed(_ central: CBCentral, to characteristic: CBMutableCharacteristic, _ isSubscribed: Bool) {
+    private func setSubscribed(_ central: CBCentral, to handle: AttributeHandle, _ isSubscribed: Bool) {
+        guard let characteristic = characteristics[handle] else { return }
+        var centrals = subscribed[handle] ?? []
         // Changing from notifications to indications is no news to an app, nor is a bonded central that comes back.
-        let isNews = characteristic.state.withLock { state in
-            guard state.subscribedCentrals.contains(central) != isSubscribed else { return false }
-            if isSubscribed {
-                state.subscribedCentrals.append(central)
-            } else {
-                state.subscribedCentrals.removeAll { $0 === central }
-            }
-            return true
+        guard centrals.contains(central) != isSubscribed else { return }
+        if isSubscribed { centrals.append(central) } else { centrals.removeAll { $0 === central } }
+        subscribed[handle] = centrals
+        let show: @Sendable () -> Void = { [centrals] in
+            characteristic.state.withLock { $0.subscribedCentrals = centrals }
         }
         guard isNews else { return }
         if isSubscribed {

@@ -21,6 +21,8 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     var services: [AttributeHandle: CBMutableService] = [:]
     /// By value handle.
     var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
+    /// Who is subscribed, by value handle. The app sees it in the order of its callbacks.
+    var subscribed: [AttributeHandle: [CBCentral]] = [:]
     /// Centrals that are connected or subscribed are not forgotten, though the app may hold no reference.
     var standing: [PeerIdentifier: CBCentral] = [:]
     /// Links whose beginning the app was told, and whose end it is told for that.
@@ -51,8 +53,11 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     }
 
     override func forget() {
+        // They are the app's objects, which it may add to another manager.
+        for service in services.values { release(service) }
         services = [:]
         characteristics = [:]
+        subscribed = [:]
         standing = [:]
         toldLinks = []
     }
@@ -67,10 +72,22 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     /// For what a peer can cause as often as it likes: it may be dropped, and false is said then.
     @discardableResult
     func tellFlooded(
-        by central: CBCentral,
+        by central: CBCentral, after change: @escaping @Sendable () -> Void = {},
         _ call: @escaping @Sendable (CBPeripheralManager, any CBPeripheralManagerCallbacks) -> Void
     ) -> Bool {
-        delivery.deliver(host, within: central.backlog) { self.withDelegate(call) }
+        delivery.deliver(host, within: central.backlog) {
+            change()
+            self.withDelegate(call)
+        }
+    }
+
+    /// The service is not published any more, and the app sees no subscribers of it behind what it is told until now.
+    func release(_ service: CBMutableService) {
+        service.release()
+        let characteristics = service.characteristics ?? []
+        delivery.deliver(host) {
+            for characteristic in characteristics { characteristic.state.withLock { $0.subscribedCentrals = [] } }
+        }
     }
 
     /// The one object for a peer.

@@ -23,6 +23,8 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
     private(set) var paired = 0
     private(set) var published: CBMutableService?
     private(set) var centrals: [CBCentral] = []
+    /// Of the characteristic that each subscription was about, as it was heard.
+    private(set) var subscriberCounts: [Int] = []
     var value = Data([1, 2, 3])
     private let queue: DispatchQueue?
     /// Publishes its service in every life, as an app does that takes nothing over.
@@ -73,6 +75,11 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
         log.append(line)
     }
 
+    private func note(_ line: String, countsSubscribersOf characteristic: CBCharacteristic) {
+        note(line)
+        subscriberCounts.append((characteristic as? CBMutableCharacteristic)?.subscribedCentrals?.count ?? 0)
+    }
+
     func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) {
         note("state \(peripheral.state)")
         if peripheral.state == .poweredOn, published == nil || addsAlways {
@@ -97,10 +104,10 @@ final class Door: CBPeripheralManagerLinkDelegate, @unchecked Sendable {
     }
     func peripheralManager(
         _ peripheral: CBPeripheralManager, central: CBCentral, didSubscribeTo characteristic: CBCharacteristic
-    ) { note("subscribed \(characteristic.uuid)") }
+    ) { note("subscribed \(characteristic.uuid)", countsSubscribersOf: characteristic) }
     func peripheralManager(
         _ peripheral: CBPeripheralManager, central: CBCentral, didUnsubscribeFrom characteristic: CBCharacteristic
-    ) { note("unsubscribed \(characteristic.uuid)") }
+    ) { note("unsubscribed \(characteristic.uuid)", countsSubscribersOf: characteristic) }
     func peripheralManager(_ peripheral: CBPeripheralManager, didReceiveRead request: CBATTRequest) {
         note("read \(request.characteristic.uuid) from \(request.offset)")
         guard request.offset <= value.count else { return peripheral.respond(to: request, withResult: .invalidOffset) }
