@@ -207,6 +207,9 @@ extension Host {
         return (id, record)
     }
 
+    /// Whether a manager of this process has the name now. The next one under it hears what this one has heard up to then.
+    package func isRegistered(_ key: RestoreKey) -> Bool { core.isRegistered(key) }
+
     /// What a manager without identifier asked for ends with it; with one it runs on, and is put to rest when nobody comes for it in
     /// ``UnclaimedOwners/graceMilliseconds``.
     package func unregister(_ manager: ManagerID) {

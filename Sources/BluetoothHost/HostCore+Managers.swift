@@ -22,6 +22,9 @@ extension HostCore {
         return (id, restored ? ledger.record(owner) : nil)
     }
 
+    /// Whether a manager of this process is registered under the name.
+    func isRegistered(_ key: RestoreKey) -> Bool { ledger.owner(of: key).map(managers.isClaimed) ?? false }
+
     mutating func unregister(_ manager: ManagerID) {
         guard let slot = managers.remove(manager) else { return }
         tellGAP(.advertisingWithdrawn(manager))

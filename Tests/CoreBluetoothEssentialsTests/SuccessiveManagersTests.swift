@@ -54,4 +54,50 @@ struct SuccessiveManagersTests {
         #expect(second.manager?.updateValue(Data([1]), for: notifying, onSubscribedCentrals: nil) == true)
         #expect(misuses.all.isEmpty)
     }
+
+    @Test(
+        "Of two managers under one name the later one hears everything, the misuse is said, and what it leaves is the other's"
+    )
+    func sameName() throws {
+        let misuses = Misuses()
+        var bluetooth: CBHost?
+        var first: Door?
+        launch(misuses) {
+            bluetooth = $0
+            first = Door($0)
+        }
+        let (host, older) = (try #require(bluetooth), try #require(first))
+        #expect(world.run { older.has("advertising") })
+        #expect(misuses.all.isEmpty)
+        // In the other role, and under another name, nobody is in the way.
+        let others = (Key(host, identifier: "door"), Door(host, identifier: "other"))
+        world.settle()
+        #expect(misuses.all.isEmpty)
+
+        let newer = Door(host)
+        world.settle()
+        #expect(misuses.all.count == 1)
+        #expect(misuses.all.first?.contains("\"door\"") == true)
+        #expect(newer.log == ["restore", "state poweredOn"])
+        let pocket = world.add("key", seed: 72)
+        var visitor: Key?
+        pocket.launchApp { visitor = Key($0) }
+        let key = try #require(visitor)
+        func read() {
+            guard let readable = key.characteristic(Door.readable) else { return }
+            key.door?.readValue(for: readable)
+        }
+        #expect(world.run { key.has("characteristics") })
+        read()
+        #expect(world.run { key.has("value FFF1") })
+        #expect(newer.has("read FFF1 from 0") && !older.has("read FFF1 from 0"))
+
+        newer.vanish()
+        world.settle()
+        read()
+        #expect(world.run { key.count("value FFF1") == 2 })
+        #expect(older.has("read FFF1 from 0"))
+        #expect(misuses.all.count == 1)
+        withExtendedLifetime(others) {}
+    }
 }

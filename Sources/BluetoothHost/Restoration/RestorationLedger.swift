@@ -75,6 +75,8 @@ package struct RestorationLedger {
         if let key = entry.key { owners[key] = nil }
     }
 
+    func owner(of key: RestoreKey) -> Owner? { owners[key] }
+
     /// Whether something is kept under the name, or was asked for under it in this life.
     package func isKnown(_ key: RestoreKey) -> Bool { owners[key] != nil }
 

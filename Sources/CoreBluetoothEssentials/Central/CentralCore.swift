@@ -29,6 +29,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
     var sessions: [PeerIdentifier: PeerSession] = [:]
     /// Room for outputs, kept from call to call: as much of it as calls have been within each other.
     private var spareOutputs: [[PeerSession.Output]] = []
+    /// The scan whose reports come from the host now, and how many the app had asked for then.
     var scan: ScanRecord?
     var scans: UInt64 = 0
     var discoveries = Discoveries()
@@ -51,7 +52,7 @@ final class CentralCore: ManagerCore<CBCentralManager>, @unchecked Sendable {
         var options: ManagerOptions = isApp ? .observesLinks : []
         if endsWithPower { options.insert(.endsWithPower) }
         if case .queue = delivery { options.insert(.hearsBehindCommit) }
-        register(manager) { [options] host in
+        register(manager, restoreIdentifier: restoreIdentifier) { [options] host in
             if self.isApp { self.reviewKnownPeers(host) }
             let registered = host.registerCentral(
                 restoreIdentifier: restoreIdentifier, options: options, delegate: self)

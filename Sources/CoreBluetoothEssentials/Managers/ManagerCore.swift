@@ -77,10 +77,20 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     // MARK: The place at the host
 
     /// Registers with the host, restores what was kept, and says how the adapter is.
-    func register(_ manager: Manager, at enter: @escaping @Sendable (Host) -> (ManagerID, RestorationRecord?)) {
+    func register(
+        _ manager: Manager, restoreIdentifier: String?,
+        at enter: @escaping @Sendable (Host) -> (ManagerID, RestorationRecord?)
+    ) {
         seat.withLock { $0.manager = manager }
         handle.executor.execute { host in
             self.host = host
+            if let restoreIdentifier,
+                host.isRegistered(RestoreKey(role: Manager.role, identifier: restoreIdentifier))
+            {
+                self.handle.misuse(
+                    "another \(Manager.role) manager has the restore identifier \"\(restoreIdentifier)\". The new one hears in its place; the earlier one hears states alone, until the new one has gone"
+                )
+            }
             let (id, record) = enter(host)
             self.id = id
             if let record { self.restore(record, host, id) }

@@ -38,7 +38,7 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
 
     func register(_ manager: CBPeripheralManager, restoreIdentifier: String?) {
         let options: ManagerOptions = endsWithPower ? .endsWithPower : []
-        register(manager) {
+        register(manager, restoreIdentifier: restoreIdentifier) {
             $0.registerPeripheral(restoreIdentifier: restoreIdentifier, options: options, delegate: self)
         }
     }
