@@ -38,6 +38,27 @@ private final class Walker: CBCentralManagerCallbacks, @unchecked Sendable {
     ) { log.append("disconnected, \(isReconnecting ? "reconnecting" : "over"), \(peripheral.state)") }
 }
 
+/// A peripheral app that wants its adapter as Apple's systems have it, and does as its test says.
+private final class Sign: CBPeripheralManagerCallbacks, @unchecked Sendable {
+    private(set) var manager: CBPeripheralManager?
+    private(set) var log: [String] = []
+
+    init(_ host: CBHost, queue: DispatchQueue) {
+        manager = CBPeripheralManager(
+            callbacks: self, delivery: .queue(queue), options: [CBManagerOptionEndsWithPowerKey: true], host: host)
+    }
+
+    func takeLog() -> [String] {
+        defer { log = [] }
+        return log
+    }
+
+    func peripheralManagerDidUpdateState(_ peripheral: CBPeripheralManager) { log.append("\(peripheral.state)") }
+    func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
+        log.append(error.map { ($0 as? CBError)?.code == .operationCancelled ? "cancelled" : "\($0)" } ?? "advertising")
+    }
+}
+
 /// Calls on one thread, the loop on another, and callbacks on a queue: each may be behind the others, and what the app sees comes out
 /// right.
 @Suite("What an app sees, with calls and callbacks that cross", .capturesFailures)
@@ -308,5 +329,70 @@ struct CallbackOrderTests {
         queue.sync {}
         #expect(theDoor.subscriberCounts == [1])
         #expect(published.subscribedCentrals == [])
+    }
+
+    // MARK: Advertising
+
+    @Test(
+        "A start that the adapter's end overtakes is cancelled behind the state, and does not begin with the next adapter"
+    )
+    func overtaken() throws {
+        var sign: Sign?
+        lock.launchApp { sign = Sign($0, queue: queue) }
+        let theSign = try #require(sign)
+        let manager = try #require(theSign.manager)
+        try #require(run { manager.state == .poweredOn })
+        // The host has the call before the adapter goes, while it is away, and when the app alone has not heard that it was.
+        for (moment, heard) in [
+            ["resetting", "cancelled", "poweredOn"], ["resetting", "cancelled", "poweredOn"],
+            ["resetting", "poweredOn", "cancelled"],
+        ].enumerated() {
+            _ = theSign.takeLog()
+            queue.suspend()
+            if moment == 0 { manager.startAdvertising(nil) }
+            lock.loseController()
+            if moment == 1 { apart { manager.startAdvertising(nil) } }
+            world.run(forMilliseconds: 2_000)
+            #expect(lock.host?.hostState(for: .peripheral) == .poweredOn)
+            if moment == 2 { apart { manager.startAdvertising(nil) } }
+            world.run(forMilliseconds: 2_000)
+            queue.resume()
+            #expect(run { theSign.log.count == heard.count })
+            world.run(forMilliseconds: 2_000)
+            queue.sync {}
+            #expect(theSign.takeLog() == heard)
+            #expect(!manager.isAdvertising)
+            #expect(lock.host?.isAdvertising(try #require(manager.core.id)) == false)
+            apart { manager.startAdvertising(nil) }
+            #expect(run { theSign.log == ["advertising"] })
+            #expect(manager.isAdvertising)
+            apart { manager.stopAdvertising() }
+            world.settle()
+        }
+    }
+
+    @Test("Advertising that is stopped before its start is heard of is not seen to run")
+    func stopped() throws {
+        var door: Door?
+        lock.launchApp { door = Door($0, queue: queue) }
+        let theDoor = try #require(door)
+        let manager = try #require(theDoor.manager)
+        try #require(run { theDoor.has("advertising") })
+        #expect(manager.isAdvertising)
+        apart { manager.stopAdvertising() }
+        world.settle()
+        queue.suspend()
+        apart { manager.startAdvertising(nil) }
+        // Its start is on its way to the app.
+        world.run(forMilliseconds: 1_000)
+        apart { manager.stopAdvertising() }
+        world.settle()
+        queue.resume()
+        queue.sync {}
+        #expect(theDoor.log.count { $0 == "advertising" } == 2)
+        #expect(!manager.isAdvertising)
+        #expect(lock.host?.isAdvertising(try #require(manager.core.id)) == false)
+        apart { manager.startAdvertising(nil) }
+        #expect(run { manager.isAdvertising })
     }
 }

@@ -101,6 +101,20 @@ final class RadioHost: Sendable {
         }
     }
 
+    /// The same behind everything that was asked of the host before, and the caller goes on at once.
+    func losesAdapter() {
+        bluetooth.executor.execute { host in
+            host.transportClosed()
+            host.transportOpened()
+        }
+    }
+
+    /// Whether that is asked of the host now.
+    func isAdvertising(_ session: PeripheralSession) async -> Bool {
+        let core = session.manager.core
+        return await onLoop { host in core.id.map { host.isAdvertising($0) } ?? false }
+    }
+
     /// Ends a central's link from this side, as a host that cannot keep up does.
     func drop(_ central: CBCentral) async throws {
         let link = try #require(central.state.withLock { $0.link?.link })

@@ -23,6 +23,34 @@ struct AsyncPeripheralTests {
         #expect(gone as? CBError == CBError(.invalidHandle))
     }
 
+    @Test("an adapter that goes ends a start of advertising, which does not begin by itself when the adapter is back")
+    func advertisingOvertaken() async throws {
+        let scene = try await AsyncScene()
+        let door = scene.door
+        try await door.waitUntilPoweredOn()
+        // The host hears of the call before its adapter goes, and behind that.
+        for isBehind in [false, true] {
+            let starting = await scene.doorHost.holdingLoop {
+                if isBehind { scene.doorHost.losesAdapter() }
+                let starting = Task { try await door.startAdvertising(services: [AsyncScene.service]) }
+                while !door.router.isUnderWay(.advertise) { await Task.yield() }
+                if !isBehind { scene.doorHost.losesAdapter() }
+                return starting
+            }
+            let error = await failure { try await starting.value }
+            #expect(error as? BluetoothSessionError == .unavailable(.resetting))
+            try await door.waitUntilPoweredOn()
+            #expect(!(await scene.doorHost.isAdvertising(door)))
+            #expect(!door.isAdvertising)
+            // Asked for again it runs, whatever is still said of the first.
+            try await door.startAdvertising(services: [AsyncScene.service])
+            #expect(door.isAdvertising)
+            #expect(await scene.doorHost.isAdvertising(door))
+            door.stopAdvertising()
+            #expect(!door.isAdvertising)
+        }
+    }
+
     @Test("a request waits for the iteration, and an iteration that ends leaves the rest to the next")
     func requests() async throws {
         let scene = try await AsyncScene()

@@ -21,6 +21,8 @@ struct CallLanes<Key: Hashable & Sendable>: Sendable {
 
     private var lanes: [Key: [Call]] = [:]
 
+    func isUnderWay(_ key: Key) -> Bool { lanes[key] != nil }
+
     mutating func add(_ promise: Promise<Answer>, to key: Key, _ begin: @escaping @Sendable () -> Void) {
         if lanes[key] == nil { begin() }
         lanes[key, default: []].append(Call(promise: promise, begin: begin))

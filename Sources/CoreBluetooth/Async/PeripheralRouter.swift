@@ -34,6 +34,8 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
         maximum: PeripheralSession.subscriptionsMaximum, .replacesSecond)
     let channels = Inbox<CBL2CAPChannel>(maximum: PeripheralSession.channelsMaximum, .refused)
     private let state = Mutex(State())
+    /// Starts of advertising that the manager has not answered. Outside of the state, which is locked while calls are made.
+    private let starts = Mutex(0)
 
     func waitUntilPoweredOn(_ promise: Promise<Void>) {
         state.turn { state, effects in state.adapter.wait(promise, &effects) }
@@ -50,6 +52,16 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
         }
         return try await promise.value(within: limit)
     }
+
+    /// Starts advertising, and waits for the callback, which comes where `ask` says that the call was taken.
+    func start(within limit: Duration?, _ ask: @escaping @Sendable () -> Bool) async throws {
+        _ = try await perform(.advertise, within: limit) { [self] in
+            starts.withLock { $0 += 1 }
+            if !ask() { starts.withLock { $0 -= 1 } }
+        }
+    }
+
+    func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.calls.isUnderWay(key) } }
 
     /// Forgets the services that `isMeant` names, and what waits to be sent of them.
     func forget(_ isMeant: (CBMutableService) -> Bool) {
@@ -128,7 +140,12 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
     }
 
     func peripheralManagerDidStartAdvertising(_ peripheral: CBPeripheralManager, error: (any Error)?) {
-        answered(.advertise, error.map { .failure($0) } ?? .success(.done))
+        // Of several the earlier ones ended with the adapter: this is what the manager says of the first of them.
+        let isLast = starts.withLock { starts in
+            starts -= 1
+            return starts == 0
+        }
+        if isLast { answered(.advertise, error.map { .failure($0) } ?? .success(.done)) }
     }
 
     func peripheralManager(

@@ -18,8 +18,8 @@ public final class PeripheralSession: Sendable {
     /// Channels that wait; more are closed.
     static let channelsMaximum = 16
 
-    private let router = PeripheralRouter()
-    private let manager: CBPeripheralManager
+    let router = PeripheralRouter()
+    let manager: CBPeripheralManager
 
     /// A session on the process's host. What is asked for under a restore identifier is kept across launches.
     public convenience init(restoreIdentifier: String? = nil) {
@@ -30,7 +30,8 @@ public final class PeripheralSession: Sendable {
     package init(restoreIdentifier: String? = nil, host: CBHost) {
         manager = CBPeripheralManager(
             callbacks: router, queue: DispatchQueue(label: "PeripheralSession"),
-            options: restoreIdentifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] }, host: host)
+            options: restoreIdentifier.map { [CBPeripheralManagerOptionRestoreIdentifierKey: $0] },
+            startsEndWithPower: true, host: host)
     }
 
     // MARK: The adapter
@@ -76,16 +77,16 @@ public final class PeripheralSession: Sendable {
     }
 
     /// Advertises a name and services, and returns once that has begun. It runs until ``stopAdvertising()``, also after
-    /// the adapter was off.
+    /// the adapter was off. An adapter that goes before it has begun takes it back.
     ///
     /// - Throws: `CBError`, `BluetoothSessionError`, or `CancellationError`.
     public func startAdvertising(
         name: String? = nil, services: [CBUUID] = [], timeout: Duration? = nil
     ) async throws {
-        _ = try await router.perform(.advertise, within: timeout) { [manager] in
+        try await router.start(within: timeout) { [manager] in
             var data: [String: Any] = [CBAdvertisementDataServiceUUIDsKey: services]
             data[CBAdvertisementDataLocalNameKey] = name
-            manager.startAdvertising(data)
+            return manager.takesStart(of: data)
         }
     }
 

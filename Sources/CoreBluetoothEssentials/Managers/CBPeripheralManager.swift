@@ -18,18 +18,21 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     /// A manager on `host` that calls its delegate on `queue`, a serial one, or the main queue.
     package convenience init(
         callbacks: (any CBPeripheralManagerCallbacks)?, queue: DispatchQueue?, options: [String: Any]? = nil,
-        host: CBHost
+        startsEndWithPower: Bool = false, host: CBHost
     ) {
-        self.init(callbacks: callbacks, delivery: .app(queue), options: options, host: host)
+        self.init(
+            callbacks: callbacks, delivery: .app(queue), options: options, startsEndWithPower: startsEndWithPower,
+            host: host)
     }
 
-    /// A manager that calls its delegate where `delivery` says.
+    /// A manager that calls its delegate where `delivery` says. With `startsEndWithPower` an adapter that goes takes a start of
+    /// advertising back which has not been answered.
     package init(
         callbacks: (any CBPeripheralManagerCallbacks)?, delivery: CallbackDelivery, options: [String: Any]? = nil,
-        host: CBHost
+        startsEndWithPower: Bool = false, host: CBHost
     ) {
         core = PeripheralCore(
-            handle: host, delivery: delivery, delegate: callbacks,
+            handle: host, delivery: delivery, delegate: callbacks, startsEndWithPower: startsEndWithPower,
             endsWithPower: options?[CBManagerOptionEndsWithPowerKey] as? Bool ?? false)
         super.init()
         core.register(self, restoreIdentifier: options?[CBPeripheralManagerOptionRestoreIdentifierKey] as? String)
@@ -53,9 +56,14 @@ public final class CBPeripheralManager: CBManager, @unchecked Sendable {
     public var isAdvertising: Bool { core.shared.withLock { $0.isAdvertising } }
 
     /// Advertises the local name and the services of this dictionary. Ends in `peripheralManagerDidStartAdvertising`.
-    public func startAdvertising(_ advertisementData: [String: Any]?) {
-        guard core.isPoweredOn("startAdvertising") else { return }
-        core.startAdvertising(AdvertisingRecord(advertisementData))
+    public func startAdvertising(_ advertisementData: [String: Any]?) { _ = takesStart(of: advertisementData) }
+
+    /// The same, and whether the call was taken: then `peripheralManagerDidStartAdvertising` comes for it.
+    package func takesStart(of advertisementData: [String: Any]?) -> Bool {
+        let absences = core.absencesHeard
+        guard core.isPoweredOn("startAdvertising") else { return false }
+        core.startAdvertising(AdvertisingRecord(advertisementData), absencesHeard: absences)
+        return true
     }
 
     /// Stops advertising.

@@ -18,6 +18,8 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
         weak var manager: Manager?
         var delegate: Delegate<Manager.AppDelegate>
         var state = CBManagerState.unknown
+        /// How often the app has heard that the adapter is not on any more.
+        var absences: UInt64 = 0
     }
 
     let handle: CBHost
@@ -32,6 +34,8 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
     /// The state that the app was last told of, or is about to be.
     private var lastTold = CBManagerState.unknown
     private var wasPoweredOn = false
+    /// How often the app has heard it, once it has heard of everything up to now.
+    private var absences: UInt64 = 0
     private var router: ChannelRouter?
 
     init(handle: CBHost, delivery: CallbackDelivery, delegate: Manager.AppDelegate?, endsWithPower: Bool = false) {
@@ -67,6 +71,9 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
 
     /// The adapter has gone, and with it what the app had asked for. Says what the app sees of that, right before it hears of the state.
     func powerEnded() -> @Sendable () -> Void { {} }
+
+    /// The adapter has gone, and the app is about to hear of that.
+    func powerLost() {}
 
     /// The adapter is back, and what the app had asked for before runs again.
     func powerReturned() {}
@@ -120,13 +127,21 @@ class ManagerCore<Manager: CoreManager>: @unchecked Sendable {
             if wasPoweredOn { powerReturned() }
             wasPoweredOn = true
         }
+        if before == .poweredOn { absences += 1 }
         let change = before == .poweredOn && endsWithPower ? powerEnded() : nil
-        delivery.deliver(host) {
+        delivery.deliver(host) { [absences] in
             change?()
-            self.seat.withLock { $0.state = state }
+            self.seat.withLock { ($0.state, $0.absences) = (state, absences) }
             self.withDelegate { $0.tellState($1) }
         }
+        if before == .poweredOn { powerLost() }
     }
+
+    /// To be taken before a call looks whether the adapter is on.
+    var absencesHeard: UInt64 { seat.withLock { $0.absences } }
+
+    /// Whether the adapter has gone since a call was made, before the loop has come to it.
+    func isOvertaken(_ absencesHeard: UInt64) -> Bool { absencesHeard != absences }
 
     /// Runs a call of the app on the loop.
     func submit(_ body: @escaping @Sendable (Host, ManagerID) -> Void) {

@@ -94,9 +94,10 @@ extension PeripheralCore {
         release(service)
     }
 
-    func startAdvertising(_ record: AdvertisingRecord) {
+    func startAdvertising(_ record: AdvertisingRecord, absencesHeard: UInt64) {
         let stopsBefore = shared.withLock { $0.stopsOfAdvertising }
         submit { host, id in
+            if self.startsEndWithPower, self.isOvertaken(absencesHeard) { return self.tellStartCancelled() }
             let isRunning = host.isAdvertising(id) && !self.advertisesFromBefore
             guard self.startingAdvertising == nil, !isRunning else {
                 return self.tell {
@@ -119,8 +120,12 @@ extension PeripheralCore {
             // Every start ends in one callback, this one too.
             guard self.startingAdvertising != nil else { return }
             self.startingAdvertising = nil
-            self.tell { $1.peripheralManagerDidStartAdvertising($0, error: CBError(.operationCancelled)) }
+            self.tellStartCancelled()
         }
+    }
+
+    func tellStartCancelled() {
+        tell { $1.peripheralManagerDidStartAdvertising($0, error: CBError(.operationCancelled)) }
     }
 
     func respond(to request: CBATTRequest, _ result: CBATTError.Code) {

@@ -103,7 +103,7 @@ extension PeripheralCore: PeripheralRoleDelegate {
     }
 
     func subscriptionChanged(_ link: LinkInfo, handle: AttributeHandle, notify: Bool, indicate: Bool) {
-        guard let characteristic = characteristics[handle] else { return }
+        guard characteristics[handle] != nil else { return }
         // Who subscribes and unsubscribes faster than the app can hear of it is not served any further.
         let central = central(link)
         guard !central.backlog.isFull else {
@@ -124,12 +124,13 @@ extension PeripheralCore: PeripheralRoleDelegate {
         let show: @Sendable () -> Void = { [centrals] in
             characteristic.state.withLock { $0.subscribedCentrals = centrals }
         }
-        guard isNews else { return }
         if isSubscribed {
-            tellFlooded(by: central) { $1.peripheralManager($0, central: central, didSubscribeTo: characteristic) }
+            tellFlooded(by: central, after: show) {
+                $1.peripheralManager($0, central: central, didSubscribeTo: characteristic)
+            }
         } else {
             // Always told: it follows one that counted, and an app that missed it would count a central that is gone.
-            tell { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
+            tell(after: show) { $1.peripheralManager($0, central: central, didUnsubscribeFrom: characteristic) }
         }
     }
 

@@ -29,12 +29,22 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     var toldLinks: Set<LinkID> = []
     /// The start of advertising that the app waits to hear of, by the stops that came before it.
     var startingAdvertising: Int?
+    /// An adapter that goes takes a start back that has not been answered.
+    let startsEndWithPower: Bool
     /// Updates that `updateValue` took and the host had no room for.
     var waiting = WaitingUpdates()
 
     /// Advertising runs from before the adapter's last absence: an app that is written for Apple's systems, where it ends with the
     /// adapter, starts it anew.
     var advertisesFromBefore = false
+
+    init(
+        handle: CBHost, delivery: CallbackDelivery, delegate: (any CBPeripheralManagerCallbacks)?,
+        startsEndWithPower: Bool = false, endsWithPower: Bool = false
+    ) {
+        self.startsEndWithPower = startsEndWithPower || endsWithPower
+        super.init(handle: handle, delivery: delivery, delegate: delegate, endsWithPower: endsWithPower)
+    }
 
     func register(_ manager: CBPeripheralManager, restoreIdentifier: String?) {
         let options: ManagerOptions = endsWithPower ? .endsWithPower : []
@@ -46,10 +56,16 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     override func powerReturned() { advertisesFromBefore = true }
 
     override func powerEnded() -> @Sendable () -> Void {
-        startingAdvertising = nil
         let ended = Array(services.values)
         for service in ended { if let range = service.range { forget(service, at: range) } }
         return { self.shared.withLock { $0.isAdvertising = false } }
+    }
+
+    override func powerLost() {
+        guard startsEndWithPower, startingAdvertising != nil, let host, let id else { return }
+        startingAdvertising = nil
+        host.stopAdvertising(id)
+        tellStartCancelled()
     }
 
     override func forget() {
