@@ -136,6 +136,38 @@ struct DoorTests {
         #expect(begun.relaunched().movements == [.lock])
     }
 
+    @Test("A fire opens a door that its hours hold already, and that somebody has locked by hand")
+    func fireInHours() throws {
+        var bench = LockBench.atDoor(Self.hours)
+        bench.wallClockSeconds = bench.wallClockSeconds.map { $0 + 1_900 }
+        bench = bench.relaunched(Self.hours)
+        bench.finishMovement()
+        bench.put(.actuator(.bolt(.locked)))
+        #expect(bench.movements == [] && bench.machine.hold == .schedule)
+        bench.feel(.fire(true))
+        #expect(bench.movements == [.unlock] && bench.events == [.held(.fire), .opening(.hold)])
+        bench.finishMovement()
+        // Its end leaves the hours, and a bolt that is open.
+        bench.feel(.fire(false))
+        #expect(bench.movements == [] && bench.machine.hold == .schedule)
+    }
+
+    @Test("A fire opens also where the hours have tried in vain, as often as any other does")
+    func fireBehindJamInHours() throws {
+        var bench = LockBench.atDoor(Self.hours)
+        bench.wallClockSeconds = bench.wallClockSeconds.map { $0 + 1_900 }
+        bench = bench.relaunched(Self.hours)
+        func jam() throws {
+            let order = try #require(bench.orders.first)
+            bench.put(.actuator(.ended(order.intent, .jammed)))
+        }
+        for _ in 0..<Doorway.openingsMaximum { try jam() }
+        #expect(bench.movements == [])
+        bench.feel(.fire(true))
+        for _ in 0..<Doorway.openingsMaximum { try jam() }
+        #expect(bench.movements == [])
+    }
+
     @Test(
         "Rules that are new while the lock runs count from then on: hours that are no more end, and others begin at once"
     )

@@ -54,7 +54,8 @@ extension LockMachine {
             doorway.hold = hold
             turn.persist(.hold(hold))
             audit(.held(hold), &turn)
-            if hold != nil, !wasHeld { doorway.owed = (.hold, Doorway.openingsMaximum) }
+            // In its hours somebody may have locked the door, or the bolt have jammed. A fire opens all the same.
+            if hold == .fire || hold != nil && !wasHeld { doorway.owed = (.hold, Doorway.openingsMaximum) }
             if hold == nil { doorway.owed = nil }
             setRelock(settings.mode == .passage ? nil : here(turn), &turn)
             secureIfDue(&turn)
