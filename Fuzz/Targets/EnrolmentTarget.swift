@@ -134,7 +134,12 @@ private struct EnrolmentWorld {
         window = Window(
             name: name, end: now.advanced(byMilliseconds: opening.seconds * 1_000), hasCode: bits & 4 != 0,
             isForProgram: isForProgram)
+        let former = offers(to: name).first ?? named(name).first
+        let waiting = bonds.filter { $0.value.state == .unconfirmed && $0.value.credential == name }.keys
         feed(.open(opening, isReady: isReady, register))
+        let isSame = former.map { $0.role == opening.role && $0.isEnabled } ?? false
+        require(
+            waiting.allSatisfy { (bonds[$0] != nil) == isSame }, "a bond of an earlier window waits for another offer")
         require(named(name).filter { $0.bond != nil } == standing, "opening a window changes a right")
         require(
             offers(to: name).map(\.role) == [opening.role] && offers(to: name).allSatisfy(\.isEnabled),
@@ -349,7 +354,12 @@ private struct EnrolmentWorld {
             bonds[id]?.state = .confirmed
             promoted = id
         case .deleteBond(let id):
-            require(promoted != nil && id != promoted && id != window?.paired, "a bond is lost")
+            if case .open = event {
+                require(
+                    bonds[id]?.state == .unconfirmed && bonds[id]?.credential == window?.name, "a window deletes a key")
+            } else {
+                require(promoted != nil && id != promoted && id != window?.paired, "a bond is lost")
+            }
             bonds[id] = nil
         case .deadline(let instant):
             require(instant == (ended == nil ? window?.end : nil), "a window has no end, or an end has a window")

@@ -86,10 +86,11 @@ struct EnrolmentBench {
     @discardableResult
     mutating func open(
         _ credential: String = "Alice", _ role: Role = .owner, _ offer: LockEnrolment.Offer = .passkey,
-        fresh: UInt64 = 1, seconds: UInt64 = 120, isReady: Bool = true
+        fresh: UInt64 = 1, seconds: UInt64 = 120, isReady: Bool = true, kind: UserKind? = nil
     ) -> [Output] {
         let opening = LockEnrolment.Opening(
-            credential: credential, role: role, seconds: seconds, offer: offer, fresh: CredentialID(rawValue: fresh))
+            credential: credential, role: role, seconds: seconds, offer: offer, fresh: CredentialID(rawValue: fresh),
+            kind: kind)
         return put(.open(opening, isReady: isReady, register))
     }
 

@@ -157,6 +157,54 @@ struct LockEnrolmentAttackTests {
         #expect(bench.named.map(\.bond) == [8])
     }
 
+    @Test(
+        "Parked: who paired in an earlier window takes nothing that a later one offers to somebody else: another role, another kind"
+    )
+    func parked() {
+        for (role, kind, isSame) in [
+            (Role.guest, nil, true), (.guest, .ordinary, true), (.owner, nil, false), (.lockOnly, nil, false),
+            (.guest, .duress, false),
+        ] as [(Role, UserKind?, Bool)] {
+            for standing in [[], [person(1, "Alice", .resident, bond: 5)]] {
+                var bench = EnrolmentBench(standing, bonds: [bond(9, "Bob")])
+                bench.open("Alice", .guest, fresh: 2)
+                bench.pair(7, on: 1)
+                bench.disconnect(1)
+                bench.cancel()
+                let opened = bench.open("Alice", role, fresh: 3, kind: kind)
+                #expect((opened.first == .deleteBond(bondID(7))) != isSame, "\(role), \(String(describing: kind))")
+                #expect(
+                    bench.bondStates
+                        == (isSame ? [bondID(7): .unconfirmed] : [:]).merging([bondID(9): .unconfirmed]) { a, _ in a })
+                #expect(bench.ask(7, on: 2).last == (isSame ? .admit : nil))
+                #expect(bench.named.contains { $0.bond == 7 } == isSame)
+            }
+        }
+    }
+
+    @Test("Parked and disabled: a window that enables the name again does so for whoever pairs in it alone")
+    func parkedDisabled() {
+        for isOffered in [true, false] {
+            let offer = isOffered ? [person(2, "Alice", isEnabled: false)] : []
+            var bench = EnrolmentBench(
+                [person(1, "Alice", isEnabled: false, bond: 5)] + offer,
+                bonds: [bond(5, "Alice", .confirmed), bond(7, "Alice")])
+            #expect(bench.open("Alice", fresh: 3).first == .deleteBond(bondID(7)))
+            #expect(bench.ask(7, on: 1) == [] && bench.bondStates == [bondID(5): .confirmed])
+        }
+    }
+
+    @Test("A window that is refused deletes nobody's bond")
+    func parkedRefused() {
+        var bench = EnrolmentBench()
+        bench.open("Alice", .guest)
+        bench.pair(7, on: 1)
+        bench.disconnect(1)
+        bench.cancel()
+        #expect(bench.open("Alice", .owner, isReady: false) == [.refuse(.notPoweredOn)])
+        #expect(bench.ask(7, on: 2).last == .admit)
+    }
+
     @Test("Burnt code: one attempt in vain closes the window, and what follows it is nothing")
     func burntCode() {
         var bench = EnrolmentBench()

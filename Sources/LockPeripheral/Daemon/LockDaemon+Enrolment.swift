@@ -22,7 +22,7 @@ extension LockDaemon {
         enrolment.handle(.open(opening, isReady: isReady, known), now: host.now, into: &outputs)
         if case .refuse(let refusal)? = outputs.first { throw refusal }
         enrolmentReport = report
-        for output in outputs { carryOut(output) }
+        carryOut(outputs)
     }
 
     /// The key pair and the random value of an out-of-band offer are made for this window and kept nowhere.
@@ -121,9 +121,14 @@ extension LockDaemon {
     func feedEnrolment(_ event: LockEnrolment.Event) -> [LockEnrolment.Output] {
         var outputs: [LockEnrolment.Output] = []
         enrolment.handle(event, now: host.now, into: &outputs)
-        for output in outputs { carryOut(output) }
-        if event.isPairing || outputs.contains(where: \.changesBonds) { reviewUnprovenBonds() }
+        carryOut(outputs)
+        if event.isPairing { reviewUnprovenBonds() }
         return outputs
+    }
+
+    private func carryOut(_ outputs: [LockEnrolment.Output]) {
+        for output in outputs { carryOut(output) }
+        if outputs.contains(where: \.changesBonds) { reviewUnprovenBonds() }
     }
 
     private func carryOut(_ output: LockEnrolment.Output) {

@@ -137,12 +137,28 @@ extension LockEnrolment {
             }
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
+        deleteParked(name, unlessOffered: offered, register, &outputs)
         state = .open(Window(credential: name, role: opening.role, end: end, hasCode: hasCode))
         outputs += [
             .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
             .deadline(end), .setPairingWindow(opening.offer, credential: name, programKey: programKey),
             .progress(.opened(code)),
         ]
+    }
+
+    /// A bond takes what is offered when it proves itself. One that waits since an earlier window was let in for what that one offered: it does not
+    /// wait for more, nor for what somebody else is offered.
+    private func deleteParked(
+        _ name: String, unlessOffered offered: Credential, _ register: Register, _ outputs: inout [Output]
+    ) {
+        let named = register.credentials(named: name)
+        let awaited = named.first { $0.bond == nil } ?? named.first
+        guard
+            awaited.map({
+                $0.role != offered.role || $0.kind != offered.kind || $0.isEnabled != offered.isEnabled
+            }) ?? true
+        else { return }
+        for bond in register.unconfirmed(for: name) { outputs.append(.deleteBond(bond.id)) }
     }
 
     /// What the window offers. A further device of a user has the user's kind and rules from the beginning.
