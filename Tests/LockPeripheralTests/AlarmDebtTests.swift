@@ -175,6 +175,41 @@ struct AlarmDebtTests {
         }
     }
 
+    @Test("The one that says that there are more is owed until the last of these has been told")
+    func more() {
+        var bench = LockBench()
+        func force() {
+            bench.report(.door(.open))
+            bench.report(.door(.closed))
+        }
+        for _ in 0..<AlarmDebt.alarmsOfKindMaximum { force() }
+        bench.pass(milliseconds: 60_000)
+        force()
+        let last = bench.machine.alarms.reportCount
+        #expect(last == UInt64(AlarmDebt.alarmsOfKindMaximum) + 1)
+        // The program is killed behind the one that has the record, and before the one that stood for more.
+        bench.machine.alarmsTold(through: last - 1)
+        bench.put(.administration(.settings(LockSettings(relockSeconds: 9))))
+        #expect(bench.store.committed.owedAlarms.map(\.hasMore) == [true])
+        bench.machine.alarmsTold(through: last)
+        bench.put(.administration(.settings(LockSettings(relockSeconds: 8))))
+        #expect(bench.store.committed.owedAlarms == [])
+    }
+
+    @Test(
+        "One that an earlier program has left, and nobody has raised yet, is told for itself, whatever there is more of it"
+    )
+    func moreOfUnraised() {
+        var debt = AlarmDebt()
+        let now = Instant(nanoseconds: 1)
+        let kept = (1...AlarmDebt.alarmsOfKindMaximum).map { Self.owed(.ajar, UInt64($0)) }
+        debt.find(kept)
+        debt.owe(AlarmReport(.ajar, on: 9, number: 1), now: now)
+        debt.told(through: 1)
+        #expect(debt.settle(at: now, isCommitting: true)?.map(\.record) == kept.map(\.record))
+        #expect(debt.unraised.map(\.record) == kept.map(\.record))
+    }
+
     @Test("Flood: of each kind no more is owed than is told in a minute, and the last one says that there are more")
     func bounded() {
         var bench = LockBench()

@@ -51,6 +51,8 @@ struct AlarmDebt: Hashable, Sendable {
         let ofKind = entries.indices.filter { entries[$0].owed.alarm.kind == report.alarm.kind }
         if ofKind.count >= Self.alarmsOfKindMaximum, let last = ofKind.last {
             entries[last].owed.hasMore = true
+            // The report that says so has to be told as well. What nobody has raised yet has a report to come.
+            if entries[last].number != nil { entries[last].number = report.number }
         } else {
             let owed = OwedAlarm(report.alarm, on: record, hasMore: report.hasMore)
             entries.append(Entry(owed: owed, number: report.number))
