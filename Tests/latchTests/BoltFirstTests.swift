@@ -67,6 +67,18 @@ struct BoltFirstTests {
         lock.kill()
     }
 
+    @Test("Another setting in the file, and a relock that is due: the relock is made, and the lock lets its key in")
+    func otherSettings() throws {
+        let home = try Home()
+        let configuration = try home.bench.directory.write("[lock]\nrelock_seconds = 1800\n", to: "lock.conf")
+        let lock = try home.bench.start("peripheral", "lock", ["--config", configuration])
+        #expect(try waits { try home.lastMovement() == "lock" })
+        let unlocked = try home.bench.latch("central", "unlock", "key")
+        #expect(unlocked.status == 0, "\(unlocked)")
+        #expect(try home.lastMovement() == "unlock")
+        #expect(lock.end() == 0)
+    }
+
     @Test("Nothing of the host is read before the bolt is told: what breaks in between is found behind it")
     func order() throws {
         let home = try Home()

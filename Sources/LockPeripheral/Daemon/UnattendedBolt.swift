@@ -88,8 +88,8 @@ package struct UnattendedBolt {
         var outputs: [LockOutput] = []
         machine = LockMachine(
             restoring: snapshot, reading: reading, boot: boot, configured: surroundings.settings(snapshot.settings),
-            rules: surroundings.rules, tellsLaunch: tellsLaunch,
-            alarms: alarms, at: surroundings.moment(),
+            rules: surroundings.rules, tellsLaunch: tellsLaunch, keepsSettings: false, alarms: alarms,
+            at: surroundings.moment(),
             into: &outputs)
         self.outputs = outputs
     }

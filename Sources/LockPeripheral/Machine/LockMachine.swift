@@ -50,11 +50,11 @@ package struct LockMachine {
     /// Takes up where the last process was cut off: `snapshot` is the disk's word, `reading` the bolt's. The outputs settle
     /// what was owed, and come before anything that the next input brings. `tellsLaunch`: false for one that only settles, and
     /// behind which the lock begins, and tells what an earlier program owed. `alarms`: those of this program before. `configured`: what the lock goes by from the beginning, where
-    /// that is not what is kept.
+    /// that is not what is kept; `keepsSettings`: whether it is kept from then on, which takes a store that can seal it.
     package init(
         restoring snapshot: LockSnapshot, reading: BoltReading, boot: BootID, receiptHandle: AttributeHandle? = nil,
         configured: LockSettings? = nil, rules: DoorRules = DoorRules(), tellsLaunch: Bool = true,
-        alarms: AlarmBook = AlarmBook(),
+        keepsSettings: Bool = true, alarms: AlarmBook = AlarmBook(),
         at moment: LockMoment,
         into outputs: inout [LockOutput]
     ) {
@@ -84,7 +84,7 @@ package struct LockMachine {
         launch(snapshot, reading: reading, &turn)
         reviewHold(&turn)
         secureIfDue(&turn)
-        if settings != snapshot.settings { administer(.settings(settings), &turn) }
+        if keepsSettings, settings != snapshot.settings { administer(.settings(settings), &turn) }
         watchSteps(&turn)
         watchClock(&turn)
         settleAlarms(&turn)
