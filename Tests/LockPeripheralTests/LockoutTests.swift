@@ -152,6 +152,27 @@ struct LockoutTests {
             })
     }
 
+    @Test(
+        "Attack: a challenge that says falsely that signed commands are taken: what its key signs is no failure, and ends nothing"
+    )
+    func forgedFlags() throws {
+        var snapshot = LockSnapshot.furnished
+        snapshot.settings.acceptsSigned = false
+        var bench = LockBench(snapshot)
+        for round in 1...UInt32(Lockout.failuresMaximum) {
+            let link = 20_000 + UInt64(round)
+            bench.connect(link, alice)
+            let challenge = try bench.challenge(link)
+            bench.signed(link, unlock(challenge), counter: round)
+            #expect(bench.orders.isEmpty)
+            #expect(try bench.receipt(link, answering: challenge.id).result == .challengeDead)
+            bench.put(.disconnected(LockLink(rawValue: link)))
+            bench.pass(milliseconds: 13_000)
+        }
+        #expect(bench.store.committed.lockouts.isEmpty && bench.store.committed.lastCommands.isEmpty)
+        #expect(try ask(&bench, alice) == .accepted)
+    }
+
     @Test("Attack: a disabled key's commands lock nobody out, and enabled it may at once what its role may")
     func disabled() throws {
         var bench = bench()

@@ -301,7 +301,7 @@ struct AccessJudgeTests {
         #expect(Course().moves(2, at: 10, isSigned: true).isSound)
         #expect(
             course(told: 2).moves(2, at: 10, isSigned: true).broken
-                == ["unlock (0) of key 2 moved the bolt, which had to be refused with 3"])
+                == ["unlock (0) of key 2 moved the bolt, which had to be refused with 2"])
         #expect(course(told: 2).moves(2, at: 10).isSound)
         #expect(course(told: nil).moves(2, at: 10, isSigned: true).isSound)
     }

@@ -15,10 +15,9 @@ extension LockMachine {
         let isLive = use.isLive
         #endif
         let credential = credential(of: claim.bond)
-        var result = verdict(
-            on: command, isChallengeLive: isLive,
+        let result = verdict(
+            on: command, isChallengeLive: isLive && isTaken(path),
             subject: credential.map { subject($0, timeOfDay(turn.moment), now: turn.now) }, at: turn.now)
-        if result == .accepted, case .signed = path, !settings.acceptsSigned { result = .notPermitted }
         let audited = AuditedCommand(
             bond: claim.bond, credential: credential?.id, command: command, signCounter: counter)
         if result == .accepted, let credential {
@@ -30,6 +29,15 @@ extension LockMachine {
             countFailure(result, audited, &turn)
         }
         if links[link]?.posture != .leaving { renewChallenge(link, &turn) }
+    }
+
+    /// Where signed commands are not taken, no challenge is for one. Its sender has been told otherwise by somebody on the way, and may send it
+    /// anew as it should be.
+    private func isTaken(_ path: CommandPath) -> Bool {
+        switch path {
+        case .signed: settings.acceptsSigned
+        case .encrypted: true
+        }
     }
 
     /// The command, and its counter if it has one; nil for what this bond cannot have sent, or has sent before. Of a program that has a key
