@@ -28,6 +28,35 @@ struct UsersOverTheAirTests {
         #expect(bolt.openings == 1)
     }
 
+    @Test(
+        "A disposable user's device that is killed between its pairing and its proof uses the other ones up, on the link of its proof"
+    )
+    func disposableProvenLater() throws {
+        let bolt = PromptBolt()
+        let household = try Household(bolt: bolt)
+        try household.openWindow("phone", .guest, of: "cleaner", kind: .disposable)
+        let phone = FurtherKey("phone", seed: 53, in: household)
+        try phone.enroll(try #require(household.code))
+        try household.openWindow("watch", .guest, of: "cleaner")
+        try household.enroll()
+        try #require(household.world.run(forMilliseconds: 30_000) { household.isPairedOnBothSides })
+        household.killLock()
+        household.killKey()
+        household.launchLock()
+        let watch = try household.launchManager()
+        household.call(household.pocket) { watch.ask(.keyStatus) }
+        try #require(household.world.run(forMilliseconds: 20_000) { watch.answers.last?.result == .success })
+        household.call(household.pocket) { watch.read(LockUUID.challenge) }
+        try #require(household.world.run(forMilliseconds: 20_000) { watch.challenge != nil })
+        let command = LockCommand(operation: .unlock, challenge: try #require(watch.challenge).id)
+        household.call(household.pocket) { watch.write(command.encoded, to: LockUUID.lockCommand) }
+        try #require(household.world.run(forMilliseconds: 4_000) { bolt.openings == 1 })
+        #expect(watch.linksLost == 0)
+        #expect(household.lockStore.committed.credentials.values.map(\.isEnabled) == [false, false])
+        #expect(phone.command() == .refused(.notPermitted))
+        #expect(bolt.openings == 1)
+    }
+
     @Test("An expiring user opens for its minutes, from its first opening on, whoever dies meanwhile")
     func expiring() throws {
         let bolt = PromptBolt()

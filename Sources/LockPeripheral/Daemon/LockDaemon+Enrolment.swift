@@ -147,7 +147,10 @@ extension LockDaemon {
                 feedEnrolment(.timerFired(register))
             }
         case .progress(let progress): tell(progress)
-        case .enrolled(let credential, let bond): tell(.enrolled(credential: credential, bond))
+        case .enrolled(let credential, let bond):
+            // The link of the proof stands, and its next command concerns the user's other devices too.
+            recall(UInt64(bitPattern: bond.rawValue))
+            tell(.enrolled(credential: credential, bond))
         // Answers to whoever fed the event.
         case .refuse, .admit, .answer: break
         }
