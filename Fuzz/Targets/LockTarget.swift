@@ -157,7 +157,7 @@ private struct LockWorld {
             require(sender.isEnabled && committed.credentials[sender.id] == sender, "a manager changes itself")
             for case let other? in changed.map({ before[$0] }) {
                 require(
-                    sender.role == .owner && (other.role != .owner || !sender.isLimited)
+                    sender.role == .owner && (other.role != .owner || !sender.isPassing)
                         || sender.role == .administrator && other.role != .owner && other.role != .administrator,
                     "a manager changes who ranks as high")
             }

@@ -148,16 +148,16 @@ extension RecordAccessOpcode {
 }
 
 extension Role {
-    /// Whose credentials one of this role changes over the air, besides those that it may never change: its own. `isLimited`: it has a
-    /// validity or a schedule.
+    /// Whose credentials one of this role changes over the air, besides those that it may never change: its own. `isPassing`: it has a
+    /// validity or a schedule, or is of a kind that ends with an opening.
     ///
-    /// Only an owner who may come at any time changes owners. So behind each procedure there is such an owner still: its sender.
-    package func mayManage(_ other: Role, isLimited: Bool) -> Bool {
+    /// Only an owner who may come at any time, and stays, changes owners. So behind each procedure there is such an owner still: its sender.
+    package func mayManage(_ other: Role, isPassing: Bool) -> Bool {
         #if LATCH_PLANTS
         if Plant.active == .rank { return true }
         #endif
         return switch (self, other) {
-        case (.owner, .owner): !isLimited
+        case (.owner, .owner): !isPassing
         case (.owner, .administrator), (.owner, .resident), (.owner, .guest), (.owner, .lockOnly): true
         case (.administrator, .resident), (.administrator, .guest), (.administrator, .lockOnly): true
         case (.administrator, .owner), (.administrator, .administrator): false

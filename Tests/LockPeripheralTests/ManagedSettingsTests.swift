@@ -128,6 +128,34 @@ struct ManagedSettingsTests {
         #expect(bench.ask(settings, on: 2)?.result == .success)
     }
 
+    @Test(
+        "Attack: a manager whose time is limited changes no zone and no holidays, by which it would come longer; all else it may"
+    )
+    func limitedCalendar() throws {
+        let rules = try CredentialSchedules(weekdays: "fri 07:30-08:30")
+        let limited = [
+            Credential(
+                id: .of(2), name: "Adam", role: .administrator, bond: 2,
+                validity: Validity(notAfterSeconds: 1_900_000_000)),
+            Credential(id: .of(2), name: "Adam", role: .owner, bond: 2, schedules: rules),
+            Credential(id: .of(2), name: "Adam", role: .owner, bond: 2, kind: .disposable),
+            Credential(id: .of(2), name: "Adam", role: .administrator, bond: 2, kind: .expiring(minutes: 5)),
+        ]
+        for adam in limited {
+            var bench = LockBench([Self.household[0], adam])
+            for calendar in [
+                try LockCalendar(timeZone: "IST-5:30", holidays: nil),
+                try LockCalendar(timeZone: "UTC0", holidays: "2027-12-24T00:00/2027-12-27T00:00"),
+            ] {
+                let settings = LockSettings(relockSeconds: 30, calendar: calendar)
+                #expect(bench.ask(.setSettings(Self.version(LockSettings()), settings), on: 2)?.result == .notPermitted)
+                #expect(bench.store.committed.settings == LockSettings())
+            }
+            let relock = LockSettings(relockSeconds: 30)
+            #expect(bench.ask(.setSettings(Self.version(LockSettings()), relock), on: 2)?.result == .success)
+        }
+    }
+
     // MARK: Time
 
     private func time(_ bench: inout LockBench) throws -> LockTime {
@@ -178,6 +206,24 @@ struct ManagedSettingsTests {
         bench.connectEncrypted(1, 1)
         #expect(try time(&bench).source == .none)
         #expect(try !opens(&bench))
+    }
+
+    @Test(
+        "Attack: an owner whose time is limited stops no clock by telling the same time each minute; another owner corrects it"
+    )
+    func limitedTime() throws {
+        var household = Self.household
+        household[0].validity = Validity(notAfterSeconds: 1_800_000_600)
+        household.append(Credential(4, "Olga", .owner))
+        var bench = LockBench(household)
+        bench.wallClockSeconds = nil
+        #expect(bench.ask(.setTime(1_800_000_100), on: 4)?.result == .success)
+        bench.pass(milliseconds: 50_000)
+        for seconds in [1_800_000_100, 1_800_000_149] as [Int64] {
+            #expect(bench.ask(.setTime(seconds), on: 1)?.result == .behind)
+        }
+        #expect(bench.ask(.setTime(1_800_000_150), on: 1)?.result == .success)
+        #expect(bench.ask(.setTime(1_800_000_140), on: 4)?.result == .success)
     }
 
     @Test("A machine that knows the time is told none, and its time counts from when it has one")

@@ -247,6 +247,23 @@ struct ManagementAttackTests {
     }
 
     @Test(
+        "An owner whose kind ends by itself ranks as a limited one: it makes no owner, and changes none",
+        arguments: [UserKind.disposable, .expiring(minutes: 30)])
+    func passingOwner(kind: UserKind) throws {
+        let sender = Credential(id: .of(1), name: "Sender", role: .owner, bond: 1, kind: kind)
+        for role in Role.allCases {
+            let expected = role == .owner ? ControlPointResult.notPermitted : .success
+            var bench = LockBench([sender])
+            let opening = try #require(EnrolmentOpening(role: role, seconds: 60, name: "New"))
+            #expect(bench.ask(.openEnrolment(opening), on: 1)?.result == expected, "\(role)")
+            for change in Self.changes {
+                bench = LockBench([sender, Credential(2, "Other", role)])
+                #expect(try bench.change(2, change, by: 1) == expected, "\(role)")
+            }
+        }
+    }
+
+    @Test(
         "Somebody else's window: its code is nobody's but its opener's, it is closed by rank, and no second one opens")
     func othersWindow() throws {
         for opener in [nil, CredentialID.of(1)] {

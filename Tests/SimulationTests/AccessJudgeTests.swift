@@ -164,6 +164,36 @@ struct AccessJudgeTests {
         #expect(half().change(.removed(6), asked: 3, told: 4).answer(1, .open(5, .guest), .granted).isSound)
     }
 
+    @Test(
+        "A calendar that is changed by who has rules of its own, or a kind that ends; the rest of the settings, and who stays"
+    )
+    func calendar() {
+        let other = Ask.Settings(
+            challengeLifeMilliseconds: 9_000, acceptsSigned: false, calendar: HouseCalendar(zone: Zone.all[2]))
+        let same = Ask.Settings(
+            challengeLifeMilliseconds: 9_000, acceptsSigned: false, calendar: HouseCalendar(zone: Zone.all[1]))
+        let ruled = { Course().change(.ruled(1, RuleBook(notBefore: 1)), asked: 1, told: 2) }
+        let visitor = { Course(.expiring(minutes: 1), role: .owner) }
+        for (course, key, isPassing) in [
+            (ruled, 1, true), (visitor, 5, true), ({ Course() }, 1, false),
+            ({ Course(.duress, role: .owner) }, 5, false),
+        ] as [(() -> Course, Int, Bool)] {
+            #expect(course().answer(key, .setSettings(other), .granted).isSound == !isPassing)
+            #expect(course().answer(key, .setSettings(other), .notPermitted).isSound == isPassing)
+            #expect(course().answer(key, .setSettings(same), .granted).isSound)
+            #expect(!course().answer(key, .setSettings(same), .notPermitted).isSound)
+        }
+        // Nobody knows which one was before.
+        let doubted = ruled().change(.settings(other), asked: 5, told: nil)
+        #expect(doubted.answer(1, .setSettings(other), .granted).isSound)
+        #expect(
+            ruled().change(.settings(other), asked: 5, told: nil).answer(1, .setSettings(same), .notPermitted).isSound)
+        // An owner whose kind ends is limited as one with a rule.
+        #expect(
+            !visitor().answer(5, .disable(0), .granted).isSound
+                && visitor().answer(5, .disable(0), .notPermitted).isSound)
+    }
+
     // MARK: What was told
 
     @Test(

@@ -197,14 +197,14 @@ extension LockMachine {
 
     /// Who enrols in a window gets this role, and takes everything of its name over.
     private func mayOffer(_ role: Role, to name: String, _ sender: Credential) -> Bool {
-        sender.role.mayManage(role, isLimited: sender.isLimited) && mayChange(name, sender)
+        sender.role.mayManage(role, isPassing: sender.isPassing) && mayChange(name, sender)
     }
 
     /// A further device goes by its user's name: nobody puts one among the devices of somebody whom it may not manage, but among its own.
     private func mayJoin(_ opening: EnrolmentOpening, _ sender: Credential) -> Bool {
         let users = credentials.values.users(concernedBy: opening.name, of: opening.user)
         return credentials.values.lazy.filter { users.contains($0.userName) }.allSatisfy {
-            $0.userName == sender.userName || sender.role.mayManage($0.role, isLimited: sender.isLimited)
+            $0.userName == sender.userName || sender.role.mayManage($0.role, isPassing: sender.isPassing)
         }
     }
 
@@ -212,7 +212,7 @@ extension LockMachine {
     /// it. So its sender must rank above all of it.
     private func mayChange(_ name: String, _ sender: Credential) -> Bool {
         credentials.values.lazy.filter { $0.name == name }.allSatisfy {
-            $0.id != sender.id && sender.role.mayManage($0.role, isLimited: sender.isLimited)
+            $0.id != sender.id && sender.role.mayManage($0.role, isPassing: sender.isPassing)
         }
     }
 

@@ -12,6 +12,8 @@ extension LockMachine {
         guard wanted.isPossible, wanted.mode == settings.mode else { return .invalidOperand }
         guard version == ValueVersion(of: SettingsRecord(settings, fixed: fixed).encoded) else { return .changed }
         guard wanted.taking(fixed, from: settings) == wanted else { return .fixed }
+        // Its own hours and its own end are by this calendar.
+        guard !sender.isPassing || wanted.calendar == settings.calendar else { return .notPermitted }
         guard wanted != settings else { return .success }
         settings = wanted
         turn.persist(.settings(settings))
@@ -60,11 +62,13 @@ extension LockMachine {
             markSeconds: wallClockMark.seconds)
     }
 
-    /// A machine with a clock knows better, and no time before the mark is believed: what has expired stays so.
+    /// A machine with a clock knows better, and no time before the mark is believed: what has expired stays so. Who expires itself tells no time
+    /// before the present one either: it would never be over.
     mutating func setTime(_ seconds: Int64, by sender: Credential, _ turn: inout LockTurn) -> ControlPointResult {
         guard LockTime.settableSeconds.contains(seconds) else { return .invalidOperand }
         guard wallClockMark.trusted(turn.moment.wallClockSeconds) == nil else { return .fixed }
         guard wallClockMark.trusted(seconds) != nil else { return .behind }
+        if sender.isPassing, let present = timeOfDay(turn.moment), seconds < present { return .behind }
         let told = ToldTime(seconds, boot: boot, at: turn.now)
         toldTime = told
         turn.persist(.toldTime(told))

@@ -39,6 +39,14 @@ extension Credential {
     /// It has a validity or a schedule.
     package var isLimited: Bool { validity != .always || !schedules.isEmpty }
 
+    /// It may not come at any time, or not for good: by its own rules, or as its kind of user ends with an opening.
+    package var isPassing: Bool {
+        switch kind {
+        case .disposable, .expiring: true
+        case .ordinary, .duress: isLimited
+        }
+    }
+
     /// As the control point tells it.
     package var record: CredentialRecord {
         var flags: CredentialRecord.Flags = []

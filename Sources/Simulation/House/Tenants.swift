@@ -8,6 +8,14 @@ struct Tenant: Hashable, Sendable {
     let kind: UserKind
     /// Whose device it is.
     let user: String
+
+    /// It ends with an opening, or some time behind the first one.
+    var isPassing: Bool {
+        switch kind {
+        case .disposable, .expiring: true
+        case .ordinary, .duress: false
+        }
+    }
 }
 
 /// Who lives in a house: an owner and a guest, and where it is a household two more, of any role and kind. The last one may be a

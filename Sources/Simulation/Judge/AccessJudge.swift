@@ -245,8 +245,9 @@ struct AccessJudge {
     /// Whether the sender may change whom it is about. What is done to a name concerns everybody of that name. `whereGone`: also those who
     /// may be gone by then; a name that nobody has is anybody's.
     private func ranks(_ sender: Register.Standing, above answer: Ledger.Answer, whereGone: Bool) -> Bool {
-        let (own, isLimited) = (tenants[answer.key], !sender.rules.isEmpty)
-        func ranks(_ other: Role) -> Bool { RightsTable.ranks(own.role, isLimited: isLimited, above: other) }
+        let own = tenants[answer.key]
+        let isPassing = own.isPassing || !sender.rules.isEmpty
+        func ranks(_ other: Role) -> Bool { RightsTable.ranks(own.role, isPassing: isPassing, above: other) }
         switch answer.ask {
         case .disable(let target), .enable(let target), .remove(let target), .rules(let target, _):
             return target != answer.key && ranks(tenants[target].role)
@@ -257,6 +258,12 @@ struct AccessJudge {
                 guard other == target || tenants[other].user == user && user != own.user else { return true }
                 return ranks(tenants[other].role) || !whereGone && mayBeGone(other, for: answer)
             }
+        case .setSettings(let wanted):
+            guard isPassing else { return true }
+            // Its own wish counts from the moment on in which it asks.
+            let before = Instant(nanoseconds: answer.asked.nanoseconds - min(answer.asked.nanoseconds, 1))
+            let calendars = register.settings.during(before, whereGone ? answer.told : before).map(\.calendar)
+            return whereGone ? calendars.allSatisfy { $0 == wanted.calendar } : calendars.contains(wanted.calendar)
         default: return true
         }
     }

@@ -46,10 +46,11 @@ enum RightsTable {
         }
     }
 
-    /// Whether one of this role changes what belongs to another one. `isLimited`: it has a validity or a schedule.
-    static func ranks(_ role: Role, isLimited: Bool, above other: Role) -> Bool {
+    /// Whether one of this role changes what belongs to another one. `isPassing`: it has a validity or a schedule, or is of a kind that
+    /// ends with an opening.
+    static func ranks(_ role: Role, isPassing: Bool, above other: Role) -> Bool {
         switch role {
-        case .owner: other != .owner || !isLimited
+        case .owner: other != .owner || !isPassing
         case .administrator: other != .owner && other != .administrator
         case .resident, .guest, .lockOnly: false
         }
