@@ -388,9 +388,9 @@ private struct EnrolmentWorld {
             credentials[id] = nil
         case .bondForgotten(let bond):
             require(!credentials.values.contains { $0.bond == bond }, "a bond is forgotten that has a right")
-        case .windowOpened(let name, let role):
+        case .windowOpened(let name, let role, _):
             require(offers(to: name).contains { $0.role == role }, "a window is on record that nobody is offered")
-        case .windowClosed(let name, _): require(window?.name == name, "the end of another window is on record")
+        case .windowClosed(let name, _, _): require(window?.name == name, "the end of another window is on record")
         case .enrolled(let credential):
             require(credentials[credential.id] == credential, "a key is on record that has no right")
             require(credential.bond == promoted.map { UInt64(bitPattern: $0.rawValue) }, "a key is on record unproven")

@@ -166,6 +166,47 @@ struct RemoteManagementTests {
             ])
     }
 
+    @Test("Attack: a manager's windows are on its own account of the audit, and an operator's are on the operators'")
+    func windowsOfManager() throws {
+        let (household, manager) = try Self.scene(mtu: 247)
+        let alice = try #require(household.lockStore.committed.credentials.values.first { $0.name == "alice" })
+        let opening = try #require(EnrolmentOpening(role: .guest, seconds: 1, name: "carl"))
+        for end in [WindowEnd.cancelled, .expired] {
+            let last = household.lockStore.audit.last?.sequence ?? 0
+            #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .success)
+            if end == .cancelled { #expect(try Self.ask(.closeEnrolment, household, manager).result == .success) }
+            household.world.run(forMilliseconds: 2_000)
+            let records = household.lockStore.audit.filter { $0.sequence > last }
+            #expect(records.last?.event == .windowClosed(name: "carl", end))
+            #expect(
+                Set(records.map(\.holder)) == [AuditHolder(credential: alice.id, isProtected: true)], "\(records)")
+        }
+        let last = household.lockStore.audit.last?.sequence ?? 0
+        try household.openWindow("dora")
+        household.call(household.door) { household.lock?.cancelEnrolment() }
+        let records = household.lockStore.audit.filter { $0.sequence > last }
+        #expect(records.map(\.event) == [.windowOpened(name: "dora", .owner), .windowClosed(name: "dora", .cancelled)])
+        #expect(Set(records.map(\.holder)) == [.administration])
+    }
+
+    @Test("A window that the lock cannot open, as its user has all the devices that one may have, is on no record")
+    func refusedWindow() throws {
+        let (household, manager) = try Self.scene(mtu: 247)
+        for number in 0..<LockEnrolment.devicesMaximum {
+            household.lockStore.append(
+                .credential(
+                    Credential(
+                        id: CredentialID(rawValue: 100 + UInt64(number)), name: "device \(number)", role: .guest,
+                        bond: 1_000 + UInt64(number), user: "crowd")))
+        }
+        household.lockStore.didCommit()
+        let before = household.lockStore.audit.count
+        let opening = try #require(EnrolmentOpening(role: .guest, seconds: 120, name: "one more", user: "crowd"))
+        #expect(try Self.ask(.openEnrolment(opening), household, manager).result == .operationFailed)
+        #expect(household.lock?.status.enrolling == nil)
+        #expect(household.lockStore.audit.count == before)
+    }
+
     @Test("A manager who is disabled or removed lets nobody in any more: its window closes in that commit")
     func formerManager() throws {
         for change in [CredentialChange.disabled, .removed] {

@@ -3,12 +3,6 @@ import BluetoothHost
 import CoreBluetoothEssentials
 import LockProtocol
 
-/// What a window that was opened over the air has beyond others. In memory only, as the window is.
-struct RemoteWindow {
-    let opener: CredentialID
-    var code: SetupCode?
-}
-
 /// The control point's requests: one at a time on each link, from a client that has asked for the answers.
 extension LockDaemon {
     func controlPoint(
@@ -64,8 +58,7 @@ extension LockDaemon {
     private var openWindow: ControlPointContext.Window? {
         guard let name = enrolment.credential, let offer = enrolment.offer else { return nil }
         return ControlPointContext.Window(
-            name: name, role: offer.role, isPaired: offer.isPaired, opener: remoteWindow?.opener,
-            code: remoteWindow?.code)
+            name: name, role: offer.role, isPaired: offer.isPaired, opener: enrolment.opener, code: remoteCode)
     }
 
     /// A manager opens the window. The answer leaves with the commit that has it.
@@ -75,14 +68,13 @@ extension LockDaemon {
             user: opening.user, kind: opening.kind)
         var result = ControlPointResult.success
         do throws(EnrolmentRefusal) {
-            try openEnrolment(request) { [weak self] progress in
+            try openEnrolment(request, by: manager) { [weak self] progress in
                 switch progress {
-                case .opened(let code): self?.remoteWindow = RemoteWindow(opener: manager.credential, code: code)
-                case .ended: self?.remoteWindow = nil
+                case .opened(let code): self?.remoteCode = code
+                case .ended: self?.remoteCode = nil
                 case .passkey, .attemptFailed, .paired: break
                 }
             }
-            remoteWindow = RemoteWindow(opener: manager.credential)
         } catch {
             result = .operationFailed
         }
@@ -93,8 +85,8 @@ extension LockDaemon {
     /// The manager who opened the window may not let anybody in any more.
     func endsRemoteWindow(_ mutation: LockMutation) -> Bool {
         switch mutation {
-        case .credential(let credential): credential.id == remoteWindow?.opener && !credential.isEnabled
-        case .credentialRemoved(let id): id == remoteWindow?.opener
+        case .credential(let credential): credential.id == enrolment.opener && !credential.isEnabled
+        case .credentialRemoved(let id): id == enrolment.opener
         default: false
         }
     }

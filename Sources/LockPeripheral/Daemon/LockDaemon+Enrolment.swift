@@ -7,15 +7,15 @@ import SecurityManager
 
 /// The shell of ``LockEnrolment``: makes what a window needs made, and carries out.
 extension LockDaemon {
-    /// Opens the window. `report` hears what becomes of it, each time behind the commit.
+    /// Opens the window. `report` hears what becomes of it, each time behind the commit. `manager`: who asks over the air.
     package func openEnrolment(
-        _ request: EnrolmentRequest, report: @escaping (EnrolmentProgress) -> Void
+        _ request: EnrolmentRequest, by manager: AuditedManager? = nil, report: @escaping (EnrolmentProgress) -> Void
     ) throws(EnrolmentRefusal) {
         let opening = LockEnrolment.Opening(
             credential: request.credential, role: request.role, seconds: request.seconds,
             offer: makeOffer(request.method), fresh: CredentialID(rawValue: surroundings.random() >> 1),
-            user: request.user, kind: request.kind)
-        let isReady = manager?.state == .poweredOn && tree != nil
+            user: request.user, kind: request.kind, manager: manager)
+        let isReady = self.manager?.state == .poweredOn && tree != nil
         let known = register(for: opening)
         guard isStateReadable else { throw .stateUnreadable }
         var outputs: [LockEnrolment.Output] = []

@@ -94,8 +94,8 @@ package final class LockDaemon {
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
-    /// Who opened the window over the air, and its code once the window is on disk.
-    var remoteWindow: RemoteWindow?
+    /// Of a window that was opened over the air, once the window is on disk. In memory only, as the window is.
+    var remoteCode: SetupCode?
     let enrolmentTimer: TimerToken
     /// Until when bonds may prove themselves.
     var unproven: UnprovenBonds

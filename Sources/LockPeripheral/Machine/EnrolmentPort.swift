@@ -86,7 +86,7 @@ extension LockEnrolment {
         }
     }
 
-    /// What an operator opens a window with.
+    /// What an operator, or a manager, opens a window with.
     package struct Opening: Equatable, Sendable {
         package var credential: String
         package var role: Role
@@ -98,10 +98,12 @@ extension LockEnrolment {
         package var user: String?
         /// nil: as the user's other devices are.
         package var kind: UserKind?
+        /// Who opens it over the air; nil: an operator at the machine.
+        package var manager: AuditedManager?
 
         package init(
             credential: String, role: Role, seconds: UInt64, offer: Offer, fresh: CredentialID, user: String? = nil,
-            kind: UserKind? = nil
+            kind: UserKind? = nil, manager: AuditedManager? = nil
         ) {
             self.credential = credential
             self.role = role
@@ -110,6 +112,7 @@ extension LockEnrolment {
             self.fresh = fresh
             self.user = user
             self.kind = kind
+            self.manager = manager
         }
     }
 
@@ -167,7 +170,7 @@ extension LockEnrolment {
     }
 
     package enum Event: Equatable, Sendable {
-        /// The operator asks for a window. `isReady`: the radio is on, and the lock machine has begun.
+        /// An operator, or a manager, asks for a window. `isReady`: the radio is on, and the lock machine has begun.
         case open(Opening, isReady: Bool, Register)
         /// The operator lets go of the window.
         case cancelled(Register)

@@ -29,6 +29,8 @@ package struct LockEnrolment: Equatable, Sendable {
         let end: Instant
         /// Whether it was opened with a code, which is burnt by a try in vain.
         let hasCode: Bool
+        /// The manager who has opened it over the air.
+        let opener: CredentialID?
     }
 
     private var state = State.closed
@@ -55,6 +57,14 @@ package struct LockEnrolment: Equatable, Sendable {
         case .closed: nil
         case .open(let window): (window.role, false)
         case .paired(let window, _): (window.role, true)
+        }
+    }
+
+    /// The manager who has opened the window over the air; nil where nobody has.
+    package var opener: CredentialID? {
+        switch state {
+        case .closed: nil
+        case .open(let window), .paired(let window, _): window.opener
         }
     }
 
@@ -138,10 +148,13 @@ extension LockEnrolment {
         let (milliseconds, overflow) = opening.seconds.multipliedReportingOverflow(by: 1_000)
         let end = now.advanced(byMilliseconds: overflow ? .max : milliseconds)
         deleteParked(name, unlessOffered: offered, register, &outputs)
-        state = .open(Window(credential: name, role: opening.role, end: end, hasCode: hasCode))
+        state = .open(
+            Window(
+                credential: name, role: opening.role, end: end, hasCode: hasCode, opener: opening.manager?.credential))
         outputs += [
-            .administration(.credential(offered)), .administration(.windowOpened(name: name, opening.role)),
-            .deadline(end), .setPairingWindow(opening.offer, credential: name, programKey: programKey),
+            .administration(.credential(offered)),
+            .administration(.windowOpened(name: name, opening.role, by: opening.manager)), .deadline(end),
+            .setPairingWindow(opening.offer, credential: name, programKey: programKey),
             .progress(.opened(code)),
         ]
     }
@@ -193,7 +206,8 @@ extension LockEnrolment {
     ) {
         state = .closed
         outputs += [
-            .administration(.windowClosed(name: window.credential, end.recorded)), .progress(.ended(end)),
+            .administration(.windowClosed(name: window.credential, end.recorded, opener: window.opener)),
+            .progress(.ended(end)),
             .deadline(nil), .closePairingWindow,
         ]
         withdrawOffer(to: window.credential, register, &outputs)

@@ -172,16 +172,14 @@ extension LockMachine {
         return credential
     }
 
-    /// nil: it opens, and the shell says so.
-    private mutating func open(
+    /// nil: the shell opens it if it can, and says so. Only then it is on record.
+    private func open(
         _ opening: EnrolmentOpening, besides window: ControlPointContext.Window?, on link: LockLink,
         by sender: Credential, _ turn: inout LockTurn
     ) -> ControlPointResult? {
         guard window == nil else { return .windowIsOpen }
         guard mayOffer(opening.role, to: opening.name, sender), mayJoin(opening, sender) else { return .notPermitted }
-        let manager = AuditedManager(sender)
-        audit(.windowManaged(by: manager, name: opening.name, .opened), of: sender.id, &turn)
-        turn.act(.openWindow(link, opening, by: manager))
+        turn.act(.openWindow(link, opening, by: AuditedManager(sender)))
         return nil
     }
 

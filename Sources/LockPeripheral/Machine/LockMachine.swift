@@ -228,8 +228,12 @@ package struct LockMachine {
         case .bondEnded(let bond, let end):
             forgetBond(bond, &turn)
             audit(end == .deleted ? .bondDeleted(bond: bond) : .bondExpired(bond: bond), &turn)
-        case .windowOpened(let name, let role): audit(.windowOpened(name: name, role), &turn)
-        case .windowClosed(let name, let end): audit(.windowClosed(name: name, end), &turn)
+        case .windowOpened(let name, let role, let manager):
+            if let manager {
+                audit(.windowManaged(by: manager, name: name, .opened), of: manager.credential, &turn)
+            }
+            audit(.windowOpened(name: name, role), of: manager?.credential, &turn)
+        case .windowClosed(let name, let end, let opener): audit(.windowClosed(name: name, end), of: opener, &turn)
         case .enrolled(let credential):
             guard let bond = credential.bond else { return }
             // The bond had no credential when the store was asked for it. Now it has one, and openings concern its user's other devices too.

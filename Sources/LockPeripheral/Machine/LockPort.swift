@@ -95,9 +95,9 @@ package enum LockAdministration: Hashable, Sendable {
     case stopped
     /// For the audit: what follows makes a new lock of it.
     case reset
-    /// For the audit, as the next two.
-    case windowOpened(name: String, Role)
-    case windowClosed(name: String, WindowEnd)
+    /// For the audit, as the next two. `by`: a manager, on whose account it is; nil: the operators at the machine.
+    case windowOpened(name: String, Role, by: AuditedManager? = nil)
+    case windowClosed(name: String, WindowEnd, opener: CredentialID? = nil)
     /// It has its bond from now on.
     case enrolled(Credential)
     /// The security manager has no such bond any more.
