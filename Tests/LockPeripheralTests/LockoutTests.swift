@@ -173,6 +173,29 @@ struct LockoutTests {
         #expect(try ask(&bench, alice) == .accepted)
     }
 
+    @Test("A lockout that was over before a reboot is over behind it, and the row that it was in goes on")
+    func rebootedLater() throws {
+        for isRelaunched in [false, true] {
+            var bench = bench()
+            try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
+            #expect(try ask(&bench, bob) == .notPermitted)
+            if isRelaunched {
+                let (now, random) = (bench.now, bench.nextRandom)
+                bench = LockBench(bench.store.committed, now: now)
+                bench.nextRandom = random + 1_000
+            }
+            bench.run(milliseconds: 59_999)
+            #expect(try ask(&bench, bob, .lock) == .lockedOut)
+            bench.run(milliseconds: 1)
+            let random = bench.nextRandom
+            bench = LockBench(bench.store.committed, boot: BootID(bits: 77))
+            bench.nextRandom = random + 1_000
+            try fail(&bench, times: Int(Lockout.failuresMaximum) - 1)
+            #expect(try ask(&bench, bob) == .notPermitted)
+            #expect(events(bench).last == .lockedOut(bond: bob, .of(2), seconds: 120))
+        }
+    }
+
     @Test("Attack: a disabled key's commands lock nobody out, and enabled it may at once what its role may")
     func disabled() throws {
         var bench = bench()

@@ -113,6 +113,7 @@ extension LockMachine {
         settle(bolt.timerFired(now: turn.now), &turn)
         watchAjar(&turn)
         secureIfDue(&turn)
+        endLockouts(&turn)
         let now = turn.now
         func isDue(_ instant: Instant?) -> Bool { instant.map { now >= $0 } ?? false }
         for link in sortedLinks(where: { isDue($0.dropAt) }) { leave(link, &turn) }

@@ -143,6 +143,7 @@ package struct LockMachine {
         if isFreeToSecure, let due = relock?.due(in: boot), due != .never { consider(due) }
         consider(doorDeadline)
         consider(alarms.debt.review)
+        for lockout in lockouts.values { consider(lockout.end) }
         for state in links.values {
             consider(state.dropAt)
             consider(state.renewalDue)

@@ -35,6 +35,17 @@ package struct Lockout: Hashable, Sendable {
         return resumed
     }
 
+    /// When it is over; nil where nobody is locked out, or is not any more by what is kept.
+    var end: Instant? { until }
+
+    /// What is left of it from its end on: the row that it was in. nil before that.
+    func ended(now: Instant) -> Self? {
+        guard let until, now >= until else { return nil }
+        var ended = self
+        (ended.lastFailure, ended.until) = (until, nil)
+        return ended
+    }
+
     func isLocked(now: Instant) -> Bool {
         #if LATCH_PLANTS
         if Plant.active == .lockout { return false }
@@ -111,6 +122,15 @@ extension LockMachine {
         let record = audit(
             .lockedOut(bond: audited.bond, credential, seconds: milliseconds / 1_000), of: credential, &turn)
         raise(.lockout(of: credential), on: record, &turn)
+    }
+
+    /// That it is over is on disk as soon as it is: behind a reboot nobody could tell any more.
+    mutating func endLockouts(_ turn: inout LockTurn) {
+        for bond in lockouts.keys.sorted() {
+            guard let ended = lockouts[bond]?.ended(now: turn.now) else { continue }
+            lockouts[bond] = ended
+            turn.persist(.lockout(bond: bond, ended))
+        }
     }
 
     /// Whoever is let do something is trusted with the next failures.
