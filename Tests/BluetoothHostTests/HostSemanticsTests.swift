@@ -53,6 +53,27 @@ import WorldSupport
         #expect(tokens.allSatisfy { app.answers[$0] == 1 })
     }
 
+    @Test("A connection that is asked for while this side ends its link is made anew behind that link's end")
+    func askedWhileEnding() throws {
+        let (scene, app, door) = try ready()
+        let connections = app.connections
+        let link = try #require(app.link)
+        scene.key.call { host in
+            host.drop(link.link)
+            host.connect(app.manager, door, options: 0, askedAtSeconds: 0)
+        }
+        #expect(scene.world.run(forMilliseconds: 10_000) { app.connections == connections + 1 })
+        #expect(app.disconnections == 1 && app.link != nil)
+        let last = try #require(app.link)
+        scene.key.call { host in
+            host.drop(last.link)
+            host.connect(app.manager, door, options: 0, askedAtSeconds: 0)
+            host.cancelConnection(app.manager, door)
+        }
+        scene.world.run(forMilliseconds: 10_000)
+        #expect(app.disconnections == 2 && app.connections == connections + 1, "taken back, and not made")
+    }
+
     @Test("However much a controller says at once, no more waits for apps than its bound, and they hear it in order")
     func manyAtOnce() throws {
         let (scene, app, _) = try ready()

@@ -36,6 +36,8 @@ struct ClientSession {
     /// The managers whose connection this link is, whichever side made it. Who takes it back leaves, and hears no more of
     /// the link. Nobody's, as long as it is the peer's and may be an impostor's.
     var users: Set<RestorationLedger.Owner> = []
+    /// Those of them that have asked for a connection since this side began to end the link.
+    var askingAnew: Set<RestorationLedger.Owner> = []
     /// In the order in which they began, which is mostly that in which they end. As many as GATT's client lets wait.
     private var underWay: [SecuredOperation] = []
     /// Refused for want of security: they run again when the link is as secure as it is going to be.

@@ -36,6 +36,9 @@ extension HostCore {
             announce(.connected(link.info), to: manager)
             readName(of: link)
         } else {
+            if let ending = links.client(of: peer), ending.client.users.contains(slot.owner) {
+                ending.client.askingAnew.insert(slot.owner)
+            }
             delays.begin(slot.owner, pending, now: now)
             wishesChanged()
             for link in links.all(of: peer) { serveWaiting(link) }
@@ -131,7 +134,7 @@ extension HostCore {
                 state == .poweredOn
                 ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
             let stands = outlasts && !link.isSuperseded
-            if !stands {
+            if !stands, link.isSuperseded || !link.client.askingAnew.contains(owner) {
                 let isKept = managers.options(of: owner).contains(.hearsBehindCommit)
                 withLedger {
                     if isKept { $0.connectionLost(owner, link.peer) } else { $0.connectionEnded(owner, link.peer, &$1) }
