@@ -23,7 +23,7 @@ final class Air {
                 "immediate", "--adapters", "2",
             ])
         let control = directory.path + "/control"
-        for _ in 0..<1_000 where !FileManager.default.fileExists(atPath: control) {
+        for _ in 0..<12_000 where !FileManager.default.fileExists(atPath: control) {
             try await Task.sleep(for: .milliseconds(10))
         }
         try #require(FileManager.default.fileExists(atPath: control), "no radio has come")

@@ -157,7 +157,7 @@ struct DaemonTests {
             }
             try bench.plug()
         }
-        try bench.succeed("central", "unlock", "key", ["--wait", "20"])
+        try bench.succeed("central", "unlock", "key")
         #expect(lock.end() == 0)
         #expect(key.end() == 0)
     }

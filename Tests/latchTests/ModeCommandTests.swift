@@ -26,17 +26,17 @@ struct ModeCommandTests {
         lock.kill()
         lock = try bench.start("peripheral", "lock")
         #expect(try mode(["--json"]) == #"{"result":{"mode":"lockdown"}}"# + "\n")
-        let refused = try bench.latch("central", "unlock", "key", ["--wait", "10"])
+        let refused = try bench.latch("central", "unlock", "key")
         #expect(refused.status != 0 && refused.errors.contains("mode forbids"), "\(refused)")
         #expect(try bench.latch("peripheral", "status", "lock").output.contains("mode: lockdown\n"))
         #expect(try mode(["--set", "passage"]) == "passage\n")
         #expect(
             try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: unlocked\n") })
-        let locked = try bench.latch("central", "lock", "key", ["--wait", "10"])
+        let locked = try bench.latch("central", "lock", "key")
         #expect(locked.status != 0 && locked.errors.contains("mode forbids"), "\(locked)")
         #expect(try mode(["--set", "normal"]) == "normal\n")
         #expect(try waits { try bench.latch("peripheral", "status", "lock").output.contains("bolt: locked\n") })
-        try bench.succeed("central", "unlock", "key", ["--wait", "10"])
+        try bench.succeed("central", "unlock", "key")
         #expect(lock.end() == 0 && key.end() == 0)
         let audit = try Program.run(["audit", "list", "--state", bench.path("lock")]).output
         #expect(

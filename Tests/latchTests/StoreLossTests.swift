@@ -35,7 +35,7 @@ struct StoreLossTests {
                 try #require(Self.number("\"remote_sign_counter\":", in: bonds), "\(bonds)")
             )
         }
-        func command(_ number: Int, waitSeconds: Int = 30) throws -> Program.Outcome {
+        func command(_ number: Int, waitSeconds: Int = 600) throws -> Program.Outcome {
             try bench.latch("central", number % 2 == 0 ? "unlock" : "lock", "key", ["--wait", "\(waitSeconds)"])
         }
 
