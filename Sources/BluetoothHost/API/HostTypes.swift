@@ -151,7 +151,7 @@ package struct Subscriber: Sendable {
 
 /// Whom an update is for.
 package enum UpdateRecipient: Hashable, Sendable {
-    /// Whoever is on this link, and nobody once that is gone.
+    /// The central on this link. Nobody gets it once the link is gone.
     case link(LinkID)
     /// A central, here or away.
     case peer(PeerIdentifier)

@@ -62,8 +62,9 @@ struct Controller: ~Copyable {
 
     /// A command that waits for a link that is over would be about the next link that gets its handle.
     mutating func withdrawCommands(of link: LinkID, now: Instant, into outputs: inout [CommandQueueOutput]) {
-        let tokens = commandPurposes.filter { if case .link(link, _) = $0.value { true } else { false } }
-        if !tokens.isEmpty { commands.withdraw(Set(tokens.keys), now: now, into: &outputs) }
+        let waiting = commandPurposes.lazy.filter { if case .link(link, _) = $0.value { true } else { false } }
+        let tokens = Set(waiting.map(\.key))
+        if !tokens.isEmpty { commands.withdraw(tokens, now: now, into: &outputs) }
     }
 
     mutating func takePurpose(of token: UInt64) -> CommandPurpose {

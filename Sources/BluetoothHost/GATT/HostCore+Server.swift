@@ -159,10 +159,9 @@ extension HostCore {
         keepForAbsent: Bool, isBulk: Bool = false
     ) -> Bool {
         guard let owner = managers[manager]?.owner else { return false }
-        let isKept = keepForAbsent && recipients?.contains { $0.peer != nil } ?? true
-        let keeper = isKept ? owner : nil
-        if isKept { recallAll() }
-        let bonds = isKept ? recipients.map { self.bonds(of: $0, subscribedTo: handle) } : nil
+        let keeper = keepForAbsent && recipients?.contains { $0.peer != nil } ?? true ? owner : nil
+        if keeper != nil { recallAll() }
+        let bonds = keeper == nil ? nil : recipients.map { self.bonds(of: $0, subscribedTo: handle) }
         var clients: [Server.Client] = []
         swap(&clients, &spareClients)
         for link in links.all where recipients?.contains(where: link.isMeant(by:)) ?? true {

@@ -100,7 +100,7 @@ final class PeripheralRouter: CBPeripheralManagerCallbacks, Sendable {
     private static func sendOn(_ state: inout State, _ effects: inout Effects) {
         while let first = state.updates.first {
             if !first.promise.isOver, !first.send() {
-                // What is not published any more has no room to wait for.
+                // A service that is not published any more gets no room: the update ends.
                 guard !isPublished(first.characteristic, in: state) else { return }
                 effects.end(first.promise, .failure(CBError(.invalidHandle)))
             } else {

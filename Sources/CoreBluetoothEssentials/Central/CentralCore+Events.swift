@@ -209,7 +209,7 @@ extension CentralCore {
     /// Runs a call on a peripheral on the loop; ignored, as with Apple, unless the adapter is on.
     func submit(_ call: PeripheralCall, for peripheral: CBPeripheral) {
         guard isPoweredOn("operations of a peripheral") else { return }
-        // What is ignored takes no room: it has no end that would give it back.
+        // An ignored write takes no room, since nothing would give the room back.
         if case .writeWithoutResponse = call, !peripheral.content.withLock({ $0.commands.take() }) { return }
         if handle.executor.join() != nil { return run(call, peripheral) }
         handle.executor.execute { _ in self.run(call, peripheral) }

@@ -5,8 +5,7 @@ import Synchronization
 // What an app sees of a peripheral's tree.
 
 extension CBPeripheral {
-    /// Of all the services that the peripheral has, the primary ones that the app asked for. Of what it saw before, what the peripheral
-    /// has no more goes.
+    /// Shows the primary services that the app asked for. Services that the peripheral has no more go.
     func show(_ all: [RemoteService], _ filter: PeripheralCall.Filter) {
         let found = all.filter { $0.isPrimary && (filter?.contains($0.uuid) ?? isShown($0)) }
         content.withLock { content in

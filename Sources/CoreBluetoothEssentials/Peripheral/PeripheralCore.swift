@@ -21,7 +21,7 @@ final class PeripheralCore: ManagerCore<CBPeripheralManager>, @unchecked Sendabl
     var services: [AttributeHandle: CBMutableService] = [:]
     /// By value handle.
     var characteristics: [AttributeHandle: CBMutableCharacteristic] = [:]
-    /// Who is subscribed, by value handle. The app sees it in the order of its callbacks.
+    /// The subscribers by value handle, as the loop knows them. The app sees each change with its callback.
     var subscribed: [AttributeHandle: [CBCentral]] = [:]
     /// Centrals that are connected or subscribed are not forgotten, though the app may hold no reference.
     var standing: [PeerIdentifier: CBCentral] = [:]
