@@ -37,6 +37,20 @@ struct StrikeHouseTests {
 
     private static func record(_ house: House) -> DoorRecord { house.doors[0].strike?.scene.record ?? DoorRecord() }
 
+    @Test("What the keeper says while the lock waits for its disk is heard behind that commit")
+    func heardBehindCommit() throws {
+        let house = try Self.house()
+        let (door, world) = (house.doors[0], house.world)
+        let scene = try #require(door.strike?.scene)
+        door.node.commitMilliseconds = 1_500
+        let begin = world.now
+        scene.after(200) { scene.press(milliseconds: 500) }
+        door.node.call { _ in _ = try? door.lock?.administer(house.pockets[1].name, .disabled) }
+        // One commit is under way as it is said, and one has it on disk before anything is ordered.
+        let order = try #require(Self.record(house).orders.first { $0.opens })
+        #expect(order.at.milliseconds(since: begin) == 3_000)
+    }
+
     @Test("Somebody comes in behind a command, and leaves the door open: it is ajar, and the bolt waits for it")
     func ajar() throws {
         let house = try Self.house()

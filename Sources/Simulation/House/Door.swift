@@ -64,7 +64,11 @@ package final class Door {
         guard let strike else { return }
         world.add(strike.scene)
         world.add(strike)
-        world.add(self)
+        // What its keeper has said.
+        node.watched = (
+            isReadable: { [unowned self] in lock != nil && link?.isReadable ?? false },
+            take: { [unowned self] in lock?.actuatorIsReady() }
+        )
     }
 
     /// A process begins, as the daemon composes it.
@@ -149,19 +153,5 @@ package final class Door {
         while seal?.checkSlice() == true || host.readOn() || lock?.readOn() == true {}
         _ = seal?.makeGenerationOfLaunch()
         node.settleIteration()
-    }
-}
-
-extension Door: Timed {
-    package var deadline: Instant? { nil }
-    package func fireTimers() {}
-
-    /// What its keeper has said.
-    package func step() -> Bool {
-        guard let link, link.isReadable, let lock, let host = node.host, !node.isSuspended else { return false }
-        host.beginIteration(now: world.now)
-        lock.actuatorIsReady()
-        node.settleIteration()
-        return true
     }
 }

@@ -46,6 +46,8 @@ package final class Node: OnAir {
     package var killBeforeCommit: Int?
     /// How long the disk takes for each commit that has something to write.
     package var commitMilliseconds: UInt64 = 0
+    /// What its loop watches beside the controller: whether something has come there, and what takes it.
+    var watched: (isReadable: () -> Bool, take: () -> Void)?
     /// Nothing is done here, whatever comes, as long as the process lives.
     package var isSuspended = false
 
@@ -136,6 +138,12 @@ package final class Node: OnAir {
     /// One iteration, if there is anything for it.
     func step() -> Bool {
         guard !isSuspended else { return false }
+        if let host, let watched, watched.isReadable() {
+            host.beginIteration(now: world.now)
+            watched.take()
+            commitAndAct()
+            return true
+        }
         let packets = wire.receive()
         noteHandles(packets)
         guard let host, let loop else { return false }
