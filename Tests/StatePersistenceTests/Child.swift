@@ -1,10 +1,13 @@
+import Foundation
 import Glibc
+import TestSupport
+import Testing
 
-/// A process that a test started; what it says on its standard output is read line by line.
+/// A program that a test of the store starts; what it says on its standard output is read line by line.
 final class Child {
-    let pid: pid_t
-    private let output: UnsafeMutablePointer<FILE>?
-    private var isReaped = false
+    private let process: ChildProcess
+    /// Of its output, in no line yet.
+    private var rest: [UInt8] = []
 
     /// The executables that are built beside the tests.
     static let products: String = {
@@ -14,38 +17,35 @@ final class Child {
         return executable.split(separator: "/").dropLast().reduce("") { $0 + "/" + $1 }
     }()
 
-    static func hammer(_ arguments: String...) -> Child { Child([products + "/StoreHammer"] + arguments) }
+    static func hammer(_ arguments: String...) throws -> Child { try Child([products + "/StoreHammer"] + arguments) }
 
-    init(_ arguments: [String]) {
-        var ends: [Int32] = [0, 0]
-        // SOCK_CLOEXEC is O_CLOEXEC: children of other tests must not inherit an end and keep it open.
-        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0, &ends)
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        posix_spawn_file_actions_adddup2(&actions, ends[1], 1)
-        var argv: [UnsafeMutablePointer<CChar>?] = arguments.map { strdup($0) } + [nil]
-        var started: pid_t = -1
-        posix_spawnp(&started, arguments[0], &actions, nil, &argv, environ)
-        posix_spawn_file_actions_destroy(&actions)
-        for argument in argv { free(argument) }
-        close(ends[1])
-        output = fdopen(ends[0], "r")
-        pid = started
+    /// The program is looked for where a shell would.
+    init(_ arguments: [String]) throws {
+        process = try ChildProcess(
+            ["/usr/bin/env"] + arguments, environment: ProcessInfo.processInfo.environment, errors: .shared)
     }
 
-    deinit {
-        if !isReaped {
-            kill()
-            _ = wait()
-        }
-        if let output { fclose(output) }
-    }
-
+    /// nil: it has said everything.
     func line() -> String? {
-        var buffer = [CChar](repeating: 0, count: 1_024)
-        guard let output, fgets(&buffer, Int32(buffer.count), output) != nil else { return nil }
-        let octets = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
-        return String(decoding: octets.last == UInt8(ascii: "\n") ? octets.dropLast() : octets[...], as: UTF8.self)
+        while true {
+            if let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+                defer { rest.removeFirst(end + 1) }
+                return String(decoding: rest[..<end], as: UTF8.self)
+            }
+            guard listen() else { break }
+        }
+        defer { rest = [] }
+        return rest.isEmpty ? nil : String(decoding: rest, as: UTF8.self)
+    }
+
+    /// Whether it has said more.
+    private func listen() -> Bool {
+        var octets = [UInt8](repeating: 0, count: 1_024)
+        var count = -1
+        repeat { count = read(process.output.fileDescriptor, &octets, octets.count) } while count < 0 && errno == EINTR
+        if count < 0 { Issue.record("what process \(process.pid) says cannot be read: errno \(errno)") }
+        rest += octets.prefix(max(0, count))
+        return count > 0
     }
 
     /// To the end of the output.
@@ -55,13 +55,7 @@ final class Child {
         return lines
     }
 
-    func kill() { if pid > 0 { Glibc.kill(pid, SIGKILL) } }
+    func kill() { process.signal(SIGKILL) }
 
-    /// The exit code, or the negated signal that ended it.
-    func wait() -> Int32 {
-        var status: Int32 = 0
-        guard pid > 0, waitpid(pid, &status, 0) == pid else { return .min }
-        isReaped = true
-        return status & 0x7F == 0 ? status >> 8 & 0xFF : -(status & 0x7F)
-    }
+    func wait() -> ChildProcess.End { process.wait() }
 }

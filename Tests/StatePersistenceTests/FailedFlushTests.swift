@@ -19,15 +19,15 @@ struct FailedFlushTests {
     }
 
     /// Commits numbers from `first`; those that were acknowledged, and what the process said when it could not go on.
-    private func commit(from first: Int, count: Int, checkpointEvery: Int = .max) -> (
+    private func commit(from first: Int, count: Int, checkpointEvery: Int = .max) throws -> (
         numbers: [Int], complaint: String?
     ) {
-        let child = Child.hammer("commit", database, "\(first)", "\(count)", "\(checkpointEvery)")
+        let child = try Child.hammer("commit", database, "\(first)", "\(count)", "\(checkpointEvery)")
         let lines = child.lines()
-        let status = child.wait()
+        let isComplete = child.wait() == .exited(0)
         let numbers = lines.compactMap { Int($0) }
-        #expect(lines.count == numbers.count + (status == 0 ? 0 : 1))
-        return (numbers, status == 0 ? nil : lines.last)
+        #expect(lines.count == numbers.count + (isComplete ? 0 : 1))
+        return (numbers, isComplete ? nil : lines.last)
     }
 
     /// One transaction that the database has no room for yet: to move it takes blocks that were never written.
@@ -51,13 +51,13 @@ struct FailedFlushTests {
 
     @Test("of the log: what the next life acknowledges is on the medium, and so is what came before")
     func log() throws {
-        let before = commit(from: 0, count: 20)
+        let before = try commit(from: 0, count: 20)
         #expect(before.complaint == nil)
         try disk.starve()
-        let starved = commit(from: 20, count: 1_000)
+        let starved = try commit(from: 20, count: 1_000)
         #expect(starved.complaint?.contains("input/output error") == true, "\(starved.complaint ?? "it went on")")
         try disk.feed()
-        let after = commit(from: 2_000, count: 4)
+        let after = try commit(from: 2_000, count: 4)
         #expect(after.numbers == [2_000, 2_001, 2_002, 2_003], "\(after.complaint ?? "")")
         try expectOnMedium(before.numbers + starved.numbers + after.numbers)
     }
@@ -67,20 +67,20 @@ struct FailedFlushTests {
         arguments: [false, true])
     func checkpoint(isSharedMeanwhile: Bool) throws {
         // A process that has the file open all the while keeps the index of the log alive, and what it says was copied.
-        let other = isSharedMeanwhile ? Child.hammer("hold", database) : nil
+        let other = isSharedMeanwhile ? try Child.hammer("hold", database) : nil
         if let other { #expect(other.line() == "holds") }
         try fillLog(with: 0..<20_000)
         try disk.starve()
         // Opening moves what it finds in the log.
-        let starved = commit(from: 20_000, count: 1_000)
+        let starved = try commit(from: 20_000, count: 1_000)
         #expect(starved.numbers == [])
         #expect(starved.complaint?.contains("input/output error") == true, "\(starved.complaint ?? "it went on")")
         try disk.feed()
-        let after = commit(from: 30_000, count: 4, checkpointEvery: 1)
+        let after = try commit(from: 30_000, count: 4, checkpointEvery: 1)
         #expect(after.numbers == [30_000, 30_001, 30_002, 30_003], "\(after.complaint ?? "")")
         if let other {
             other.kill()
-            #expect(other.wait() == -SIGKILL)
+            #expect(other.wait() == .killed(SIGKILL))
         }
         try expectOnMedium(Array(0..<20_000) + after.numbers)
     }
@@ -89,18 +89,18 @@ struct FailedFlushTests {
     func mapped() throws {
         try fillLog(with: 0..<20_000)
         try disk.starve()
-        let starved = commit(from: 20_000, count: 1)
+        let starved = try commit(from: 20_000, count: 1)
         #expect(starved.complaint?.contains("input/output error") == true, "\(starved.complaint ?? "it went on")")
         // The cache gives up no page that somebody has mapped.
         let map = try Map(database)
         try disk.feed()
-        let refused = commit(from: 25_000, count: 1)
+        let refused = try commit(from: 25_000, count: 1)
         #expect(refused.numbers == [])
         #expect(
             refused.complaint?.contains("the cache shows what the medium does not have") == true,
             "\(refused.complaint ?? "it went on")")
         map.end()
-        let after = commit(from: 30_000, count: 4)
+        let after = try commit(from: 30_000, count: 4)
         #expect(after.numbers == [30_000, 30_001, 30_002, 30_003], "\(after.complaint ?? "")")
         try expectOnMedium(Array(0..<20_000) + refused.numbers + after.numbers)
     }
@@ -109,7 +109,7 @@ struct FailedFlushTests {
     func mappedSound() throws {
         try fillLog(with: 0..<2_000).checkpoint()
         let map = try Map(database)
-        let after = commit(from: 30_000, count: 2)
+        let after = try commit(from: 30_000, count: 2)
         #expect(after.numbers == [30_000, 30_001], "\(after.complaint ?? "")")
         map.end()
         try expectOnMedium(Array(0..<2_000) + after.numbers)
@@ -145,7 +145,7 @@ struct FailedFlushTests {
             #expect(throws: StoreError.self) { try store.insert(20_000) }
             #expect(throws: StoreError.self) { try store.checkpoint() }
         }
-        let after = commit(from: 30_000, count: 2)
+        let after = try commit(from: 30_000, count: 2)
         #expect(after.numbers == [30_000, 30_001], "\(after.complaint ?? "")")
         try expectOnMedium(Array(0..<20_000) + after.numbers)
     }

@@ -1,5 +1,6 @@
 import FaultDisk
 import Glibc
+import TestSupport
 import Testing
 
 @testable import StatePersistence
@@ -196,21 +197,21 @@ struct FaultTests {
         // The build directory need not be open to others, so the helper is run from here. Copied by a process of its own:
         // a child that another test forks just now would hold our descriptor, and a file open for writing cannot be run.
         let helper = scratch.directory + ".helper"
-        #expect(Child(["/bin/cp", Child.products + "/StoreHammer", helper]).wait() == 0)
+        #expect(try Child(["/bin/cp", Child.products + "/StoreHammer", helper]).wait() == .exited(0))
         chmod(helper, 0o755)
         defer { unlink(helper) }
         let before = scratch.digests
-        let stranger = Child([helper, "--uid", "65534", "open", scratch.database])
+        let stranger = try Child([helper, "--uid", "65534", "open", scratch.database])
         #expect(stranger.lines() == ["\(StoreError.unreadable(path: scratch.database, reason: "Permission denied"))"])
         chown(scratch.directory, 65534, 65534)
         chown(scratch.database, 65534, 65534)
         chown(scratch.database + ".lock", 65534, 65534)
         chmod(scratch.database, 0o400)
-        let reader = Child([helper, "--uid", "65534", "open", scratch.database])
+        let reader = try Child([helper, "--uid", "65534", "open", scratch.database])
         #expect(reader.lines() == ["\(StoreError.readOnly(path: scratch.database))"])
         #expect(scratch.digests == before)
         chmod(scratch.database, 0o600)
-        let owner = Child([helper, "--uid", "65534", "open", scratch.database])
+        let owner = try Child([helper, "--uid", "65534", "open", scratch.database])
         #expect(owner.lines() == ["ok"])
     }
 

@@ -12,12 +12,12 @@ struct KillTests {
     func hammer() throws {
         _ = try Database(path: scratch.database, components: [numbersSchema])
         let count = 400
-        let a = Child.hammer("commit", scratch.database, "0", "\(count)", "3")
-        let b = Child.hammer("commit", scratch.database, "100000", "\(count)", "2")
+        let a = try Child.hammer("commit", scratch.database, "0", "\(count)", "3")
+        let b = try Child.hammer("commit", scratch.database, "100000", "\(count)", "2")
         #expect(a.lines().count == count)
         #expect(b.lines().count == count)
-        #expect(a.wait() == 0)
-        #expect(b.wait() == 0)
+        #expect(a.wait() == .exited(0))
+        #expect(b.wait() == .exited(0))
         try expectSound(holding: Array(0..<count) + Array(100_000..<100_000 + count))
     }
 
@@ -27,11 +27,11 @@ struct KillTests {
         let seed = generator.seed
         var first = 0
         for round in 0..<25 {
-            let child = Child.hammer("commit", scratch.database, "\(first)", "1000000", "5")
+            let child = try Child.hammer("commit", scratch.database, "\(first)", "1000000", "5")
             for _ in 0..<Int.random(in: 1...40, using: &generator) { #expect(child.line() != nil) }
             child.kill()
             let rest = child.lines().compactMap { Int($0) }
-            #expect(child.wait() == -SIGKILL)
+            #expect(child.wait() == .killed(SIGKILL))
             let database = try Database(path: scratch.database, components: [numbersSchema])
             let numbers = try database.numbers()
             let acknowledged = rest.last ?? -1
@@ -46,19 +46,19 @@ struct KillTests {
     @Test("Killed at every system call from nothing to the third commit: the next launch has what was acknowledged")
     func killedAtEverySystemCall() throws {
         let calls = "mkdir,openat,pwrite64,write,fsync,fdatasync,rename,unlink,ftruncate,fchown,flock"
-        try #require(Child(["strace", "-o", "/dev/null", "true"]).wait() == 0, "strace does not run here")
+        try #require(try Child(["strace", "-o", "/dev/null", "true"]).wait() == .exited(0), "strace does not run here")
         var kills = 0
         for call in calls.split(separator: ",") {
             for when in 1...200 {
                 let directory = scratch.directory + "/state"
                 let path = directory + "/latch.db"
-                let child = Child([
+                let child = try Child([
                     "strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
                     "inject=\(call):signal=SIGKILL:when=\(when)", Child.products + "/StoreHammer", "commit", path, "0",
                     "3", "2",
                 ])
                 let acknowledged = child.lines().compactMap { Int($0) }
-                let survived = child.wait() == 0
+                let survived = child.wait() == .exited(0)
                 do {
                     let database = try Database(path: path, components: [numbersSchema])
                     let numbers = try database.numbers()
@@ -82,19 +82,21 @@ struct KillTests {
 
     @Test("Killed at every system call of a launch that finds a log: the next one has all of it, and the file is sound")
     func killedWhileSettling() throws {
-        try #require(Child(["strace", "-o", "/dev/null", "true"]).wait() == 0, "strace does not run here")
+        try #require(try Child(["strace", "-o", "/dev/null", "true"]).wait() == .exited(0), "strace does not run here")
         let path = scratch.database
         var kills = 0
         for call in ["openat", "flock", "fadvise64", "pwrite64", "ftruncate", "fsync", "fdatasync"] {
             for when in 1...200 {
-                #expect(Child.hammer("commit", path, "0", "5", "1000").lines().count == 5)
-                let child = Child([
+                let beginning = try Child.hammer("commit", path, "0", "5", "1000")
+                #expect(beginning.lines() == ["0", "1", "2", "3", "4"])
+                try #require(beginning.wait() == .exited(0), "\(call) \(when)")
+                let child = try Child([
                     "strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
                     "inject=\(call):signal=SIGKILL:when=\(when)", Child.products + "/StoreHammer", "commit", path, "5",
                     "1", "1000",
                 ])
                 let acknowledged = child.lines().compactMap { Int($0) }
-                let survived = child.wait() == 0
+                let survived = child.wait() == .exited(0)
                 do {
                     let database = try Database(path: path, components: [numbersSchema])
                     let numbers = try database.numbers()
@@ -114,14 +116,14 @@ struct KillTests {
 
     @Test("Each commit is flushed exactly once, the first after a launch and the first after a checkpoint too")
     func oneFlushPerCommit() throws {
-        try #require(Child(["strace", "-o", "/dev/null", "true"]).wait() == 0, "strace does not run here")
+        try #require(try Child(["strace", "-o", "/dev/null", "true"]).wait() == .exited(0), "strace does not run here")
         let trace = scratch.directory + "/trace"
-        let child = Child([
+        let child = try Child([
             "strace", "-f", "-o", trace, "-e", "trace=fsync,fdatasync,write,pwrite64", Child.products + "/StoreHammer",
             "commit", scratch.database, "0", "40", "10",
         ])
         #expect(child.lines().count == 40)
-        #expect(child.wait() == 0)
+        #expect(child.wait() == .exited(0))
         // A commit begins with its first write to the log and ends when its number is said.
         var flushes = 0
         var perCommit: [Int] = []

@@ -132,7 +132,7 @@ struct PageConversionTests {
 
     @Test("keeps everything when its launch is killed at any system call of the conversion")
     func killed() throws {
-        try #require(Child(["strace", "-o", "/dev/null", "true"]).wait() == 0, "strace does not run here")
+        try #require(try Child(["strace", "-o", "/dev/null", "true"]).wait() == .exited(0), "strace does not run here")
         try Self.make(scratch.database)
         let files = ["", "-wal"].map { ($0, Scratch.read(scratch.database + $0)) }
         var kills = 0
@@ -143,13 +143,13 @@ struct PageConversionTests {
                     Scratch.write(octets, to: scratch.database + suffix)
                     chmod(scratch.database + suffix, 0o600)
                 }
-                let child = Child([
+                let child = try Child([
                     "strace", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
                     "inject=\(call):signal=SIGKILL:when=\(when)", Child.products + "/StoreHammer", "open",
                     scratch.database,
                 ])
                 _ = child.lines()
-                let survived = child.wait() == 0
+                let survived = child.wait() == .exited(0)
                 let database = try open()
                 #expect(try database.numbers() == Array(0..<200), "\(call) \(when)")
                 #expect(try database.connection.pageOctets == 4_096)

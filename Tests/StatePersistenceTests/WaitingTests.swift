@@ -1,5 +1,6 @@
 import CLinux
 import Glibc
+import TestSupport
 import Testing
 
 @testable import StatePersistence
@@ -43,7 +44,7 @@ struct WaitingTests {
         // Stopped before it opens, so that it opens before the file is held, and commits after.
         let gate = scratch.directory + "/gate"
         mkfifo(gate, 0o600)
-        let child = Child([
+        let child = try Child([
             "/bin/sh", "-c", "exec \"$0\" once \"$1\" 7 <\"$2\"", Child.products + "/StoreHammer",
             scratch.database, gate,
         ])
@@ -55,7 +56,7 @@ struct WaitingTests {
         }
         close(opener)
         #expect(child.lines() == ["7"])
-        #expect(child.wait() == 0)
+        #expect(child.wait() == .exited(0))
         #expect(try Database(path: scratch.database, components: [numbersSchema]).numbers() == [7])
         unlink(gate)
     }
@@ -64,9 +65,9 @@ struct WaitingTests {
     func launch(holder: Holder) throws {
         try Database(path: scratch.database, components: [numbersSchema]).insert(1)
         var child: Child?
-        try hold(holder) { child = .hammer("open", scratch.database) }
+        try hold(holder) { child = try .hammer("open", scratch.database) }
         #expect(child?.lines() == ["ok"])
-        #expect(child?.wait() == 0)
+        #expect(child?.wait() == .exited(0))
     }
 
     @Test("housekeeping does not wait for it, and is no reason to end", arguments: Holder.allCases)

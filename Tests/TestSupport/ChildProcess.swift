@@ -36,10 +36,12 @@ package final class ChildProcess {
         case heard
         /// To nobody.
         case unheard
+        /// Where this process's own errors go.
+        case shared
     }
 
     package let input: FileHandle
-    /// Empty where nobody hears it.
+    /// Empty where it is not heard.
     package let output: FileHandle
     package let errors: FileHandle
     package let pid: pid_t
@@ -100,6 +102,7 @@ package final class ChildProcess {
         switch stream {
         case .heard: try pipe()
         case .unheard: (.nullDevice, .nullDevice)
+        case .shared: (.nullDevice, .standardError)
         }
     }
 

@@ -24,22 +24,21 @@ package final class ThinDisk {
     package init(file: String = #filePath) throws {
         guard geteuid() == 0 else { throw Failure.notRoot }
         let project = file.split(separator: "/").dropLast(3).reduce("") { $0 + "/" + $1 }
-        var ends: [Int32] = [0, 0]
-        // SOCK_CLOEXEC is O_CLOEXEC: children of other tests must not keep an end open.
-        socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | O_CLOEXEC, 0, &ends)
+        let ends = try makeSocketPair()
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
-        for standard in 0...1 as ClosedRange<Int32> { posix_spawn_file_actions_adddup2(&actions, ends[1], standard) }
+        for standard in 0...1 as ClosedRange<Int32> { posix_spawn_file_actions_adddup2(&actions, ends.1, standard) }
         let program = project + "/scripts/thin-disk"
         var argv: [UnsafeMutablePointer<CChar>?] = [strdup(program), strdup(folder.path), nil]
         var started: pid_t = -1
-        posix_spawn(&started, program, &actions, nil, &argv, environ)
+        let failure = posix_spawn(&started, program, &actions, nil, &argv, environ)
         posix_spawn_file_actions_destroy(&actions)
         for argument in argv { free(argument) }
-        close(ends[1])
+        close(ends.1)
         script = started
-        wire = ends[0]
-        said = fdopen(ends[0], "r")
+        wire = ends.0
+        said = fdopen(ends.0, "r")
+        guard failure == 0 else { throw Failure.unexpected(String(cString: strerror(failure))) }
         try expect("ready")
     }
 

@@ -29,7 +29,8 @@ struct StateCommandTests {
         }
 
         deinit {
-            kill(pid, SIGKILL)
+            // Its number is its own as long as its tracer has not ended.
+            if process.isRunning { kill(pid, SIGKILL) }
             process.wait()
         }
     }
