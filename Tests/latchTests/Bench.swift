@@ -160,15 +160,17 @@ final class Bench {
         return daemon
     }
 
-    /// An order for a bolt waits for its answer, however slow the machine. What nobody answers says how long it waits.
-    static let patience = ["--wait", "600"]
+    /// The words of a command to what runs on a state directory. An order for a bolt waits for its answer, however slow the machine, unless
+    /// `more` says for how long: it does where nobody answers.
+    func words(_ role: String, _ command: String, _ state: String, _ more: [String] = []) -> [String] {
+        let isOrder = ["lock", "unlock"].contains(command) && !more.contains("--wait")
+        return [role, command, "--state", path(state)] + more + (isOrder ? ["--wait", "600"] : [])
+    }
 
     func latch(_ role: String, _ command: String, _ state: String, _ more: [String] = [], input: String = "") throws
         -> Program.Outcome
     {
-        let isOrder = ["lock", "unlock"].contains(command) && !more.contains("--wait")
-        return try Program.run(
-            [role, command, "--state", path(state)] + more + (isOrder ? Self.patience : []), input: input)
+        try Program.run(words(role, command, state, more), input: input)
     }
 
     /// Runs a command that has to end well; what it says instead is the test's failure.

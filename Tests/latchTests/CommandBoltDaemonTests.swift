@@ -132,7 +132,7 @@ struct CommandBoltDaemonTests {
         let lock = try bench.start("peripheral", "lock", ["--config", file])
         let key = try bench.start("central", "key")
         try bench.enroll("anna")
-        let asking = try Daemon(["central", "unlock", "--state", bench.path("key")] + Bench.patience)
+        let asking = try Daemon(bench.words("central", "unlock", "key"))
         #expect(waits { Self.text(bench, "calls").hasSuffix("unlock\n") })
         lock.kill()
         // It is asked where the bolt is once nothing is at work at it.

@@ -62,7 +62,7 @@ struct KeyLockTests {
         }
         func asks(_ more: String...) throws -> ChildProcess {
             let client = try ChildProcess(
-                [Program.path, "central", "unlock", "--state", bench.path("key"), "--wait", "600"] + more,
+                [Program.path] + bench.words("central", "unlock", "key", more),
                 environment: Program.environment)
             #expect(try client.output.read(upToCount: 5) == Data("asked".utf8))
             return client

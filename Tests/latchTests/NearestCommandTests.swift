@@ -43,9 +43,8 @@ struct NearestCommandTests {
         }
 
         func unlock(_ more: String..., environment: [String: String] = [:]) throws -> Program.Outcome {
-            let words = ["central", "unlock", "--nearest", "--state", bench.path("key")] + more
-            return try Program.run(
-                words + (more.contains("--wait") ? [] : Bench.patience), environment: environment)
+            try Program.run(
+                bench.words("central", "unlock", "key", ["--nearest"] + more), environment: environment)
         }
 
         func bolt(_ lock: String) throws -> String {
@@ -106,7 +105,7 @@ struct NearestCommandTests {
         let bench = try Bench()
         let daemons = try [bench.start("peripheral", "lock"), bench.start("central", "key")]
         try bench.enroll("anna")
-        let words = ["central", "unlock", "--nearest", "--notify", "--state", bench.path("key")] + Bench.patience
+        let words = bench.words("central", "unlock", "key", ["--nearest", "--notify"])
         let told = try Program.run(words)
         #expect(told.status == 0 && told.output.hasSuffix("outcome: done\n"), "\(told)")
         #expect(told.errors == "latch: no notification was shown: this user has no session bus\n")
@@ -127,7 +126,7 @@ struct NearestCommandTests {
         try bench.enroll("anna")
         try bench.succeed("central", "rename", "key", ["--lock", "Latch", "--name", "Front door"])
         let desktop = try Desktop()
-        let words = ["central", "unlock", "--nearest", "--notify", "--state", bench.path("key")] + Bench.patience
+        let words = bench.words("central", "unlock", "key", ["--nearest", "--notify"])
         let done = try desktop.run(words)
         #expect(done.status == 0 && done.errors.isEmpty, "\(done)")
         #expect(desktop.notices.map { $0[3] } == [.string("Front door")])

@@ -36,7 +36,7 @@ struct OperationCommandTests {
         lock.kill()
         lock = try start("[lock]\nrelock_seconds = 3600\n")
         #expect(try isLocked())
-        let told = try operate("unlock", ["--json", "--wait", "600"])
+        let told = try operate("unlock", ["--json"])
         #expect(told.status == 0, "\(told)")
         let lines = told.output.split(separator: "\n")
         #expect(lines.count == 2 && lines.first?.hasPrefix(#"{"event":"accepted","record":"#) == true, "\(told)")
@@ -92,7 +92,7 @@ struct OperationCommandTests {
         defer { close(gate) }
         let lock = try start(configuration)
         let first = try ChildProcess(
-            [Program.path, "peripheral", "unlock", "--state", bench.path("lock"), "--wait", "600"],
+            [Program.path] + bench.words("peripheral", "unlock", "lock"),
             environment: Program.environment, errors: .unheard)
         #expect(waits { FileManager.default.fileExists(atPath: bench.path("begun")) })
         for word in ["lock", "unlock"] {

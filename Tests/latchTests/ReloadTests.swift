@@ -55,7 +55,7 @@ struct ReloadTests {
         let key = try bench.start("central", "key")
         try bench.enroll("anna", role: "owner")
         let asking = try ChildProcess(
-            [Program.path, "central", "unlock", "--state", bench.path("key"), "--wait", "600"],
+            [Program.path] + bench.words("central", "unlock", "key"),
             environment: Program.environment, errors: .unheard)
         // The bolt is on its way, and the key waits on its link.
         #expect(waits { contents("calls") == "unlock\n" })

@@ -35,8 +35,8 @@ struct StoreLossTests {
                 try #require(Self.number("\"remote_sign_counter\":", in: bonds), "\(bonds)")
             )
         }
-        func command(_ number: Int, waitSeconds: Int = 600) throws -> Program.Outcome {
-            try bench.latch("central", number % 2 == 0 ? "unlock" : "lock", "key", ["--wait", "\(waitSeconds)"])
+        func command(_ number: Int, wait: [String] = []) throws -> Program.Outcome {
+            try bench.latch("central", number % 2 == 0 ? "unlock" : "lock", "key", wait)
         }
 
         var lock = try launch()
@@ -45,7 +45,7 @@ struct StoreLossTests {
         for number in 0..<2 { #expect(try command(number).status == 0) }
         try disk.starve()
         // Until a commit needs a block that there is none of, and the lock ends.
-        for number in 0..<100 where lock.isRunning { _ = try command(number, waitSeconds: 1) }
+        for number in 0..<100 where lock.isRunning { _ = try command(number, wait: ["--wait", "1"]) }
         try #require(!lock.isRunning, "the flush never failed")
         #expect(lock.end(signalling: false) == ExitCode.state.rawValue)
         #expect(lock.complaint.contains("input/output error"))

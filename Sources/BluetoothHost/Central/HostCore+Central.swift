@@ -134,7 +134,8 @@ extension HostCore {
                 state == .poweredOn
                 ? ledger.reconnects(owner, link.peer) : !managers.options(of: owner).contains(.endsWithPower)
             let stands = outlasts && !link.isSuperseded
-            if !stands, link.isSuperseded || !link.client.askingAnew.contains(owner) {
+            let isAskedAnew = !link.isSuperseded && link.client.askingAnew.contains(owner)
+            if !stands, !isAskedAnew {
                 let isKept = managers.options(of: owner).contains(.hearsBehindCommit)
                 withLedger {
                     if isKept { $0.connectionLost(owner, link.peer) } else { $0.connectionEnded(owner, link.peer, &$1) }

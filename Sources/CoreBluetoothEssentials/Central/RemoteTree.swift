@@ -20,7 +20,7 @@ struct RemoteTree: Sendable {
     }
 
     mutating func service(_ remote: RemoteService, of peripheral: CBPeripheral) -> CBService {
-        if let known = services[remote.declaration], known.stands(for: remote.uuid, in: remote.range) { return known }
+        if let known = services[remote.declaration], remote.isShown(by: known) { return known }
         let service = CBService(
             uuid: CBUUID(remote.uuid), isPrimary: remote.isPrimary,
             state: CBService.State(peripheral: peripheral, range: remote.range))
@@ -47,7 +47,7 @@ struct RemoteTree: Sendable {
     mutating func keep(_ all: [RemoteService]) -> [CBService] {
         var gone: [CBService] = []
         for (declaration, service) in services
-        where !all.contains(where: { service.stands(for: $0.uuid, in: $0.range) || $0.includes(service) }) {
+        where !all.contains(where: { $0.isShown(by: service) || $0.includes(service) }) {
             gone.append(service)
             services[declaration] = nil
         }
@@ -58,7 +58,7 @@ struct RemoteTree: Sendable {
             characteristics[value] = nil
         }
         for service in services.values {
-            guard let remote = all.first(where: { service.stands(for: $0.uuid, in: $0.range) }) else { continue }
+            guard let remote = all.first(where: { $0.isShown(by: service) }) else { continue }
             service.state.withLock {
                 $0.includedServices?.removeAll { gone.contains($0) || !remote.includes($0) }
             }
@@ -88,6 +88,8 @@ extension CBService {
 
 extension RemoteService {
     fileprivate var range: CBService.Range { declaration...max(declaration, end) }
+
+    fileprivate func isShown(by service: CBService) -> Bool { service.stands(for: uuid, in: range) }
 
     fileprivate func includes(_ service: CBService) -> Bool {
         includedServices.contains {
