@@ -67,7 +67,7 @@ struct CommandMachineTests {
     }
 
     private enum Place: CaseIterable {
-        case resting, running, killed, pausing, stuck
+        case resting, running, killed, pausing, stuck, behind
 
         /// A lock that has got here, at `milliseconds`.
         var bench: (Bench, milliseconds: UInt64) {
@@ -82,6 +82,7 @@ struct CommandMachineTests {
             bench.at(1_000, .time)
             if self == .killed { return (bench, 1_000) }
             bench.at(1_500, .time)
+            if self == .behind { bench.at(1_500, .order(order(.lock))) }
             return (bench, 1_500)
         }
     }
@@ -106,8 +107,10 @@ struct CommandMachineTests {
             (.killed, .ended(.signalled(9)), []), (.killed, .time, []),
             (.pausing, .order(Self.order(.lock)), Self.declined), (.pausing, .notStarted("x"), []),
             (.pausing, .ended(.exited(0)), []), (.pausing, .time, []),
-            (.stuck, .order(Self.order(.lock)), Self.declined), (.stuck, .notStarted("x"), []),
-            (.stuck, .ended(.signalled(9)), []), (.stuck, .time, []),
+            (.stuck, .order(Self.order(.lock)), []), (.stuck, .order(Self.order(.unlock)), Self.declined),
+            (.stuck, .notStarted("x"), []), (.stuck, .ended(.signalled(9)), []), (.stuck, .time, []),
+            (.behind, .order(Self.order(.lock)), Self.declined), (.behind, .notStarted("x"), []),
+            (.behind, .ended(.signalled(9)), [.start(Self.order(.lock))]), (.behind, .time, []),
         ]
         for (place, event, outputs) in expected {
             var (bench, milliseconds) = place.bench
@@ -201,24 +204,54 @@ struct CommandMachineTests {
     func stuck() {
         var (bench, now) = Place.stuck.bench
         #expect(bench.machine.order == nil)
-        #expect(bench.acts(now, .order(Self.order(.lock))) == Self.declined)
+        #expect(bench.acts(now, .order(Self.order(.unlock))) == Self.declined)
         #expect(bench.acts(now + 1, .ended(.signalled(9))).isEmpty)
         #expect(bench.acts(now + 2, .order(Self.order(.lock))) == [.start(Self.order(.lock))])
     }
 
+    @Test(
+        "What is to be locked waits for the end of such a process, as long as it would try again, and then it is declined"
+    )
+    func lockBehindStuck() {
+        let wait =
+            Self.limits.timeMilliseconds + CommandMachine.killedMaximumMilliseconds + Self.limits.pauseMilliseconds
+        for pauses in 0...Self.limits.retries as ClosedRange<Int> {
+            var (bench, now) = Place.stuck.bench
+            #expect(bench.acts(now, .order(Self.order(.lock))).isEmpty)
+            #expect(bench.machine.order == Self.order(.lock))
+            for pause in 0..<pauses {
+                #expect(bench.deadlineMilliseconds == now + wait)
+                now += wait
+                #expect(bench.acts(now - 1, .time).isEmpty)
+                #expect(bench.acts(now, .time) == (pause + 1 == Self.limits.retries ? Self.declined : []))
+            }
+            let isOver = pauses == Self.limits.retries
+            #expect(bench.acts(now + 1, .ended(.signalled(9))) == (isOver ? [] : [.start(Self.order(.lock))]))
+            #expect((bench.machine.order == nil) == isOver)
+        }
+    }
+
     @Test("What a movement takes at most is what the limits say")
     func whole() {
-        var bench = Bench()
-        bench.at(0, .order(Self.order(.lock)))
-        var now: UInt64 = 0
+        #expect(Self.longest(Bench(), from: 0, lastEnd: nil) == Self.limits.wholeMilliseconds)
+        // Behind a process that ends a moment before it is not waited for any more.
+        let (bench, begin) = Place.behind.bench
+        let last = (bench.deadlineMilliseconds ?? 1) - 1
+        #expect(Self.longest(bench, from: begin, lastEnd: last) == Self.limits.wholeMilliseconds - 1)
+    }
+
+    /// What a lock takes from its order on, when each process goes at the last moment. `lastEnd`: when the one before it ends.
+    private static func longest(_ begun: Bench, from begin: UInt64, lastEnd: UInt64?) -> UInt64 {
+        var bench = begun
+        var now = begin
+        if let lastEnd { bench.at(lastEnd, .ended(.signalled(9))) } else { bench.at(begin, .order(order(.lock))) }
         while let deadline = bench.deadlineMilliseconds {
             now = deadline
-            // Each process goes at the last moment.
             if bench.acts(now, .time) == [.kill] {
                 now += CommandMachine.killedMaximumMilliseconds
                 bench.at(now, .ended(.signalled(9)))
             }
         }
-        #expect(now == Self.limits.wholeMilliseconds)
+        return now - begin
     }
 }

@@ -24,9 +24,11 @@ package struct CommandMachine {
 
         /// What a movement takes at most. Behind ``BoltMachine/travelMaximumMilliseconds`` nobody listens to its report.
         package var wholeMilliseconds: UInt64 {
-            let attempt = timeMilliseconds + CommandMachine.killedMaximumMilliseconds
-            return UInt64(retries + 1) * attempt + UInt64(retries) * pauseMilliseconds
+            UInt64(retries + 1) * attemptMilliseconds + UInt64(retries) * pauseMilliseconds
         }
+
+        /// Of one process, with its end behind a kill.
+        fileprivate var attemptMilliseconds: UInt64 { timeMilliseconds + CommandMachine.killedMaximumMilliseconds }
     }
 
     package enum Event: Hashable, Sendable {
@@ -58,6 +60,8 @@ package struct CommandMachine {
         case pausing(Attempt, until: Instant)
         /// Reported already; its process was killed and has not ended.
         case stuck
+        /// The same, and what is to be locked waits for that.
+        case behind(Attempt, until: Instant)
     }
 
     private let limits: Limits
@@ -69,14 +73,16 @@ package struct CommandMachine {
     package var order: ActuatorOrder? {
         switch state {
         case .resting, .stuck: nil
-        case .running(let attempt, _), .killed(let attempt, _), .pausing(let attempt, _): attempt.order
+        case .running(let attempt, _), .killed(let attempt, _), .pausing(let attempt, _), .behind(let attempt, _):
+            attempt.order
         }
     }
 
     package var deadline: Instant? {
         switch state {
         case .resting, .stuck: nil
-        case .running(_, let instant), .killed(_, let instant), .pausing(_, let instant): instant
+        case .running(_, let instant), .killed(_, let instant), .pausing(_, let instant), .behind(_, let instant):
+            instant
         }
     }
 
@@ -87,9 +93,10 @@ package struct CommandMachine {
             begin(Attempt(order: order, retriesLeft: limits.retries), now, &outputs)
         case (.stuck, .order(let order)):
             outputs.append(.tell("the process before was killed and has not ended: nothing else is begun"))
-            outputs.append(.report(.declined(order.intent)))
+            awaitEnd(for: Attempt(order: order, retriesLeft: limits.retries), now, &outputs)
         // The lock makes one movement at a time.
-        case (.running, .order(let order)), (.killed, .order(let order)), (.pausing, .order(let order)):
+        case (.running, .order(let order)), (.killed, .order(let order)), (.pausing, .order(let order)),
+            (.behind, .order(let order)):
             outputs.append(.report(.declined(order.intent)))
         case (.running(let attempt, _), .notStarted(let reason)):
             outputs.append(.tell(reason))
@@ -112,10 +119,26 @@ package struct CommandMachine {
             guard now >= until else { return }
             begin(attempt, now, &outputs)
         case (.stuck, .ended): state = .resting
+        case (.behind(let attempt, _), .ended): begin(attempt, now, &outputs)
+        case (.behind(let attempt, let until), .time):
+            guard now >= until else { return }
+            awaitEnd(for: attempt, now, &outputs)
         case (.resting, .notStarted), (.resting, .ended), (.resting, .time), (.killed, .notStarted),
-            (.pausing, .notStarted), (.pausing, .ended), (.stuck, .notStarted), (.stuck, .time):
+            (.pausing, .notStarted), (.pausing, .ended), (.stuck, .notStarted), (.stuck, .time), (.behind, .notStarted):
             return
         }
+    }
+
+    /// As long as an attempt and the pause behind it would take, which it counts as: no movement takes longer for that. People who want to
+    /// open do not wait.
+    private mutating func awaitEnd(for attempt: Attempt, _ now: Instant, _ outputs: inout [Output]) {
+        guard attempt.order.movement.isSecuring, attempt.retriesLeft > 0 else {
+            state = .stuck
+            return outputs.append(.report(.declined(attempt.order.intent)))
+        }
+        let next = Attempt(order: attempt.order, retriesLeft: attempt.retriesLeft - 1)
+        let milliseconds = limits.attemptMilliseconds + limits.pauseMilliseconds
+        state = .behind(next, until: now.advanced(byMilliseconds: milliseconds))
     }
 
     private mutating func begin(_ attempt: Attempt, _ now: Instant, _ outputs: inout [Output]) {
