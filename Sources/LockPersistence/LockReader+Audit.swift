@@ -6,11 +6,12 @@ import StatePersistence
 
 /// Reads the audit: records, cuts and the signed end.
 extension LockReader {
-    /// - Throws: A ``StoreError``, also for a record that is damaged: who tells a chain tells all of it.
     func auditRecords(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditRecord] {
         var records: [AuditRecord] = []
         try forEachRecord(Self.recordsAfter, sequence, limit) { (row) throws(StoreError) in
-            records.append(try Self.auditRecord(row))
+            let number: UInt64 = try row.integer(0)
+            let record = try whole("lock_audit", "\(number)") { () throws(StoreError) in try Self.auditRecord(row) }
+            if let record { records.append(record) }
         }
         return records
     }
@@ -93,11 +94,12 @@ extension LockReader {
             isProtected: (try? row.bool(isProtected)) ?? false)
     }
 
-    /// - Throws: A ``StoreError``, also for a cut that is damaged.
     func auditCuts(after sequence: UInt64, limit: Int) throws(StoreError) -> [AuditCut] {
         var cuts: [AuditCut] = []
         try forEachCut(after: sequence, through: .max, limit) { (row) throws(StoreError) in
-            cuts.append(try Self.auditCut(row))
+            let last: UInt64 = try row.integer(1)
+            let cut = try whole("lock_audit_cut", "\(last)") { () throws(StoreError) in try Self.auditCut(row) }
+            if let cut { cuts.append(cut) }
         }
         return cuts
     }

@@ -70,11 +70,11 @@ package final class SQLiteLockStore: LockStore {
     package func append(_ mutation: LockMutation) { pending.append(mutation) }
 
     package func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord] {
-        try LockReader(database: database).auditRecords(after: sequence, limit: limit)
+        try LockReader(database: database, teller: database).auditRecords(after: sequence, limit: limit)
     }
 
     package func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut] {
-        try LockReader(database: database).auditCuts(after: sequence, limit: limit)
+        try LockReader(database: database, teller: database).auditCuts(after: sequence, limit: limit)
     }
 
     package func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws -> AuditCount {

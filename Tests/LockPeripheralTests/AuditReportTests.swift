@@ -50,11 +50,9 @@ struct AuditReportTests {
         while left > 0 {
             switch report.next {
             case .ended(let result): return result
-            case .page(let sequence):
+            case .page(let sequences):
                 onPage(reading)
-                report.take(
-                    try store.auditRecords(after: sequence, limit: AuditReport.pageRecordsMaximum),
-                    try store.auditCuts(after: sequence, limit: AuditReport.pageRecordsMaximum + 1))
+                try report.take(sequences, of: store)
             case .value(let value):
                 #expect(value.count <= valueOctets)
                 reading.take(value)
@@ -162,10 +160,54 @@ struct AuditReportTests {
         #expect(before == Array(stride(from: 0, to: 1_000, by: AuditReport.pageRecordsMaximum)))
         var silent = try self.report(store)
         let read = store.auditRecordsRead
-        guard case .page(let sequence) = silent.next else { return #expect(Bool(false), "no page") }
-        silent.take(try store.auditRecords(after: sequence, limit: AuditReport.pageRecordsMaximum), [])
+        guard case .page(let sequences) = silent.next else { return #expect(Bool(false), "no page") }
+        try silent.take(sequences, of: store)
         for _ in 0..<100 { guard case .value = silent.next else { return #expect(Bool(false), "no value") } }
         #expect(store.auditRecordsRead - read == AuditReport.pageRecordsMaximum)
+    }
+
+    @Test("A record that cannot be read costs itself, wherever it is: its reader has all others, and finds the gap")
+    func damaged() throws {
+        let size = UInt64(AuditReport.pageRecordsMaximum)
+        let wholePages = Set(size + 1...3 * size)
+        for damaged in (1...50 as ClosedRange<UInt64>).map({ [$0] as Set<UInt64> }) + [
+            [1, 2], [16, 17, 32], [49, 50], wholePages,
+        ] {
+            let store = try store(50)
+            store.damagedAudit = damaged
+            let left = (1...50 as ClosedRange<UInt64>).filter { !damaged.contains($0) }
+            var (report, reading) = (try report(store), AuditReading())
+            #expect(try read(&report, of: store, into: &reading) == .success)
+            #expect(reading.sequences == left, "without \(damaged)")
+            // The chain's end is whole where its last record is.
+            #expect((reading.signedEnd == 50) == !damaged.contains(50), "without \(damaged)")
+            // Behind each gap the reader finds that it is one, and that the hash does not go on.
+            let gaps = left.filter { damaged.contains($0 - 1) }
+            #expect(reading.faults.count == 2 * gaps.count, "\(reading.faults)")
+            for (number, sequence) in gaps.enumerated() where 2 * number < reading.faults.count {
+                #expect(reading.faults[2 * number].hasPrefix("record \(sequence) behind "), "\(reading.faults)")
+            }
+        }
+    }
+
+    @Test("What was forgotten and cannot be read is told apart: nothing of the one is found, and of the other no word")
+    func damagedBehindCut() throws {
+        let store = try store(60, keeping: 30)
+        let (first, second) = (try #require(kept(store).first), try #require(kept(store).dropFirst().first))
+        store.damagedAudit = [first]
+        for (range, wanted) in [
+            (1...first - 1, RecordAccessResult.noRecordsFound), (first...first, .procedureNotCompleted),
+            (1...first, .procedureNotCompleted), (1...second, .success),
+        ] {
+            var (report, reading) = (try report(store, range), AuditReading())
+            #expect(try read(&report, of: store, into: &reading) == wanted, "\(range)")
+            #expect(reading.sequences == (wanted == .success ? [second] : []), "\(range)")
+        }
+        store.damagedAudit = Set(kept(store))
+        var (report, reading) = (try report(store), AuditReading())
+        #expect(try read(&report, of: store, into: &reading) == .procedureNotCompleted)
+        // It hears of what was cut before the first page of them, as no page is held back for the next one.
+        #expect(reading.sequences.isEmpty && reading.signedEnd == nil)
     }
 
     @Test("Nothing signs: the report ends without an end")

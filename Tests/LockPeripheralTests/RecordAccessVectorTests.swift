@@ -41,8 +41,12 @@ struct RecordAccessVectorTests {
         while true {
             switch report.next {
             case .ended(let result): return (values, result)
-            case .page(let after):
-                report.take(records.filter { $0.sequence > (isCut ? 1 : after) }, isCut && after < 1 ? [cut] : [])
+            case .page(let sequences):
+                let kept = records.filter { $0.sequence > (isCut ? 1 : 0) }
+                let counted = kept.map(\.sequence).filter(sequences.contains)
+                report.take(
+                    kept.filter { $0.sequence >= sequences.lowerBound }, isCut && sequences.contains(1) ? [cut] : [],
+                    of: AuditCount(records: counted.count, last: counted.last))
             case .value(let value):
                 values.append(value)
                 report.advance()

@@ -120,24 +120,71 @@ struct AuditVerificationTests {
         let key = AuditSigner(try fill().keys).publicKey
         let end = try #require(try store.auditEnd())
         #expect(end.publicKey == key && end.checkpoint.head.sequence == 12)
-        var report = AuditReport(0...UInt64.max, through: 12, end: end, valueOctets: 20)
+        let reading = try read(store)
+        #expect(reading.faults.isEmpty && reading.signedEnd == 12, "\(reading.faults)")
+        #expect(reading.sequences == [3] + Array(6...12) && reading.cuts == [1...2, 4...5])
+    }
+
+    /// All of it, by somebody over the air.
+    private func read(_ store: SQLiteLockStore) throws -> AuditReading {
+        var report = AuditReport(0...UInt64.max, through: 12, end: try store.auditEnd(), valueOctets: 20)
         var reading = AuditReading()
-        reading: while true {
+        while true {
             switch report.next {
             case .ended(let result):
                 #expect(result == .success)
-                break reading
-            case .page(let after):
-                report.take(
-                    try store.auditRecords(after: after, limit: AuditReport.pageRecordsMaximum),
-                    try store.auditCuts(after: after, limit: AuditReport.pageRecordsMaximum + 1))
+                return reading
+            case .page(let sequences): try report.take(sequences, of: store)
             case .value(let value):
                 reading.take(value)
                 report.advance()
             }
         }
-        #expect(reading.faults.isEmpty && reading.signedEnd == 12, "\(reading.faults)")
-        #expect(reading.sequences == [3] + Array(6...12) && reading.cuts == [1...2, 4...5])
+    }
+
+    @Test("A damaged record costs a report itself alone, and the log has it once")
+    func damagedReport() throws {
+        let state = try fill()
+        let store = SQLiteLockStore(state, seal: nil, auditRecordsMaximum: 8)
+        var told: [String] = []
+        state.database.onDamagedRow = { told.append("\($0.table) \($0.row)") }
+        try tamper(
+            state,
+            [
+                "UPDATE lock_audit SET event = x'FF' WHERE sequence = 9",
+                "UPDATE lock_audit SET boot = x'00' WHERE sequence = 11",
+            ])
+        for _ in 1...2 {
+            let reading = try read(store)
+            #expect(reading.sequences == [3, 6, 7, 8, 10, 12] && reading.cuts == [1...2, 4...5])
+            #expect(reading.signedEnd == 12)
+            #expect(
+                reading.faults == [
+                    "record 10 behind 8", "record 10 does not continue the chain",
+                    "record 12 behind 10", "record 12 does not continue the chain",
+                ])
+            #expect(told == ["lock_audit 9", "lock_audit 11"])
+        }
+        // Who counts them counts what cannot be read, and so does who looks for the first.
+        try tamper(state, ["UPDATE lock_audit SET event = x'FF' WHERE sequence = 3"])
+        #expect(try store.auditCount(in: 1...12, limit: 100) == AuditCount(records: 8, last: 12))
+        #expect(try store.auditCount(in: 1...UInt64.max, limit: 1) == AuditCount(records: 1, last: 3))
+    }
+
+    @Test("A damaged cut costs a report itself alone, and the log has it once")
+    func damagedCutReport() throws {
+        let path = try fill().database.path
+        let damaged = DamagedFile.Column(table: "lock_audit_cut", column: "first", type: "")
+        #expect(try DamagedFile.inflict("'x'", on: damaged, in: path))
+        let (state, store) = try open()
+        var told: [String] = []
+        state.database.onDamagedRow = { told.append("\($0.table) \($0.row)") }
+        for _ in 1...2 {
+            let reading = try read(store)
+            #expect(reading.sequences == [3] + Array(6...12) && reading.cuts == [4...5] && reading.signedEnd == 12)
+            #expect(reading.faults == ["record 3 behind 0", "record 3 does not continue the chain"])
+            #expect(told == ["lock_audit_cut 2"])
+        }
     }
 
     @Test("The key is the machine key's: the same at every launch, and no row of the file holds it")

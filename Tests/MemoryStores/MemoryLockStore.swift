@@ -16,6 +16,8 @@ package final class MemoryLockStore: LockStore {
     private let signer: Ed25519SigningKey?
     /// Nothing can be read behind this record.
     package var refusesAuditBehind: UInt64?
+    /// Records whose rows are damaged.
+    package var damagedAudit: Set<UInt64> = []
     /// Since it was made.
     package private(set) var auditRecordsRead = 0
 
@@ -53,7 +55,7 @@ package final class MemoryLockStore: LockStore {
         if let last = refusesAuditBehind, sequence >= last { throw Unreadable() }
         let page = Array(audit.lazy.filter { $0.sequence > sequence }.prefix(limit))
         auditRecordsRead += page.count
-        return page
+        return page.filter { !damagedAudit.contains($0.sequence) }
     }
 
     package func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut] {

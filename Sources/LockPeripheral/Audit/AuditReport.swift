@@ -40,15 +40,16 @@ package enum AuditReportItem: Hashable, Sendable {
 ///
 /// In: pages of what the store has, in its order, each when it is asked for. Out: the values of notifications, one by one, and how
 /// it ends. The report stops where the chain ended when it was asked for, however much the lock writes meanwhile. A record that the lock forgets
-/// meanwhile is told as a cut. No page is read before the one before it has left, so that a slow reader holds one page and no more.
+/// meanwhile is told as a cut. A record that cannot be read is left out, and its reader finds the gap. No page is read before the one before it
+/// has left, so that a slow reader holds one page and no more.
 package struct AuditReport {
     /// Records that are read from the store at once.
     package static let pageRecordsMaximum = 16
 
     /// What the report needs next.
     package enum Step: Hashable, Sendable {
-        /// ``take(_:_:)`` wants records and cuts behind this sequence: ``pageRecordsMaximum`` records, and one cut more.
-        case page(after: UInt64)
+        /// ``take(_:_:of:)`` wants the first ``pageRecordsMaximum`` records of these, and from there on one cut more.
+        case page(ClosedRange<UInt64>)
         /// A notification's value; ``advance()`` behind it.
         case value([UInt8])
         case ended(RecordAccessResult)
@@ -63,6 +64,7 @@ package struct AuditReport {
     private var position: UInt64
     private var hasAll = false
     private var hasRecord = false
+    private var hasUnreadable = false
     private var items: [AuditReportItem] = []
     /// The first item's octets, and how many of them have left.
     private var octets: [UInt8] = []
@@ -84,8 +86,10 @@ package struct AuditReport {
                 first.kind, isFirst: sent == 0, isLast: sent + part.count == octets.count, octets: Array(part))
             return .value(value.encoded)
         }
-        if !hasAll { return .page(after: position) }
-        return .ended(hasRecord ? .success : .noRecordsFound)
+        if !hasAll { return .page(position + 1...through) }
+        if hasRecord { return .ended(.success) }
+        // There are some, and nobody can tell them.
+        return .ended(hasUnreadable ? .procedureNotCompleted : .noRecordsFound)
     }
 
     /// The value has left.
@@ -96,12 +100,14 @@ package struct AuditReport {
         begin()
     }
 
-    /// Both in their order, from behind the page's place on.
-    package mutating func take(_ records: [AuditRecord], _ cuts: [AuditCut]) {
+    /// Both in their order, from the page's beginning on. `count`: of the page's records, those among them that cannot be read.
+    package mutating func take(_ records: [AuditRecord], _ cuts: [AuditCut], of count: AuditCount) {
         var cuts = cuts[...]
         // Behind a page that is full, the next one tells.
-        let isFull = records.count >= Self.pageRecordsMaximum
-        let horizon = isFull ? min(records.last?.sequence ?? through, through) : through
+        let isFull = count.records >= Self.pageRecordsMaximum
+        let horizon = isFull ? min(count.last ?? through, through) : through
+        let told = records.prefix { $0.sequence <= horizon }
+        if told.count < count.records { hasUnreadable = true }
         func takeCuts(before sequence: UInt64) {
             while let cut = cuts.first, cut.first <= sequence {
                 items.append(.cut(cut))
@@ -109,7 +115,7 @@ package struct AuditReport {
                 cuts = cuts.dropFirst()
             }
         }
-        for record in records where record.sequence <= horizon {
+        for record in told {
             takeCuts(before: record.sequence)
             items.append(.record(record))
             hasRecord = true
@@ -117,7 +123,7 @@ package struct AuditReport {
         takeCuts(before: horizon)
         position = max(position, horizon)
         hasAll = position >= through
-        // Nobody is told of cuts alone.
+        // Nobody is told of cuts alone, where that is known before they leave.
         if hasAll, !hasRecord { items.removeAll() }
         if hasAll, hasRecord, let end { items.append(.end(end)) }
         begin()

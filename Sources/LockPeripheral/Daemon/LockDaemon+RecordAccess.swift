@@ -91,7 +91,7 @@ extension LockDaemon {
         case .from(let first): return (first...UInt64.max, through, end)
         case .within(let range): return (range, through, end)
         case .last: return (through...UInt64.max, through, end)
-        case .first: return (1...(try store.auditRecords(after: 0, limit: 1).first?.sequence ?? 1), through, end)
+        case .first: return (1...(try store.auditCount(in: 1...UInt64.max, limit: 1).last ?? 1), through, end)
         }
     }
 }
@@ -133,12 +133,8 @@ extension LockDaemon {
             }
             switch report.next {
             case .ended(let result): return end(link, result)
-            case .page(let sequence):
-                do {
-                    report.take(
-                        try store.auditRecords(after: sequence, limit: AuditReport.pageRecordsMaximum),
-                        try store.auditCuts(after: sequence, limit: AuditReport.pageRecordsMaximum + 1))
-                } catch {
+            case .page(let sequences):
+                do { try report.take(sequences, of: store) } catch {
                     return end(link, .procedureNotCompleted)
                 }
             case .value(let value):
@@ -178,5 +174,15 @@ extension LockDaemon {
     private func answer(_ response: RecordAccessResponse, _ link: LockLink) {
         guard let tree else { return }
         update(tree.recordAccess, response.encoded, link)
+    }
+}
+
+extension AuditReport {
+    /// Reads the page that ``next`` wants, of these sequences.
+    package mutating func take(_ sequences: ClosedRange<UInt64>, of store: any LockStore) throws {
+        let (before, limit) = (sequences.lowerBound - 1, Self.pageRecordsMaximum)
+        take(
+            try store.auditRecords(after: before, limit: limit), try store.auditCuts(after: before, limit: limit + 1),
+            of: try store.auditCount(in: sequences, limit: limit))
     }
 }

@@ -15,11 +15,13 @@ package protocol LockStore: CommitParticipant {
     var rows: (any LockRows)? { get }
     /// Takes a fact for the commit at the end of this iteration.
     func append(_ mutation: LockMutation)
-    /// Committed records with a sequence greater than `sequence`, in order, at most `limit`.
+    /// The first `limit` committed records with a sequence greater than `sequence`, in order. One that cannot be read is left out of them.
     func auditRecords(after sequence: UInt64, limit: Int) throws -> [AuditRecord]
-    /// What was forgotten between the records and before them, of cuts that end behind `sequence`, in order, at most `limit`.
+    /// What was forgotten between the records and before them: the first `limit` cuts that end behind `sequence`, in order. One that cannot
+    /// be read is left out of them.
     func auditCuts(after sequence: UInt64, limit: Int) throws -> [AuditCut]
-    /// How many committed records with a sequence in `sequences` there are, of the first `limit`, and the last one's sequence.
+    /// How many committed records with a sequence in `sequences` there are, of the first `limit`, and the last one's sequence. Of all, those
+    /// among them that cannot be read.
     func auditCount(in sequences: ClosedRange<UInt64>, limit: Int) throws -> AuditCount
     /// The last commit's end of the chain; nil where nothing signs, or the signature cannot be read.
     func auditEnd() throws -> SignedAuditEnd?
