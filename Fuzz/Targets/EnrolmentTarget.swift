@@ -391,7 +391,7 @@ private struct EnrolmentWorld {
         case .windowOpened(let name, let role, _):
             require(offers(to: name).contains { $0.role == role }, "a window is on record that nobody is offered")
         case .windowClosed(let name, _, _): require(window?.name == name, "the end of another window is on record")
-        case .enrolled(let credential):
+        case .enrolled(let credential, _):
             require(credentials[credential.id] == credential, "a key is on record that has no right")
             require(credential.bond == promoted.map { UInt64(bitPattern: $0.rawValue) }, "a key is on record unproven")
         case .named, .ofUser, .unreadableRemoved, .settings, .rules, .mode, .operate, .reset, .asked, .stopped,

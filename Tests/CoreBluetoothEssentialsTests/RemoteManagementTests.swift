@@ -143,6 +143,11 @@ struct RemoteManagementTests {
         try FurtherKey("guest", seed: 53, in: household).enroll(code)
         let carl = household.lockStore.committed.credentials.values.first { $0.name == "carl" }
         #expect(carl?.role == .guest && carl?.bond != nil)
+        // His enrolment is on the account of who opened the window.
+        let alice = try #require(household.lockStore.committed.credentials.values.first { $0.name == "alice" })
+        let records = household.lockStore.audit.drop { $0.event != .windowOpened(name: "carl", .guest) }
+        #expect(records.contains { if case .enrolled(_, name: "carl", _, _) = $0.event { true } else { false } })
+        #expect(records.allSatisfy { $0.holder == AuditHolder(credential: alice.id, isProtected: true) }, "\(records)")
         household.world.run(forMilliseconds: 1_000)
         let closed = try Self.value(household, manager) { .getEnrolment($0) }
         #expect(try EnrolmentState(exactly: Array(closed.dropFirst(4))) == .closed)

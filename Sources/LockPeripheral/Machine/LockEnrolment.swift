@@ -278,8 +278,10 @@ extension LockEnrolment {
     ) -> Bool {
         let named = register.credentials(named: bond.credential)
         guard let credential = Self.credential(of: named) else { return false }
-        handOver(credential, among: named, to: bond, register, sparing: paired?.bond, &outputs)
-        if let paired, paired.bond == bond.id { close(paired.window, .enrolled(bond.id), register, &outputs) }
+        let ending = paired.flatMap { $0.bond == bond.id ? $0.window : nil }
+        handOver(
+            credential, among: named, to: bond, register, opener: ending?.opener, sparing: paired?.bond, &outputs)
+        if let ending { close(ending, .enrolled(bond.id), register, &outputs) }
         return true
     }
 
@@ -318,12 +320,13 @@ extension LockEnrolment {
 
     private func handOver(
         _ credential: Credential, among named: [Credential], to bond: KnownBond, _ register: Register,
-        sparing paired: BondID?, _ outputs: inout [Output]
+        opener: CredentialID?, sparing paired: BondID?, _ outputs: inout [Output]
     ) {
         var enrolled = credential
         enrolled.bond = UInt64(bitPattern: bond.id.rawValue)
         outputs += [
-            .promoteBond(bond.id), .administration(.credential(enrolled)), .administration(.enrolled(enrolled)),
+            .promoteBond(bond.id), .administration(.credential(enrolled)),
+            .administration(.enrolled(enrolled, opener: opener)),
         ]
         for offered in named where offered.bond == nil && offered.id != enrolled.id {
             outputs.append(.administration(.credentialRemoved(offered.id)))

@@ -235,14 +235,15 @@ package struct LockMachine {
             }
             audit(.windowOpened(name: name, role), of: manager?.credential, &turn)
         case .windowClosed(let name, let end, let opener): audit(.windowClosed(name: name, end), of: opener, &turn)
-        case .enrolled(let credential):
+        case .enrolled(let credential, let opener):
             guard let bond = credential.bond else { return }
             // The bond had no credential when the store was asked for it. Now it has one, and openings concern its user's other devices too.
             recalledBonds.remove(bond)
-            audit(.enrolled(credential.id, name: credential.name, credential.role, bond: bond), &turn)
+            audit(.enrolled(credential.id, name: credential.name, credential.role, bond: bond), of: opener, &turn)
             if credential.user != nil || credential.kind != .ordinary {
                 audit(
-                    .userSet(credential.id, name: credential.name, user: credential.userName, credential.kind), &turn)
+                    .userSet(credential.id, name: credential.name, user: credential.userName, credential.kind),
+                    of: opener, &turn)
             }
         case .stateConfirmed(let doubt):
             // Whoever was asked for meanwhile was nobody.

@@ -95,11 +95,11 @@ package enum LockAdministration: Hashable, Sendable {
     case stopped
     /// For the audit: what follows makes a new lock of it.
     case reset
-    /// For the audit, as the next two. `by`: a manager, on whose account it is; nil: the operators at the machine.
+    /// For the audit, as the next one. `by`, `opener`: a manager, on whose account it is; nil: the operators at the machine.
     case windowOpened(name: String, Role, by: AuditedManager? = nil)
     case windowClosed(name: String, WindowEnd, opener: CredentialID? = nil)
-    /// It has its bond from now on.
-    case enrolled(Credential)
+    /// It has its bond from now on. `opener`: as above, where it came of a window that is open.
+    case enrolled(Credential, opener: CredentialID? = nil)
     /// The security manager has no such bond any more.
     case bondForgotten(UInt64)
     /// The same, on the audit's record: it had no credential.
