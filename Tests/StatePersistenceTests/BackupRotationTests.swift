@@ -36,8 +36,6 @@ struct BackupRotationTests {
             "latch-18446744073709551616.sqlite",
         ]
         #expect(BackupRotation(names: names) == BackupRotation(names: [String]()))
-        #expect(names.filter(BackupRotation.isDraft) == ["latch-000005.sqlite.new-77"])
-        #expect(
-            BackupRotation.isDraft("latch-000005.sqlite.new-77-journal") && !BackupRotation.isDraft("x.sqlite.new-77"))
+        #expect(!names.contains(where: BackupRotation.isBackup) && BackupRotation.isBackup("latch-000005.sqlite"))
     }
 }

@@ -11,6 +11,11 @@ enum StateFile {
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
+    /// Within its directory.
+    static func name(of path: String) -> String {
+        path.lastIndex(of: "/").map { String(path[$0...].dropFirst()) } ?? path
+    }
+
     /// The directory exists afterwards and only its owner may enter it. Only the last component is created.
     static func prepareDirectory(_ path: String) throws(StoreError) {
         if mkdir(path, mode_t(directoryMode)) == 0 {

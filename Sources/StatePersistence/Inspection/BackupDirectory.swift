@@ -37,20 +37,8 @@ package struct BackupRotation: Equatable, Sendable {
         numbers.dropLast(max(1, count)).map(Self.name(of:))
     }
 
-    /// Whether a file is what a killed process has left of a backup of this directory.
-    package static func isDraft(_ name: String) -> Bool {
-        guard let middle = name.range(of: ending + StateBackup.draftEnding) else { return false }
-        return number(of: String(name[..<middle.lowerBound]) + ending) != nil
-    }
-}
-
-extension String {
-    /// Where `text` stands first.
-    fileprivate func range(of text: String) -> Range<Index>? {
-        indices.lazy.compactMap { start in
-            self[start...].hasPrefix(text) ? start..<self.index(start, offsetBy: text.count) : nil
-        }.first
-    }
+    /// Whether a file of this name is a backup.
+    package static func isBackup(_ name: String) -> Bool { number(of: name) != nil }
 }
 
 /// A directory of backups, of which the newest ones are kept.
@@ -85,11 +73,10 @@ package enum BackupDirectory {
         }
         let names = try StateFile.names(in: directory)
         let removed = BackupRotation(names: names).expired(keeping: count).filter { $0 != name }
-        for old in removed + names.filter(BackupRotation.isDraft) {
-            try StateFile.removeIfPresent("\(directory)/\(old)")
-        }
+        for old in removed { try StateFile.removeIfPresent("\(directory)/\(old)") }
         // Of whoever has looked at one of them.
         for old in removed { try StateFile.removeIfPresent("\(directory)/\(old).lock") }
+        try Draft.removeAll(in: directory, of: BackupRotation.isBackup)
         try StateFile.synchronizeDirectory(directory)
         return Outcome(path: target, removed: removed.map { "\(directory)/\($0)" })
     }

@@ -3,9 +3,6 @@ import Glibc
 
 /// A copy of the database as it is at one moment, made while the daemon runs.
 package enum StateBackup {
-    /// Behind a copy's name, and before the process's number, while it is not whole.
-    static let draftEnding = ".new-"
-
     /// Copies `path` to `target`, which must not exist. Under its own name the copy is whole, verified and on disk whenever
     /// the process is killed.
     ///
@@ -15,7 +12,8 @@ package enum StateBackup {
     /// then.
     package static func make(of path: String, at target: String) throws(StoreError) {
         guard try StateFile.status(target) == nil else { throw .backupExists(path: target) }
-        let draft = target + draftEnding + "\(getpid())"
+        try Draft.removeAbandoned(of: target)
+        let draft = Draft.path(of: target)
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
             try StateInspector(path: path).copy(to: draft)

@@ -28,6 +28,9 @@ package enum StateRestoration {
             claims.append(try RestoreClaim(identity: identity, beside: path, components: components))
         }
         defer { withExtendedLifetime(claims) {} }
+        // Of restores that were killed, whatever number they had come to.
+        let beginning = StateFile.name(of: path) + asideEnding
+        try Draft.removeAll(in: StateFile.directory(of: path)) { $0.hasPrefix(beginning) }
         var replaced = try copyAside(path)
         // A log without its database is something that is there as well.
         let hasLog = try StateFile.size(path + "-wal") ?? 0 > 0
@@ -119,7 +122,10 @@ package enum StateRestoration {
         return try freeName(aside: path)
     }
 
-    private static func aside(_ path: String, _ number: Int) -> String { "\(path).replaced-\(number)" }
+    /// Behind the database's name, and before a number.
+    private static let asideEnding = ".replaced-"
+
+    private static func aside(_ path: String, _ number: Int) -> String { path + asideEnding + "\(number)" }
 
     private static func freeName(aside path: String) throws(StoreError) -> String {
         var number = 1

@@ -110,7 +110,8 @@ package struct MachineKey: Sendable {
     private static func create(_ path: String) throws(StoreError) {
         let directory = StateFile.directory(of: path)
         guard try StateFile.directoryStatus(directory) != nil else { throw .directoryMissing(path: directory) }
-        let draft = path + ".new-\(latch_thread_id())"
+        try Draft.removeAbandoned(of: path)
+        let draft = Draft.path(of: path)
         try StateFile.removeIfPresent(draft)
         do throws(StoreError) {
             let file = try StateFile.open(draft, O_WRONLY | O_CREAT | O_EXCL)
