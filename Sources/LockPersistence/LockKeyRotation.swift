@@ -62,7 +62,7 @@ struct LockKeyRotation {
         let (old, new) = (AuditSigner(rotation.old), AuditSigner(rotation.new))
         let end = try LockReader(database: database).auditCheckpoint()
         if let checkpoint = end?.checkpoint, checkpoint.isSigned(by: old.publicKey) {
-            _ = try database.statement("UPDATE lock_state SET audit_signature = ?, audit_key = ?").changesFitting([
+            _ = try database.statement("UPDATE lock_state SET audit_signature = ?, audit_key = ?").runIfFitting([
                 .blob(new.checkpoint(checkpoint.head).signature), .blob(new.publicKey.octets),
             ])
         }

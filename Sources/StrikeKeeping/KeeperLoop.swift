@@ -12,7 +12,7 @@ package final class KeeperLoop {
     private let awaitsSocket: Bool
     private let keeper: StrikeKeeper
     private var socket: StrikeSocket?
-    private var retry = SocketRetry()
+    private var retry = Retry()
     private let outside: Outside
     private let signals: Int32
     private let tell: (String) -> Void
@@ -113,7 +113,7 @@ package final class KeeperLoop {
     private func listen() throws(Failure) {
         do throws(Failure) {
             socket = try StrikeSocket(plan)
-            if let text = retry.succeeded() { tell(text) }
+            if let text = retry.succeeded("the socket is there") { tell(text) }
         } catch {
             // What the configuration says wrong does not get better by itself.
             guard awaitsSocket, error.code == .unavailable else { throw error }

@@ -94,7 +94,7 @@ package final class LockDaemon {
     var enrolment = LockEnrolment()
     /// Of the window that is open.
     var enrolmentReport: ((EnrolmentProgress) -> Void)?
-    /// Of a window that was opened over the air, once the window is on disk. In memory only, as the window is.
+    /// The code of a window that a manager opened over the air, from its commit on. In memory only, as the window is.
     var remoteCode: SetupCode?
     let enrolmentTimer: TimerToken
     /// Until when bonds may prove themselves.

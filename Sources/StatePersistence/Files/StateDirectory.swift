@@ -2,11 +2,11 @@ import CLinux
 import Glibc
 
 /// The file-system calls of the store: owner only, flushed, and with errors that name the file.
-enum StateFile {
+package enum StateFile {
     static let directoryMode: UInt32 = 0o700
     static let fileMode: UInt32 = 0o600
 
-    static func directory(of path: String) -> String {
+    package static func directory(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -111,27 +111,27 @@ package enum StateRestoration {
     private static func secondName(of path: String) throws(StoreError) -> String {
         let hasLog = try StateFile.size(path + "-wal") != nil
         let file = try StateFile.status(path)
-        var number = 1
-        while let other = try StateFile.status(aside(path, number)) {
-            let hasLogAside = try StateFile.status(aside(path, number) + "-wal") != nil
-            if other.st_ino == file?.st_ino, other.st_dev == file?.st_dev, !(hasLog && hasLogAside) {
-                return aside(path, number)
-            }
-            number += 1
+        return try freeName(aside: path) { other, hasLogAside in
+            other.st_ino == file?.st_ino && other.st_dev == file?.st_dev && !(hasLog && hasLogAside)
         }
-        return try freeName(aside: path)
     }
 
     /// Behind the database's name, and before a number.
     private static let asideEnding = ".replaced-"
 
-    private static func aside(_ path: String, _ number: Int) -> String { path + asideEnding + "\(number)" }
-
-    private static func freeName(aside path: String) throws(StoreError) -> String {
+    /// The first name under which neither a file nor a log stands, or whose file `isIts` takes, by its status and whether it has a log.
+    private static func freeName(
+        aside path: String, or isIts: (stat, Bool) -> Bool = { _, _ in false }
+    ) throws(StoreError) -> String {
         var number = 1
         while true {
-            let name = aside(path, number)
-            if try StateFile.status(name) == nil, try StateFile.status(name + "-wal") == nil { return name }
+            let name = path + asideEnding + "\(number)"
+            let hasLog = try StateFile.status(name + "-wal") != nil
+            if let file = try StateFile.status(name) {
+                if isIts(file, hasLog) { return name }
+            } else if !hasLog {
+                return name
+            }
             number += 1
         }
     }

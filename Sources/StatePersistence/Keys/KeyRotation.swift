@@ -55,7 +55,7 @@ package struct KeyRotation {
             guard let irk = rewrap(identity.irk, table: "host_identity", column: "irk", row: "\(identity.id)") else {
                 continue
             }
-            _ = try database.statement("UPDATE host_identity SET irk = ? WHERE id = ?").changesFitting([
+            _ = try database.statement("UPDATE host_identity SET irk = ? WHERE id = ?").runIfFitting([
                 .blob(irk), .integer(identity.id),
             ])
         }
@@ -101,7 +101,7 @@ package struct KeyRotation {
         var columns = bond.columns
         columns[4] = .blob(wrapped)
         let mac: SQLValue = bond.mac ? .blob(BondRowMAC.mac(columns, identity: bond.identity, new.rows)) : .null
-        _ = try database.statement("UPDATE host_bond SET keys = ?, mac = ? WHERE rowid = ?").changesFitting([
+        _ = try database.statement("UPDATE host_bond SET keys = ?, mac = ? WHERE rowid = ?").runIfFitting([
             columns[4], mac, .integer(bond.row),
         ])
     }

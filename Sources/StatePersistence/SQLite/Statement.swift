@@ -45,16 +45,8 @@ package final class Statement {
     /// changes no such row, whatever the column, and nothing has changed then.
     ///
     /// - Throws: A ``StoreError``: what SQLite or the disk says.
-    package func changesFitting(_ arguments: [SQLValue]) throws(StoreError) -> Bool {
-        defer {
-            sqlite3_reset(handle)
-            sqlite3_clear_bindings(handle)
-        }
-        for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
-        let status = sqlite3_step(handle)
-        if status == latchUnfitting { return false }
-        if status != SQLITE_DONE { try connection.check(status) }
-        return true
+    package func runIfFitting(_ arguments: [SQLValue]) throws(StoreError) -> Bool {
+        try step(arguments, tolerating: latchUnfitting) { _ throws(StoreError) in } == SQLITE_DONE
     }
 
     /// Runs it and lends each row to `body`.
@@ -63,16 +55,24 @@ package final class Statement {
     package func forEachRow(_ arguments: [SQLValue] = [], _ body: (Row) throws(StoreError) -> Void)
         throws(StoreError)
     {
+        _ = try step(arguments, tolerating: SQLITE_DONE, body)
+    }
+
+    /// The status at its end: SQLITE_DONE, or the one that is tolerated beside it.
+    private func step(
+        _ arguments: [SQLValue], tolerating tolerated: Int32, _ body: (Row) throws(StoreError) -> Void
+    ) throws(StoreError) -> Int32 {
         defer {
             sqlite3_reset(handle)
             sqlite3_clear_bindings(handle)
         }
         for (index, argument) in arguments.enumerated() { try bind(argument, at: Int32(index + 1)) }
         while true {
-            switch sqlite3_step(handle) {
+            let status = sqlite3_step(handle)
+            switch status {
             case SQLITE_ROW: try body(Row(handle: handle, path: connection.path))
-            case SQLITE_DONE: return
-            case let status: try connection.check(status)
+            case SQLITE_DONE, tolerated: return status
+            default: try connection.check(status)
             }
         }
     }

@@ -101,8 +101,7 @@ enum StateCommands {
     /// is; beside a database that is named alone.
     static func directory(_ arguments: ParsedArguments) throws(Failure) -> String {
         if let directory = arguments["state"] { return try StateDirectory(directory).path }
-        let path = try path(arguments)
-        return path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        return StateFile.directory(of: try path(arguments))
     }
 
     static func refusing(_ body: () throws -> ExitCode) throws -> ExitCode {

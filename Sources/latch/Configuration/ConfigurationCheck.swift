@@ -98,7 +98,7 @@ private struct PlaceCheck {
     }
 
     private mutating func checkDirectory(of file: String, _ key: String) {
-        let directory = file.lastIndex(of: "/").map { $0 == file.startIndex ? "/" : String(file[..<$0]) } ?? "."
+        let directory = StateFile.directory(of: file)
         var status = stat()
         guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
             return faults.append(

@@ -32,10 +32,11 @@ struct OperatorProgram {
         }
         var status = stat()
         guard stat(path, &status) == 0 else {
+            let error = errno
             return [
                 fault(
-                    "cannot be found: \(String(cString: strerror(errno)))", "install it, or name another program",
-                    Self.status(errno))
+                    "cannot be found: \(String(cString: strerror(error)))", "install it, or name another program",
+                    Self.status(error))
             ]
         }
         guard status.st_mode & S_IFMT == S_IFREG else { return [fault("is no file", "name a program")] }

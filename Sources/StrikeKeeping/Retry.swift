@@ -1,11 +1,11 @@
 import BluetoothCore
 import CommandInterface
 
-/// When a socket that cannot be had is tried again, and what the operator hears of it.
+/// When what the system does not give at present is tried again, and what the operator hears of it.
 ///
-/// A keeper that ended for want of a socket would be started anew, and request its line anew, as fast as the system goes: most chips let
-/// the line go each time.
-struct SocketRetry {
+/// A keeper that ended for want of it would be started anew, and request its line anew, as fast as the system goes: most chips let the line
+/// go each time.
+struct Retry {
     static let pauseMaximumMilliseconds: UInt64 = 5_000
     static let pause = DoublingWait(firstMilliseconds: 100, longestMilliseconds: pauseMaximumMilliseconds)
 
@@ -23,9 +23,9 @@ struct SocketRetry {
         return "\(failure.message); it is tried again"
     }
 
-    /// What the operator is told, where there was something to complain of.
-    mutating func succeeded() -> String? {
+    /// `news`, for the operator, where there was something to complain of.
+    mutating func succeeded(_ news: String) -> String? {
         defer { self = Self() }
-        return complaint == nil ? nil : "the socket is there"
+        return complaint == nil ? nil : news
     }
 }
