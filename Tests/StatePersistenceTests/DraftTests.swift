@@ -35,4 +35,14 @@ struct DraftTests {
         _ = try MachineKey.load(credentialsDirectory: nil, file: folder.path + "/machine.key", mayCreate: true)
         #expect(folder.files.sorted() == ["copy", "machine.key"])
     }
+
+    @Test("A key that gets its place has no second name that a kill has left, and neither has the one before")
+    func rotation() throws {
+        let file = folder.path + "/machine.key"
+        _ = try MachineKey.load(credentialsDirectory: nil, file: file, mayCreate: true)
+        _ = try MachineKey.makeNext(of: file)
+        for name in [file, file + ".new"] { #expect(link(name, "\(name).new-\(Self.gone)") == 0) }
+        #expect(try MachineKey.putInPlace(of: file) == file + ".old-1")
+        #expect(folder.files.sorted() == ["machine.key", "machine.key.old-1"])
+    }
 }

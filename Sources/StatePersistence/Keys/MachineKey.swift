@@ -84,6 +84,8 @@ package struct MachineKey: Sendable {
     /// - Throws: A ``StoreError``: what the disk says.
     package static func putInPlace(of file: String) throws(StoreError) -> String {
         let next = next(of: file)
+        // Who was killed as he named a key that he had made has left it a second name, which would outlive the key.
+        for name in [file, next] { try Draft.removeAbandoned(of: name) }
         var number = 1
         while try StateFile.status("\(file).old-\(number)") != nil { number += 1 }
         // Cut off in between, the old one has its second name already.
