@@ -29,8 +29,9 @@ extension HostCore {
 
     /// Elsewhere a pairing ends with its link. Whoever gives it up hears nothing more of it.
     mutating func cancelPairingByBlueZ(_ manager: ManagerID, _ peer: PeerIdentifier) {
-        guard let pairing = blueZ?.pairing, pairing.manager == manager, pairing.peer == peer else { return }
-        blueZ?.pairing = nil
+        guard let asked = blueZ?.pairing, asked.manager == manager, asked.peer == peer,
+            let pairing = blueZ?.takePairing()
+        else { return }
         tellBlueZ(.cancelPairing(pairing.data.address))
     }
 
