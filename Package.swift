@@ -308,6 +308,12 @@ let package = Package(
         tests("SecurityManager", ["BluetoothCore", "BluetoothCrypto"]),
         tests("DBus"),
         tests("SetupCodeGiving", ["BluetoothCore"]),
+        tests(
+            "HostComposition",
+            [
+                "BluetoothCore", "BluetoothCrypto", "CLinux", "HCITransport", "SecurityManager", "SetupCodeGiving",
+                "TestSupport",
+            ]),
         tests("Desktop", ["BluetoothCore", "DBus"]),
         tests("BlueZ", ["ATT", "BlueZSupport", "BluetoothCore", "DBus", "GATT"]),
         tests(
