@@ -31,6 +31,11 @@ extension BlueZCentral {
     package func name(ofLink path: String) -> String? { objects.devices[path]?.name }
 
     mutating func settleRegistration(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
+        // bluetoothd lets fall what is registered at an adapter that goes, and does not answer who has just asked for it.
+        if let place = registration.adapter, objects.adapters[place] == nil {
+            registration.forget()
+            for purpose in [Purpose.register, .unregister] { calls.forget(purpose) }
+        }
         guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }
         let wanted = wanted.filter(\.isPaired)
         let paths = wanted.map(\.path)

@@ -9,7 +9,7 @@ struct BlueZRegistration: Equatable, Sendable {
         case none
         case asked(adapter: String)
         case registered(adapter: String)
-        case leaving
+        case leaving(adapter: String)
     }
 
     private var state = State.none
@@ -21,6 +21,14 @@ struct BlueZRegistration: Equatable, Sendable {
     private(set) var deadline: Instant?
 
     private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: 16_000)
+
+    /// Where it is registered, or whoever is asked about it; nil where nothing is under way.
+    var adapter: String? {
+        switch state {
+        case .none: nil
+        case .asked(let adapter), .registered(let adapter), .leaving(let adapter): adapter
+        }
+    }
 
     /// As GattProfile1's property UUIDs has them.
     var texts: [String] { services.map(\.longText).sorted() }
@@ -39,7 +47,7 @@ struct BlueZRegistration: Equatable, Sendable {
         case .asked, .leaving: return .wait
         case .registered(let place):
             guard wanted != services || !devices.subtracting(connected).isSubset(of: armed) else { return .wait }
-            state = .leaving
+            state = .leaving(adapter: place)
             return .unregister(adapter: place)
         case .none:
             if let due = deadline, due <= now { deadline = nil }
@@ -61,7 +69,7 @@ struct BlueZRegistration: Equatable, Sendable {
         }
     }
 
-    mutating func unregistered() { if state == .leaving { state = .none } }
+    mutating func unregistered() { if case .leaving = state { state = .none } }
 
     mutating func released() { if case .registered = state { state = .none } }
 

@@ -20,3 +20,8 @@ package struct DBusCalls<Purpose: Sendable>: Sendable {
     /// Nobody answers any more, or nobody wants to hear it.
     package mutating func forgetAll() { purposes = [:] }
 }
+
+extension DBusCalls where Purpose: Equatable {
+    /// The same, of those that were made for this.
+    package mutating func forget(_ purpose: Purpose) { purposes = purposes.filter { $0.value != purpose } }
+}

@@ -46,23 +46,48 @@ package enum BlueZScript {
     /// bluetoothd tells of that lock.
     package static func added(_ number: Int) -> DBusEvent {
         let address = address(number).description
-        return .signal(
-            DBusMessage(
-                sender: daemon, path: "/", interface: "org.freedesktop.DBus.ObjectManager", member: "InterfacesAdded",
-                body: [
-                    .objectPath("\(adapter)/dev_\(number)"),
-                    .array(
-                        of: "{sa{sv}}",
-                        [
-                            .entry(
-                                .string("org.bluez.Device1"),
-                                .properties([
-                                    "Adapter": .objectPath(adapter), "Address": .string(String(address.prefix(17))),
-                                    "AddressType": .string("random"), "Paired": .boolean(true),
-                                    "Connected": .boolean(false), "UUIDs": .strings([lockService]),
-                                ]))
-                        ]),
-                ]))
+        let properties: [String: DBusValue] = [
+            "Adapter": .objectPath(adapter), "Address": .string(String(address.prefix(17))),
+            "AddressType": .string("random"), "Paired": .boolean(true), "Connected": .boolean(false),
+            "UUIDs": .strings([lockService]),
+        ]
+        return interfacesAdded("\(adapter)/dev_\(number)", "Device1", properties)
+    }
+
+    /// The adapter is pulled out: bluetoothd takes its devices away, and then it.
+    package static var unplugged: [DBusEvent] {
+        [(lock, "Device1"), (headset, "Device1"), (adapter, "Adapter1")].map { path, interface in
+            objectManager("InterfacesRemoved", [.objectPath(path), .strings(["org.bluez." + interface])])
+        }
+    }
+
+    /// And is back, with the same objects, switched off.
+    package static var plugged: [DBusEvent] {
+        guard case .array(_, let all) = objects(powered: false) else { return [] }
+        return all.compactMap { object in
+            guard case .entry(let path, let interfaces) = object else { return nil }
+            return objectManager("InterfacesAdded", [path, interfaces])
+        }
+    }
+
+    private static func interfacesAdded(_ path: String, _ interface: String, _ properties: [String: DBusValue])
+        -> DBusEvent
+    {
+        objectManager("InterfacesAdded", [.objectPath(path), interfaces(interface, properties)])
+    }
+
+    /// Another one that is plugged in as hci1, on.
+    package static var second: DBusEvent {
+        let properties: [String: DBusValue] = ["Address": .string("00:00:00:00:00:03"), "Powered": .boolean(true)]
+        return interfacesAdded("/org/bluez/hci1", "Adapter1", properties)
+    }
+
+    package static var secondGone: DBusEvent {
+        objectManager("InterfacesRemoved", [.objectPath("/org/bluez/hci1"), .strings(["org.bluez.Adapter1"])])
+    }
+
+    private static func objectManager(_ member: String, _ body: [DBusValue]) -> DBusEvent {
+        .signal(DBusMessage(sender: daemon, path: "/", interface: DBusName.objectManager, member: member, body: body))
     }
 
     // MARK: Its objects
@@ -100,8 +125,10 @@ package enum BlueZScript {
     }
 
     private static func object(_ path: String, _ interface: String, _ properties: [String: DBusValue]) -> DBusValue {
-        .entry(
-            .objectPath(path),
-            .array(of: "{sa{sv}}", [.entry(.string("org.bluez." + interface), .properties(properties))]))
+        .entry(.objectPath(path), interfaces(interface, properties))
+    }
+
+    private static func interfaces(_ interface: String, _ properties: [String: DBusValue]) -> DBusValue {
+        .array(of: "{sa{sv}}", [.entry(.string("org.bluez." + interface), .properties(properties))])
     }
 }

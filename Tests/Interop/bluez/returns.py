@@ -6,7 +6,7 @@ import time
 
 import bluez
 from key import LOCK, MACHINE, WAIT
-from support.steps import check_equal
+from support.steps import check, check_equal
 
 
 def spread(times):
@@ -55,11 +55,15 @@ class Returns:
             ("the machine is suspended and resumed", arguments.sleeps, self._sleep),
         ):
             with suite.step(f"{title}, {count} times while the lock is out of range: what was asked before is done") as figure:
-                times = [await self._once(stir) for _ in range(count)]
+                times, before = [], self._headphone.counts()
+                for _ in range(count):
+                    times.append(await self._once(stir))
                 linked, done = ([pair[index] for pair in times] for index in range(2))
-                figure.is_(f"linked {spread(linked)}; the bolt {spread(done)}")
+                ended = self._headphone.counts()[1] - before[1]
+                figure.is_(f"linked {spread(linked)}; the bolt {spread(done)}; the headphone's link ended {ended} times")
 
     async def _once(self, stir):
+        made, lost = self._headphone.counts()
         await asyncio.to_thread(self._key.opens)
         self._radio.command(f"cut {MACHINE} {LOCK}")
         self._key.begin_and_keep(f"lock --wait {WAIT}")
@@ -73,6 +77,9 @@ class Returns:
         done = time.monotonic() - begin
         await self._host.look()
         await self._host.call(self._headphone.path, bluez.DEVICE, "Connect")
+        # It ends with what goes, or outlives that, and by nothing else.
+        counts = self._headphone.counts()
+        check(counts in ((made, lost), (made + 1, lost + 1)), f"links of the headphone made and lost: {counts}, behind {made} and {lost}")
         return linked, done
 
     async def _restart(self):
