@@ -60,6 +60,25 @@ enum SampleCase {
         return history
     }
 
+    /// A lock that tells an end of a command behind its restart, by a second receipt, and moves nothing for it.
+    static func unmoved(_ victim: Role, verdict: String?) -> CaseHistory {
+        var history = good(victim)
+        let at = 3 * second + 2 * end
+        history.asked.insert(
+            CaseHistory.Asked(
+                opens: true, at: at, waitNanoseconds: 5 * second, takenAt: at + 1,
+                endedAt: verdict.map { _ in at + end },
+                verdict: verdict, isBereft: verdict == nil), at: 1)
+        let receipt = value([UInt8](repeating: 7, count: 19), at: at + 4)
+        let next = history.facts.lastIndex { $0.what == .createConnection } ?? 0
+        history.facts.insert(
+            contentsOf: [
+                AirFact(at: at + 2, role: .key, life: 2, what: .linkUp), command(3, at: at + 3), receipt, receipt,
+            ],
+            at: next)
+        return history
+    }
+
     static func value(_ octets: [UInt8], at: UInt64) -> AirFact {
         AirFact(at: at, role: .lock, life: 1, what: .value(octets: octets, isFromHost: true))
     }
@@ -195,6 +214,10 @@ enum SampleCase {
             $0.movements[2].at += 2 * CaseJudge.clockNanoseconds
             $0.boltTold = []
         },
+        Breach(name: "a second receipt before the movement of what its user was told had failed", promise: .told) {
+            $0 = SampleCase.unmoved(.lock, verdict: "refused: aborted")
+            $0.movements.insert(SampleCase.movement(3, at: 3 * second + second / 2, 3), at: 2)
+        },
         Breach(name: "a command that was taken and has no end", promise: .ends) {
             ($0.asked[0].endedAt, $0.asked[0].verdict) = (nil, nil)
             $0.ended += 9 * second
@@ -227,6 +250,16 @@ enum SampleCase {
         history.earlierMovements = [SampleCase.movement(1, at: 1, 9)]
         history.facts.insert(SampleCase.value(Self.keyStatus(9), at: SampleCase.second + 1), at: 0)
         #expect(CaseJudge.violations(of: history) == [])
+    }
+
+    @Test("A second receipt says also that a command was given up, and then nothing has to have moved")
+    func givenUp() {
+        #expect(CaseJudge.violations(of: SampleCase.unmoved(.lock, verdict: "refused: aborted")) == [])
+        let done = CaseJudge.violations(of: SampleCase.unmoved(.lock, verdict: "done"))
+        #expect(done.contains { $0.text.contains("second receipt") }, "\(done)")
+        // A key that died before it could say has left nobody who knows.
+        let untold = CaseJudge.violations(of: SampleCase.unmoved(.key, verdict: nil))
+        #expect(untold.map(\.promise) == [.told] && untold.map(\.isOfTime) == [true])
     }
 
     @Test("A machine that stands still excuses what has a time, and nothing else")

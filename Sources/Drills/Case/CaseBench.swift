@@ -1,9 +1,9 @@
-/// Where cases are played: each in a household of its own, beside a witness of how the machine fares that plays them.
+/// Where cases are played: each in a household of its own, beside witnesses of how the machine fares that plays them.
 struct CaseBench: Sendable {
     let programs: Programs
     let template: HouseTemplate
     private let seed: UInt64
-    private let witness: MachineWitness
+    private let witnesses: [MachineWitness]
     private static let repetitionsMaximum = 5
 
     /// A case as it was seen, and its judge's verdict.
@@ -28,21 +28,24 @@ struct CaseBench: Sendable {
         let isOfTime: Bool
     }
 
-    /// Runs a drill on a bench whose witness watches until the drill is over. A machine that has no disk to watch ends it.
+    /// Runs a drill on a bench whose witnesses watch until the drill is over. A machine that has no disk to watch ends it.
+    ///
+    /// - Parameter disk: where the daemons' files are, if that is another kind of disk than the households are on.
     static func with<Result>(
-        _ programs: Programs, _ template: HouseTemplate, seed: UInt64, _ drill: (Self) throws -> Result
+        _ programs: Programs, _ template: HouseTemplate, disk: String? = nil, seed: UInt64,
+        _ drill: (Self) throws -> Result
     ) throws -> Result {
-        let witness = MachineWitness(directory: template.directory.path)
-        let watch = try Threads([{ witness.watch() }])
+        let witnesses = ([template.directory.path] + (disk.map { [$0] } ?? [])).map(MachineWitness.init(directory:))
+        let watch = try Threads(witnesses.map { witness in { witness.watch() } })
         defer {
-            witness.end()
+            for witness in witnesses { witness.end() }
             watch.join()
         }
-        return try drill(Self(programs: programs, template: template, seed: seed, witness: witness))
+        return try drill(Self(programs: programs, template: template, seed: seed, witnesses: witnesses))
     }
 
-    /// Why the witness could not watch; nil when it could.
-    var failure: DrillError? { witness.failure }
+    /// Why a witness could not watch; nil when all could.
+    var failure: DrillError? { witnesses.lazy.compactMap(\.failure).first }
 
     func household(_ directory: DrillDirectory, _ waiter: Waiter) throws -> Household {
         try CaseHousehold.make(directory, programs: programs, seed: seed, waiter: waiter)
@@ -66,7 +69,7 @@ struct CaseBench: Sendable {
             let played = try once()
             let history = played.life.history
             guard let directory = played.directory, played.isOfTime,
-                let stall = witness.stall(from: history.began, to: history.ended)
+                let stall = witnesses.compactMap({ $0.stall(from: history.began, to: history.ended) }).max()
             else { return played }
             Progress().say("the machine stood still for \(stall / 1_000_000) ms: \(repetition)")
             DrillDirectory.remove(directory)

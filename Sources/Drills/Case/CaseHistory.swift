@@ -17,6 +17,7 @@ struct CaseHistory: Sendable {
 
         var isDone: Bool { verdict == "done" }
         var isAccepted: Bool { isDone || verdict == "accepted" }
+        var isFailed: Bool { verdict != nil && !isAccepted }
         var deadline: UInt64 { at + waitNanoseconds }
     }
 

@@ -265,11 +265,7 @@ extension CaseJudge {
                     }
                 } else if octets.count == Self.receiptOctets {
                     receipts += 1
-                    if receipts == 2, !hasMovedForLastCommand(by: fact.at) {
-                        found.append(
-                            broken(
-                                .told, "a second receipt left at \(time(fact.at)) before the journal had its movement"))
-                    }
+                    if receipts == 2, let early = earlyEnd(at: fact.at) { found.append(early) }
                 }
             default: break
             }
@@ -283,9 +279,18 @@ extension CaseJudge {
         }
     }
 
-    private func hasMovedForLastCommand(by at: UInt64) -> Bool {
-        guard let sent = history.commandsOnAir.last(where: { $0.at <= at }) else { return false }
-        return hasMoved(sent.command.challenge, by: at)
+    /// The breach in a second receipt that left at this time; nil where it told the truth. It is sealed, and may say as well that
+    /// the lock has given the command up. Whoever asked for it was told so then, and it never moved the bolt.
+    private func earlyEnd(at: UInt64) -> CaseViolation? {
+        let sent = history.commandsOnAir.last { $0.at <= at }
+        if let sent, hasMoved(sent.command.challenge, by: at) { return nil }
+        let text = "a second receipt left at \(time(at)) before the journal had its movement"
+        guard let sent, !hasMoved(sent.command.challenge, by: history.ended),
+            let asked = history.asked.last(where: { $0.at <= sent.at })
+        else { return broken(.told, text) }
+        if asked.isFailed { return nil }
+        // Nobody can say what it told, if the key died before its operator heard of it.
+        return CaseViolation(promise: .told, text: text, isOfTime: asked.isBereft)
     }
 
     /// The first octets of the challenge whose command is told as done.

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Sees whether the machine itself stood still: it flushes one octet, again and again, beside the households. A promise with a time in
-/// it says nothing of a daemon whose disk did not answer, so a case that such a time has touched is played again.
+/// Sees whether the machine itself stood still: it adds an octet to a file and flushes it, again and again, beside the households. A
+/// promise with a time in it says nothing of a daemon whose disk did not answer, so a case that such a time has touched is played again.
 final class MachineWitness: Sendable {
     private struct State {
         /// When the flush that is under way began, or the pause before it.
@@ -27,11 +27,12 @@ final class MachineWitness: Sendable {
 
     /// Watches until it is told to end.
     func watch() {
-        let descriptor = latch_open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+        // A file that grows waits for the file system's journal, as the daemons' do; one that stays as it is passes it by.
+        let descriptor = latch_open(file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { if descriptor >= 0 { close(descriptor) } }
         while !state.withLock({ $0.isOver }) {
             var octet: UInt8 = 0
-            guard pwrite(descriptor, &octet, 1, 0) == 1, fdatasync(descriptor) == 0 else {
+            guard write(descriptor, &octet, 1) == 1, fdatasync(descriptor) == 0 else {
                 let failure = DrillError.system("cannot flush \(file)")
                 return state.withLock { $0.failure = failure }
             }

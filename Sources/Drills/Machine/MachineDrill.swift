@@ -21,7 +21,10 @@ struct MachineDrill: Sendable {
         Progress().say("drill machine: seed \(seed)")
         let template = try MachineTemplate(programs: programs, seed: seed, waiter: waiter)
         defer { template.remove() }
-        return try CaseBench.with(programs, template.house, seed: seed) { bench in
+        let disk = try template.mountWitness(waiter)
+        // One that stays mounted goes with this process.
+        defer { try? disk.unmount(waiter) }
+        return try CaseBench.with(programs, template.house, disk: disk.mountPoint, seed: seed) { bench in
             let counts = try wholeLives(template, bench, waiter)
             let queue = CaseQueue(CutPlan(options.points(counts), options: options, seed: seed))
             try queue.playAll(jobs: options.common.households) { point, waiter in

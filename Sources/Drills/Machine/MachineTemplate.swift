@@ -14,6 +14,18 @@ final class MachineTemplate: Sendable {
     /// An ext4 with what the role's daemon has left.
     func image(_ role: Role) -> String { "\(house.directory.path)/\(role.rawValue).img" }
 
+    /// A disk like the daemons', whose power stays.
+    func mountWitness(_ waiter: Waiter) throws -> CutDisk {
+        let (folder, mountPoint) = (house.directory.path + "/device", house.directory.path + "/mounted")
+        for made in [folder, mountPoint] where mkdir(made, 0o700) != 0 {
+            throw DrillError.system("cannot make \(made)")
+        }
+        let disk = try CutDisk(
+            image: image(.key), folder: folder, mountPoint: mountPoint, log: house.directory.log("mount"))
+        try disk.mount(waiter)
+        return disk
+    }
+
     private func makeImage(_ role: Role, _ waiter: Waiter) throws {
         let tree = "\(house.directory.path)/\(role.rawValue).tree"
         guard mkdir(tree, 0o700) == 0 else { throw DrillError.system("cannot make \(tree)") }
