@@ -15,17 +15,7 @@ final class Forger {
 
     /// As the user that this process has.
     init(at address: String) throws {
-        descriptor = try makeSocket()
-        let path = address.dropFirst("unix:path=".utf8.count)
-        var place = sockaddr_un()
-        place.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &place.sun_path) { $0.copyBytes(from: path.utf8) }
-        let isConnected = withUnsafePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        try #require(isConnected)
+        descriptor = try makeConnection(to: String(address.dropFirst("unix:path=".count)))
         let user = "\(getuid())".utf8.map { String($0, radix: 16) }.joined()
         write(Array("\0AUTH EXTERNAL \(user)\r\n".utf8))
         try #require(String(decoding: read(), as: UTF8.self).hasPrefix("OK "))

@@ -22,17 +22,8 @@ final class Relay {
 
     init(to bus: String) throws {
         address = "unix:path=\(folder.path)/relay"
-        (listener, self.bus) = (try makeSocket(), try makeSocket())
-        var place = sockaddr_un()
-        try #require(latch_unix_address(&place, String(address.dropFirst("unix:path=".count))) == 0)
-        let isBound = withUnsafePointer(to: &place) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-            }
-        }
-        try #require(isBound && listen(listener, 1) == 0)
-        try #require(latch_unix_address(&place, String(bus.dropFirst("unix:path=".count))) == 0)
-        try #require(latch_connect_unix(self.bus, &place) == 0)
+        listener = try makeListener(at: folder.path + "/relay")
+        self.bus = try makeConnection(to: String(bus.dropFirst("unix:path=".count)))
     }
 
     deinit { for descriptor in [listener, bus, connection] where descriptor >= 0 { close(descriptor) } }

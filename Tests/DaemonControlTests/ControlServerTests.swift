@@ -29,13 +29,7 @@ private struct RawClient: ~Copyable {
 
     init(_ path: String) {
         descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
-        var address = sockaddr_un()
-        _ = latch_unix_address(&address, path)
-        withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                _ = connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        try? connectSocket(descriptor, to: path)
     }
 
     deinit { close(descriptor) }
@@ -178,16 +172,9 @@ struct ControlServerTests {
     @Test("a socket left behind by a kill is replaced; one in use is not")
     func successor() throws {
         // What a kill leaves: a name without a lock.
-        let leftover = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | latch_socket_flags(), 0)
-        var address = sockaddr_un()
-        _ = latch_unix_address(&address, directory.socket)
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(leftover, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let leftover = try makeSocket()
+        try bindSocket(leftover, to: directory.socket)
         close(leftover)
-        #expect(bound == 0)
         let server = try serve(Handler())
         let error = #expect(throws: ControlSocketError.self) { try serve(Handler()) }
         #expect(error?.reason == .alreadyRunning)

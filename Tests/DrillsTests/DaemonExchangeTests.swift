@@ -1,4 +1,3 @@
-import CLinux
 import DaemonControl
 import Foundation
 import TestSupport
@@ -18,16 +17,8 @@ import Testing
         }
         #expect(try ask() == nil)
 
-        let listener = try makeSocket()
+        let listener = try makeListener(at: socket)
         defer { close(listener) }
-        var address = sockaddr_un()
-        try #require(latch_unix_address(&address, socket) == 0)
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(bound == 0 && listen(listener, 1) == 0)
         Thread.detachNewThread {
             if let daemon = try? acceptConnection(listener) { close(daemon) }
         }

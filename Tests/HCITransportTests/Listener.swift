@@ -28,17 +28,7 @@ struct Listener: ~Copyable {
     let descriptor: OwnedDescriptor
 
     init(unix path: String) throws {
-        let made = OwnedDescriptor(try makeSocket())
-        var address = sockaddr_un()
-        try #require(latch_unix_address(&address, path) == 0)
-        let raw = made.rawValue
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(bound == 0 && listen(raw, 4) == 0)
-        descriptor = made
+        descriptor = OwnedDescriptor(try makeListener(at: path))
     }
 
     init(loopback port: inout UInt16) throws {

@@ -20,34 +20,39 @@ struct SetupCodeGiverTests {
         OutOfBandData(address: address, random: Secret(random), confirm: confirm)
     }
 
-    /// Where the helper's unit would listen.
-    private struct HelperSocket: ~Copyable {
-        let descriptor: OwnedDescriptor
+    /// The helper's end: where its unit would listen, and the program that asks there.
+    private final class Bench {
+        private let scratch = ScratchDirectory()
+        let path: String
+        private let listener: OwnedDescriptor
+        let loop: EventLoop
+        let giver: SetupCodeGiver
+        /// What was told of each code; nil: it was given.
+        var heard: [String?] = []
 
-        init(at path: String) throws {
-            let raw = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
-            let made = OwnedDescriptor(raw)
-            var address = sockaddr_un()
-            try #require(raw >= 0 && latch_unix_address(&address, path) == 0)
-            let bound = withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(raw, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-            try #require(bound == 0 && listen(raw, 4) == 0)
-            descriptor = made
+        init() throws {
+            path = scratch.path + "/helper.socket"
+            listener = OwnedDescriptor(try makeListener(at: path, SOCK_SEQPACKET))
+            loop = try EventLoop(signals: [])
+            giver = SetupCodeGiver(path: path, loop: loop)
         }
+
+        func give(_ data: OutOfBandData = data(), adapter: UInt16 = 0) {
+            giver.give(data, adapter: adapter) { self.heard.append($0) }
+        }
+
+        /// Runs the loop until something was told.
+        func hear() throws { try loop.run { heard.isEmpty ? .wait : .stop } }
 
         /// Whether somebody has connected and was not accepted yet.
         var isAsked: Bool {
-            var waiting = pollfd(fd: descriptor.rawValue, events: Int16(POLLIN), revents: 0)
+            var waiting = pollfd(fd: listener.rawValue, events: Int16(POLLIN), revents: 0)
             return poll(&waiting, 1, 0) == 1
         }
 
         func acceptOne() throws -> OwnedDescriptor {
-            let isAsked = isAsked
             try #require(isAsked)
-            return OwnedDescriptor(try acceptConnection(descriptor.rawValue))
+            return OwnedDescriptor(try acceptConnection(listener.rawValue))
         }
     }
 
@@ -65,15 +70,10 @@ struct SetupCodeGiverTests {
             .given, .malformed, .notAllowed, .noKernel, .kernel(ManagementStatus(rawValue: 0x11)),
         ] as [GivingAnswer])
     func answered(answer: GivingAnswer) throws {
-        let scratch = ScratchDirectory()
-        let path = scratch.path + "/helper.socket"
-        let helper = try HelperSocket(at: path)
-        let loop = try EventLoop(signals: [])
-        let giver = SetupCodeGiver(path: path, loop: loop)
-        var heard: [String?] = []
-        giver.give(Self.data(), adapter: 0x0102) { heard.append($0) }
-        #expect(heard.isEmpty)
-        let connection = try helper.acceptOne()
+        let bench = try Bench()
+        bench.give(adapter: 0x0102)
+        #expect(bench.heard.isEmpty)
+        let connection = try bench.acceptOne()
         #expect(
             Self.message(from: connection)
                 == [0x02, 0x01, 0x01, 0xC0, 0x11, 0x22, 0x33, 0x44, 0x55] + Self.random
@@ -81,8 +81,8 @@ struct SetupCodeGiverTests {
         let octets = answer.octets
         let raw = connection.rawValue
         #expect(octets.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, latch_message_flags()) } == 2)
-        try loop.run { heard.isEmpty ? .wait : .stop }
-        #expect(heard == [answer == .given ? nil : "\(answer)"])
+        try bench.hear()
+        #expect(bench.heard == [answer == .given ? nil : "\(answer)"])
         // One code for one connection.
         #expect(Self.message(from: connection) == [])
     }
@@ -91,14 +91,9 @@ struct SetupCodeGiverTests {
         "A helper that ends without a word, or says none that is known, is told with where to read why",
         arguments: [[], [9, 9], [0], [0, 0, 0]] as [[UInt8]])
     func unanswered(octets: [UInt8]) throws {
-        let scratch = ScratchDirectory()
-        let path = scratch.path + "/helper.socket"
-        let helper = try HelperSocket(at: path)
-        let loop = try EventLoop(signals: [])
-        let giver = SetupCodeGiver(path: path, loop: loop)
-        var heard: [String?] = []
-        giver.give(Self.data(), adapter: 0) { heard.append($0) }
-        let connection = try helper.acceptOne()
+        let bench = try Bench()
+        bench.give()
+        let connection = try bench.acceptOne()
         let raw = connection.rawValue
         if octets.isEmpty {
             #expect(shutdown(raw, Int32(SHUT_RDWR)) == 0)
@@ -106,9 +101,10 @@ struct SetupCodeGiverTests {
             let sent = octets.withUnsafeBytes { send(raw, $0.baseAddress, $0.count, latch_message_flags()) }
             #expect(sent == octets.count)
         }
-        try loop.run { heard.isEmpty ? .wait : .stop }
-        let said = try #require(heard.first)
-        #expect(heard.count == 1 && said?.contains(path) == true && said?.contains("journalctl") == true, "\(heard)")
+        try bench.hear()
+        let said = try #require(bench.heard.first)
+        #expect(bench.heard.count == 1, "\(bench.heard)")
+        #expect(said?.contains(bench.path) == true && said?.contains("journalctl") == true, "\(bench.heard)")
     }
 
     @Test("Where nobody listens, or ever did, the remedy is told at once")
@@ -116,7 +112,7 @@ struct SetupCodeGiverTests {
         let scratch = ScratchDirectory()
         let loop = try EventLoop(signals: [])
         let ended = scratch.path + "/ended.socket"
-        do { _ = try HelperSocket(at: ended) }
+        close(try makeListener(at: ended, SOCK_SEQPACKET))
         for path in [scratch.path + "/never.socket", ended] {
             var heard: [String?] = []
             SetupCodeGiver(path: path, loop: loop).give(Self.data(), adapter: 0) { heard.append($0) }
@@ -133,35 +129,24 @@ struct SetupCodeGiverTests {
 
     @Test("What is asked anew takes the place of what has no answer yet")
     func anew() throws {
-        let scratch = ScratchDirectory()
-        let path = scratch.path + "/helper.socket"
-        let helper = try HelperSocket(at: path)
-        let loop = try EventLoop(signals: [])
-        let giver = SetupCodeGiver(path: path, loop: loop)
+        let bench = try Bench()
         var heard: [Int] = []
-        giver.give(Self.data(), adapter: 1) { _ in heard.append(1) }
-        giver.give(Self.data(), adapter: 2) { _ in heard.append(2) }
-        let first = try helper.acceptOne()
-        let second = try helper.acceptOne()
+        bench.giver.give(Self.data(), adapter: 1) { _ in heard.append(1) }
+        bench.giver.give(Self.data(), adapter: 2) { _ in heard.append(2) }
+        let first = try bench.acceptOne()
+        let second = try bench.acceptOne()
         #expect(Self.message(from: first)?.first == 1 && Self.message(from: first) == [])
         #expect(Self.message(from: second)?.first == 2)
         #expect(shutdown(second.rawValue, Int32(SHUT_RDWR)) == 0)
-        try loop.run { heard.isEmpty ? .wait : .stop }
+        try bench.loop.run { heard.isEmpty ? .wait : .stop }
         #expect(heard == [2])
     }
 
     @Test("An address that nobody is known by is refused before the helper is asked")
     func noIdentity() throws {
-        let scratch = ScratchDirectory()
-        let path = scratch.path + "/helper.socket"
-        let helper = try HelperSocket(at: path)
-        let loop = try EventLoop(signals: [])
-        let giver = SetupCodeGiver(path: path, loop: loop)
-        var heard: [String?] = []
+        let bench = try Bench()
         // A resolvable private one.
-        giver.give(Self.data(DeviceAddress(kind: .random, bits: 0x4011_2233_4455)), adapter: 0) { heard.append($0) }
-        #expect(heard == ["\(GivingAnswer.malformed)"])
-        let isAsked = helper.isAsked
-        #expect(!isAsked)
+        bench.give(Self.data(DeviceAddress(kind: .random, bits: 0x4011_2233_4455)))
+        #expect(bench.heard == ["\(GivingAnswer.malformed)"] && !bench.isAsked)
     }
 }

@@ -1,6 +1,7 @@
 import CommandInterface
 import Glibc
 import StrikeControl
+import TestSupport
 import Testing
 
 @testable import StrikeKeeping
@@ -158,7 +159,7 @@ struct KeeperLoopTests {
         let bench = try LoopBench(isTaken: true)
         #expect(bench.isTold())
         #expect(!bench.isOpen && bench.requestsMade == 1)
-        #expect(throws: DaemonEnd.Silence.self) { try bench.connect() }
+        #expect(throws: NoSocket.self) { try bench.connect() }
         bench.otherKeeperEnds()
         #expect(bench.isTold())
         let daemon = try bench.connect()

@@ -125,26 +125,16 @@ final class LoopBench: @unchecked Sendable {
 
 /// The other end of a keeper's socket.
 final class DaemonEnd {
-    /// It could not connect, or was not answered; errno.
+    /// It was not answered; errno.
     struct Silence: Error { let code: Int32 }
 
     private let descriptor: Int32
 
     init(_ path: String) throws {
-        let made = socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        descriptor = made
-        var address = sockaddr_un()
+        descriptor = try makeConnection(to: path, SOCK_SEQPACKET)
         var patience = timeval(tv_sec: LoopBench.waitSeconds, tv_usec: 0)
-        setsockopt(made, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        setsockopt(made, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
-        let isConnected =
-            latch_unix_address(&address, path) == 0
-            && withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    Glibc.connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-                }
-            }
-        guard isConnected else { throw Silence(code: errno) }
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &patience, socklen_t(MemoryLayout<timeval>.size))
     }
 
     deinit { close(descriptor) }

@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import Synchronization
@@ -63,16 +62,8 @@ private final class Client {
     private var inbound: [UInt8] = []
 
     init(_ path: String) throws {
-        descriptor = try makeSocket()
-        var address = sockaddr_un()
-        #expect(latch_unix_address(&address, path) == 0)
+        descriptor = try makeConnection(to: path)
         setPatience(milliseconds: Self.patienceMilliseconds)
-        let result = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(result == 0)
     }
 
     deinit { close(descriptor) }
@@ -325,13 +316,7 @@ struct ServerTests {
 
         let stale = service.directory + "/stale"
         let abandoned = try makeSocket()
-        var address = sockaddr_un()
-        #expect(latch_unix_address(&address, stale) == 0)
-        withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                #expect(bind(abandoned, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0)
-            }
-        }
+        try bindSocket(abandoned, to: stale)
         close(abandoned)
         _ = try UnixListener(path: stale)
 

@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import TestSupport
@@ -107,18 +106,15 @@ final class Bench {
 
     /// A socket in the controllers' place, for a test that is the controller.
     func listen() throws -> Int32 {
-        let listener = try makeSocket()
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let octets = Array(path("air").utf8)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: octets) }
-        let bound = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(listener, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(bound == 0 && Glibc.listen(listener, 1) == 0)
-        return listener
+        try makeListener(at: path("air"))
+    }
+
+    /// Says a line to the radio, and waits until it is done.
+    func air(_ line: String) throws {
+        let radio = FileHandle(fileDescriptor: try makeConnection(to: path("air.control")), closeOnDealloc: true)
+        try radio.write(contentsOf: Data((line + "\n").utf8))
+        let answer = String(decoding: radio.availableData, as: UTF8.self)
+        try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
     }
 
     /// Every controller is gone.

@@ -1,4 +1,3 @@
-import CLinux
 import CommandInterface
 import Foundation
 import Glibc
@@ -42,22 +41,6 @@ private final class Walker {
 }
 
 extension Bench {
-    /// Says a line to the radio, and waits until it is done.
-    fileprivate func air(_ line: String) throws {
-        let radio = FileHandle(fileDescriptor: try makeSocket(), closeOnDealloc: true)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path("air.control").utf8)) }
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(radio.fileDescriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(connected == 0)
-        try radio.write(contentsOf: Data((line + "\n").utf8))
-        try #require(String(decoding: radio.availableData, as: UTF8.self).hasPrefix("ok"))
-    }
-
     fileprivate func thresholds() throws -> [String] {
         let names = ["near_dbm", "away_dbm", "calibrated"]
         return try latch("central", "status", "key").output.split(separator: "\n")

@@ -1,5 +1,4 @@
 import BusSupport
-import CLinux
 import DBus
 import Foundation
 import Glibc
@@ -26,20 +25,9 @@ struct NearestCommandTests {
             try bench.enroll("anna", at: "lock2")
         }
 
-        /// One line for the radio.
-        func radio(_ line: String) throws {
-            let radio = FileHandle(fileDescriptor: try makeSocket(), closeOnDealloc: true)
-            var address = sockaddr_un()
-            try #require(latch_unix_address(&address, bench.path("air.control")) == 0)
-            try #require(latch_connect_unix(radio.fileDescriptor, &address) == 0)
-            try radio.write(contentsOf: Data((line + "\n").utf8))
-            let answer = String(decoding: radio.availableData, as: UTF8.self)
-            try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
-        }
-
         func stand(metres: Int, _ other: Int) throws {
-            try radio("distance 1 3 \(metres)")
-            try radio("distance 2 3 \(other)")
+            try bench.air("distance 1 3 \(metres)")
+            try bench.air("distance 2 3 \(other)")
         }
 
         func unlock(_ more: String..., environment: [String: String] = [:]) throws -> Program.Outcome {
@@ -69,7 +57,7 @@ struct NearestCommandTests {
         }
         #expect(refused.errors.contains("Latch") && refused.errors.contains("Latch 2"), "\(refused)")
         #expect(try hallway.bolt("lock") == "locked")
-        for other in [1, 2] { try hallway.radio("cut \(other) 3") }
+        for other in [1, 2] { try hallway.bench.air("cut \(other) 3") }
         let nobody = try hallway.unlock("--wait", "2")
         #expect(nobody.status == 6 && nobody.errors.contains("no lock is in reach"), "\(nobody)")
         #expect(try hallway.bench.latch("central", "status", "key").output.contains("connection: disconnected"))

@@ -348,22 +348,6 @@ struct StrikeDaemonTests {
         return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
     }
 
-    /// nil where nobody listens.
-    private static func connection(to path: String) -> Int32? {
-        let made = Glibc.socket(AF_UNIX, Int32(SOCK_SEQPACKET.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        var address = sockaddr_un()
-        let isConnected =
-            latch_unix_address(&address, path) == 0
-            && withUnsafePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    connect(made, $0, socklen_t(MemoryLayout<sockaddr_un>.size)) == 0
-                }
-            }
-        if isConnected { return made }
-        close(made)
-        return nil
-    }
-
     @Test(
         "As it is started: the socket is its group's, whatever the umask is, for the unit's leaves nothing to a group; the program stays in memory"
     )
@@ -378,7 +362,11 @@ struct StrikeDaemonTests {
             environment: Program.environment)
         var made = stat()
         // Nobody connects before it listens, and it has its mode by then.
-        #expect(waits { Self.connection(to: path).map { close($0) == 0 } ?? false })
+        let isThere = waits {
+            guard let made = try? makeConnection(to: path, SOCK_SEQPACKET) else { return false }
+            return close(made) == 0
+        }
+        #expect(isThere)
         #expect(lstat(path, &made) == 0 && made.st_mode & 0o7777 == 0o660)
         // And what it has used stays in memory, where it may.
         var limit = rlimit()
@@ -398,7 +386,7 @@ struct StrikeDaemonTests {
         /// What a keeper says to these messages, until it hangs up or has said nothing more to the last.
         func answers(_ user: UInt32, _ messages: [[UInt8]]) throws -> [StrikeReport] {
             let socket = try StrikeSocket(strikePlan(text(user)))
-            let made = try #require(Self.connection(to: bench.path("s")))
+            let made = try makeConnection(to: bench.path("s"), SOCK_SEQPACKET)
             defer { close(made) }
             guard case .daemon(let connection)? = socket.accept() else { return [] }
             var heard: [StrikeReport] = []
