@@ -62,7 +62,8 @@ private final class Fickle: CBCentralManagerCallbacks, CBPeripheralCallbacks {
         case .connect, .connectForGood:
             guard let peripheral else { return }
             if isOn {
-                if isConnected, isWished { askedAgain += 1 }
+                // One that is given up stands no more, whatever the app has heard: what is asked for then is another one, once.
+                if isConnected, isWished, endsAwaited == 0 { askedAgain += 1 }
                 isWished = true
             }
             manager.connect(
