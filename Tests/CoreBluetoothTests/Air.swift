@@ -1,4 +1,3 @@
-import CLinux
 import Foundation
 import Glibc
 import TestSupport
@@ -61,18 +60,7 @@ final class Air {
 
     /// Says one line to the radio, which has done it when it answers.
     private func control(_ line: String) throws {
-        let socket = try makeSocket()
-        let radio = FileHandle(fileDescriptor: socket, closeOnDealloc: true)
-        var address = sockaddr_un()
-        try #require(latch_unix_address(&address, directory.path + "/control") == 0)
-        let connected = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                connect(socket, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
-        try #require(connected == 0, "nobody is at the radio's control socket")
-        try radio.write(contentsOf: Data((line + "\n").utf8))
-        let answer = String(decoding: radio.availableData, as: UTF8.self)
+        let answer = try radioAnswer(to: line, at: directory.path + "/control")
         try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
     }
 }

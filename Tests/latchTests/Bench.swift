@@ -111,9 +111,7 @@ final class Bench {
 
     /// Says a line to the radio, and waits until it is done.
     func air(_ line: String) throws {
-        let radio = FileHandle(fileDescriptor: try makeConnection(to: path("air.control")), closeOnDealloc: true)
-        try radio.write(contentsOf: Data((line + "\n").utf8))
-        let answer = String(decoding: radio.availableData, as: UTF8.self)
+        let answer = try radioAnswer(to: line, at: path("air.control"))
         try #require(answer.hasPrefix("ok"), "\(line): \(answer)")
     }
 

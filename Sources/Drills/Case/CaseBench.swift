@@ -35,7 +35,7 @@ struct CaseBench: Sendable {
         _ programs: Programs, _ template: HouseTemplate, disk: String? = nil, seed: UInt64,
         _ drill: (Self) throws -> Result
     ) throws -> Result {
-        let witnesses = ([template.directory.path] + (disk.map { [$0] } ?? [])).map(MachineWitness.init(directory:))
+        let witnesses = [template.directory.path, disk].compactMap { $0 }.map(MachineWitness.init(directory:))
         let watch = try Threads(witnesses.map { witness in { witness.watch() } })
         defer {
             for witness in witnesses { witness.end() }

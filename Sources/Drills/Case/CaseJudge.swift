@@ -279,8 +279,8 @@ extension CaseJudge {
         }
     }
 
-    /// The breach in a second receipt that left at this time; nil where it told the truth. It is sealed, and may say as well that
-    /// the lock has given the command up. Whoever asked for it was told so then, and it never moved the bolt.
+    /// The breach in a second receipt that left at this time; nil where it told the truth. A receipt is sealed, and may also say that
+    /// the lock has given the command up. It did so if the operator was told of a failure, and the command never moved the bolt.
     private func earlyEnd(at: UInt64) -> CaseViolation? {
         let sent = history.commandsOnAir.last { $0.at <= at }
         if let sent, hasMoved(sent.command.challenge, by: at) { return nil }

@@ -102,11 +102,7 @@ struct MachineDrill: Sendable {
     {
         let state = directory.state(victim)
         try template.house.furnish(directory, leavingOut: victim)
-        let folder = directory.path + "/device"
-        guard mkdir(folder, 0o700) == 0 else { throw DrillError.system("cannot make \(folder)") }
-        let disk = try CutDisk(
-            image: template.image(victim), folder: folder, mountPoint: state, log: directory.log("mount"))
-        try disk.mount(waiter)
+        let disk = try template.mount(victim, in: directory, at: state, waiter)
         guard chmod(state, 0o700) == 0 else { throw DrillError.system("cannot change the mode of \(state)") }
         try disk.flush()
         return disk

@@ -12,16 +12,21 @@ final class MachineTemplate: Sendable {
     func remove() { house.remove() }
 
     /// An ext4 with what the role's daemon has left.
-    func image(_ role: Role) -> String { "\(house.directory.path)/\(role.rawValue).img" }
+    private func image(_ role: Role) -> String { "\(house.directory.path)/\(role.rawValue).img" }
 
     /// A disk like the daemons', whose power stays.
     func mountWitness(_ waiter: Waiter) throws -> CutDisk {
-        let (folder, mountPoint) = (house.directory.path + "/device", house.directory.path + "/mounted")
-        for made in [folder, mountPoint] where mkdir(made, 0o700) != 0 {
-            throw DrillError.system("cannot make \(made)")
-        }
+        let mountPoint = house.directory.path + "/mounted"
+        guard mkdir(mountPoint, 0o700) == 0 else { throw DrillError.system("cannot make \(mountPoint)") }
+        return try mount(.key, in: house.directory, at: mountPoint, waiter)
+    }
+
+    /// A disk with what the role's daemon has left, served in a directory that has no other one.
+    func mount(_ role: Role, in directory: DrillDirectory, at mountPoint: String, _ waiter: Waiter) throws -> CutDisk {
+        let folder = directory.path + "/device"
+        guard mkdir(folder, 0o700) == 0 else { throw DrillError.system("cannot make \(folder)") }
         let disk = try CutDisk(
-            image: image(.key), folder: folder, mountPoint: mountPoint, log: house.directory.log("mount"))
+            image: image(role), folder: folder, mountPoint: mountPoint, log: directory.log("mount"))
         try disk.mount(waiter)
         return disk
     }

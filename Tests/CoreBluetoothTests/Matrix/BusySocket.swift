@@ -1,5 +1,7 @@
+import CLinux
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 /// A unix socket at which nobody is served any more: who connects is told to try again later, as with an adapter that is switched off or
@@ -13,14 +15,18 @@ final class BusySocket {
         self.path = path
         let server = Self.socket()
         descriptors.append(server)
-        try #require(Self.name(path) { bind(server, $0, $1) } == 0, "bind: \(errno)")
+        try bindSocket(server, to: path)
         try #require(listen(server, 0) == 0)
         var isFull = false
         for _ in 0..<Self.connectionsMaximum where !isFull {
             let client = Self.socket()
             descriptors.append(client)
-            isFull = Self.name(path) { connect(client, $0, $1) } != 0
-            if isFull { try #require(errno == EAGAIN) }
+            do {
+                try connectSocket(client, to: path)
+            } catch {
+                try #require(error.errorNumber == EAGAIN)
+                isFull = true
+            }
         }
         try #require(isFull)
     }
@@ -32,14 +38,5 @@ final class BusySocket {
 
     private static func socket() -> Int32 {
         Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    }
-
-    private static func name(_ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8.prefix($0.count - 1)) }
-        return withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_un>.size)) }
-        }
     }
 }

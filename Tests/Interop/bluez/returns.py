@@ -55,11 +55,10 @@ class Returns:
             ("the machine is suspended and resumed", arguments.sleeps, self._sleep),
         ):
             with suite.step(f"{title}, {count} times while the lock is out of range: what was asked before is done") as figure:
-                times, before = [], self._headphone.counts()
-                for _ in range(count):
-                    times.append(await self._once(stir))
+                before = self._headphone.counts()[1]
+                times = [await self._once(stir) for _ in range(count)]
                 linked, done = ([pair[index] for pair in times] for index in range(2))
-                ended = self._headphone.counts()[1] - before[1]
+                ended = self._headphone.counts()[1] - before
                 figure.is_(f"linked {spread(linked)}; the bolt {spread(done)}; the headphone's link ended {ended} times")
 
     async def _once(self, stir):
