@@ -32,8 +32,9 @@ extension BlueZCentral {
 
     mutating func settleRegistration(_ wanted: [BlueZDevice], _ now: Instant, _ outputs: inout [Output]) {
         // bluetoothd lets fall what is registered at an adapter that goes, and does not answer who has just asked for it.
-        if let place = registration.adapter, objects.adapters[place] == nil {
-            registration.forget()
+        let isGone = registration.adapter.map { objects.adapters[$0] == nil } ?? false
+        if isGone { registration.forget() }
+        if isGone || registration.givesUpWaiting(now) {
             for purpose in [Purpose.register, .unregister] { calls.forget(purpose) }
         }
         guard isOn, let adapter = adapter?.path else { return registration.disarmAll() }

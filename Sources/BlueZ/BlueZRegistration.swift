@@ -17,10 +17,13 @@ struct BlueZRegistration: Equatable, Sendable {
     private(set) var services: Set<BluetoothUUID> = []
     private(set) var armed: Set<String> = []
     private var failures: UInt64 = 0
-    /// When one that was refused may be tried again; nil from then on, also where nobody wishes for one any more.
+    /// When one that was refused may be tried again, or an answer is waited for no longer; nil from then on, also where nobody wishes for one
+    /// any more.
     private(set) var deadline: Instant?
 
     private static let wait = DoublingWait(firstMilliseconds: 1_000, longestMilliseconds: 16_000)
+    /// How long an answer is waited for. bluetoothd answers as soon as it has read this side's objects, or never.
+    static let answerMilliseconds: UInt64 = 30_000
 
     /// Where it is registered, or whoever is asked about it; nil where nothing is under way.
     var adapter: String? {
@@ -47,21 +50,35 @@ struct BlueZRegistration: Equatable, Sendable {
         case .asked, .leaving: return .wait
         case .registered(let place):
             guard wanted != services || !devices.subtracting(connected).isSubset(of: armed) else { return .wait }
-            state = .leaving(adapter: place)
+            (state, deadline) = (.leaving(adapter: place), now.advanced(byMilliseconds: Self.answerMilliseconds))
             return .unregister(adapter: place)
         case .none:
             if let due = deadline, due <= now { deadline = nil }
             guard !wanted.isEmpty, deadline == nil else { return .wait }
             (services, armed, state) = (wanted, devices, .asked(adapter: adapter))
+            deadline = now.advanced(byMilliseconds: Self.answerMilliseconds)
             return .register
         }
+    }
+
+    /// Whether an answer was waited for in vain. What was asked for may stand all the same, nobody knows for what: it is taken back before it
+    /// is asked for anew. What was leaving is taken for gone.
+    mutating func givesUpWaiting(_ now: Instant) -> Bool {
+        guard let due = deadline, due <= now else { return false }
+        switch state {
+        case .none, .registered: return false
+        case .asked(let adapter): (state, services) = (.registered(adapter: adapter), [])
+        case .leaving: state = .none
+        }
+        deadline = nil
+        return true
     }
 
     /// A registration that was refused is tried again, later and later.
     mutating func answered(isMade: Bool, _ now: Instant) {
         guard case .asked(let adapter) = state else { return }
         if isMade {
-            (state, failures) = (.registered(adapter: adapter), 0)
+            (state, failures, deadline) = (.registered(adapter: adapter), 0, nil)
         } else {
             state = .none
             failures += 1
@@ -69,7 +86,7 @@ struct BlueZRegistration: Equatable, Sendable {
         }
     }
 
-    mutating func unregistered() { if case .leaving = state { state = .none } }
+    mutating func unregistered() { if case .leaving = state { (state, deadline) = (.none, nil) } }
 
     mutating func released() { if case .registered = state { state = .none } }
 
@@ -77,7 +94,10 @@ struct BlueZRegistration: Equatable, Sendable {
     mutating func disarm(_ device: String) { armed.remove(device) }
 
     /// The adapter is on again: whether bluetoothd still does what it was asked for is not known.
-    mutating func disarmAll() { (armed, deadline) = ([], nil) }
+    mutating func disarmAll() {
+        armed = []
+        if state == .none { deadline = nil }
+    }
 
     mutating func forget() { self = BlueZRegistration() }
 }

@@ -54,6 +54,61 @@ struct BlueZDeadlineTests {
         #expect(bench.members == ["StartNotify"] && bench.deadline == nil)
     }
 
+    @Test("A registration that has no answer is taken back and asked for anew, and its late answer counts for nothing")
+    func unansweredRegistration() throws {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(Bench.wishes))
+        let asked = bench.takeCall("RegisterApplication")
+        let unanswered = try #require(asked)
+        bench.pass(milliseconds: 29_999)
+        #expect(bench.members == [] && Self.wait(bench) == 1)
+        bench.pass(milliseconds: 1)
+        #expect(bench.members == ["UnregisterApplication"])
+        bench.handle(.bus(.answered(unanswered.id, .success([]))))
+        bench.refuse("UnregisterApplication", "org.bluez.Error.DoesNotExist")
+        #expect(bench.members == ["RegisterApplication"])
+        bench.answer("RegisterApplication")
+        #expect(bench.members == [] && bench.deadline == nil)
+        bench.pass(milliseconds: 60_000)
+        #expect(bench.members == [])
+    }
+
+    @Test("What was to leave and has no answer is taken for gone")
+    func unansweredLeaving() throws {
+        var bench = Bench.linked()
+        bench.answer("StartNotify")
+        bench.handle(.disconnect(link: Script.lock))
+        let asked = bench.takeCall("UnregisterApplication")
+        let unanswered = try #require(asked)
+        bench.answer("Disconnect")
+        bench.changed(["Connected": .boolean(false)])
+        bench.pass(milliseconds: 30_000)
+        #expect(bench.members == ["RegisterApplication"])
+        bench.handle(.bus(.answered(unanswered.id, .success([]))))
+        bench.answer("RegisterApplication")
+        #expect(bench.members == [] && bench.deadline == nil)
+    }
+
+    @Test(
+        "An answer that is waited for while the adapter is off is given up, too, and nothing is asked before it is on")
+    func unansweredAndOff() {
+        var bench = Bench()
+        bench.launch()
+        bench.handle(.wished(Bench.wishes))
+        #expect(bench.takeCall("RegisterApplication") != nil)
+        bench.powered(false)
+        // It may have registered them.
+        bench.answer("Disconnect")
+        #expect(Self.wait(bench) == 30_000)
+        bench.pass(milliseconds: 30_000)
+        #expect(bench.members == [] && bench.deadline == nil)
+        bench.powered(true)
+        #expect(bench.members == ["UnregisterApplication"])
+        bench.answer("UnregisterApplication")
+        #expect(bench.members == ["RegisterApplication"])
+    }
+
     @Test("A stranger who falls silent while a call waits is waited for without a clock, and called once heard again")
     func silentStranger() {
         var bench = Bench()
