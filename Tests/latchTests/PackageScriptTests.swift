@@ -23,8 +23,8 @@ struct PackageScriptTests {
         try? FileManager.default.contentsOfDirectory(atPath: root.path + directory).sorted()
     }
 
-    /// Runs the script with its own paths moved to the test's root, and says what it has said. Its programs are those of `programs`
-    /// before the system's; `wrapper`: a command of the shell's in which "$@" is the script.
+    /// Runs the script with its own paths moved to the test's root, and says what it has said. Its programs are those of `programs` in
+    /// place of the system's; `wrapper`: a command of the shell's in which "$@" is the script.
     @discardableResult
     private func run(
         _ name: String, _ words: String..., programs: String? = nil, within wrapper: String? = nil
@@ -45,8 +45,7 @@ struct PackageScriptTests {
         if let wrapper {
             command = ["/usr/bin/unshare", "--map-root-user", "--mount", "/bin/sh", "-ec", wrapper, "sh"] + command
         }
-        let path = (programs.map { "\($0):" } ?? "") + "/usr/bin:/bin"
-        let outcome = try ChildProcess.run(command, environment: ["PATH": path])
+        let outcome = try ChildProcess.run(command, environment: ["PATH": programs ?? "/usr/bin:/bin"])
         #expect(outcome.end == .exited(0) && outcome.errors.isEmpty, "\(outcome)")
         return outcome.output
     }
@@ -121,10 +120,9 @@ struct PackageScriptTests {
     /// A machine with these units, where a service's restart is written down.
     private func machine(_ units: [String]) throws -> String {
         let programs = root.path + "/programs"
-        for path in ["/run/systemd/system/any", "/programs/deb-systemd-invoke"] + units { try make(path) }
-        let program = programs + "/deb-systemd-invoke"
-        try Data("#!/bin/sh\necho \"$@\" >>'\(root.path)/asked'\n".utf8).write(to: URL(filePath: program))
-        try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+        for path in ["/run/systemd/system/any"] + units { try make(path) }
+        try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
+        try ChildProcess.writeScript("echo \"$@\" >>'\(root.path)/asked'\n", to: programs + "/deb-systemd-invoke")
         return programs
     }
 
