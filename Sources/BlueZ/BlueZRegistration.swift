@@ -61,12 +61,13 @@ struct BlueZRegistration: Equatable, Sendable {
         }
     }
 
-    /// Whether an answer was waited for in vain. What was asked for may stand all the same, nobody knows for what: it is taken back before it
-    /// is asked for anew. What was leaving is taken for gone.
+    /// Whether an answer has been waited for in vain. A registration that was asked for may stand all the same: it is taken back first, and
+    /// then asked for anew. One that was being taken back counts as gone.
     mutating func givesUpWaiting(_ now: Instant) -> Bool {
         guard let due = deadline, due <= now else { return false }
         switch state {
         case .none, .registered: return false
+        // With no services, so that ``step(_:devices:connected:at:_:)`` takes it back.
         case .asked(let adapter): (state, services) = (.registered(adapter: adapter), [])
         case .leaving: state = .none
         }

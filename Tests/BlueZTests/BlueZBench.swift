@@ -44,6 +44,12 @@ struct BlueZBench {
         calls.firstIndex { $0.call.member == member }.map { calls.remove(at: $0) }
     }
 
+    /// The oldest call of this name, which is to have no answer yet, or none at all.
+    mutating func unanswered(_ member: String) throws -> DBusCallID {
+        let call = takeCall(member)
+        return try #require(call).id
+    }
+
     var members: [String] { calls.map(\.call.member) }
 
     @discardableResult
